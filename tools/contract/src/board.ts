@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { column } from './column.ts';
+import type { BoardEvent } from './events.ts';
+import { Project } from './projects.ts';
+import { PendingRequest } from './requests.ts';
+import type { SessionSummary } from './sessions.ts';
+import { type Stage, StageView } from './stages.ts';
+
+/** All that the board shows, true at `seq`. */
+export const BoardView = z.object({
+  seq: z.int().nonnegative(),
+  projects: z.array(Project),
+  stages: z.array(StageView),
+  pending: z.array(PendingRequest),
+});
+export type BoardView = z.infer<typeof BoardView>;
+
+/** What the store holds, before the columns are derived. */
+export interface BoardParts {
+  seq: number;
+  projects: Project[];
+  stages: (Stage & { session: SessionSummary | null })[];
+  pending: PendingRequest[];
+}
+
+/** Puts every stage into its column. */
+export function boardView(parts: BoardParts): BoardView {
+  const done = new Set(parts.stages.filter((stage) => stage.completedAt !== null).map((stage) => String(stage.id)));
+  const waiting = new Map<string, number>();
+  for (const { stageId } of parts.pending) waiting.set(stageId, (waiting.get(stageId) ?? 0) + 1);
+  const isDone = (stageId: string) => done.has(stageId);
+  const stages = parts.stages.map((stage) => ({
+    ...stage,
+    column: column({ stage, session: stage.session, pending: waiting.get(stage.id) ?? 0, isDone }),
+  }));
+  return { ...parts, stages };
+}
+
+/**
+ * The board after one more event. Idempotent: an event that the view already holds (`seq` not above the view's)
+ * changes nothing. The order of stages is that of their creation.
+ */
+export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
+  if (event.seq <= view.seq) return view;
+  const changed = foldParts({ ...view, seq: event.seq }, event);
+  return changed.stages === view.stages && changed.pending === view.pending
+    ? { ...changed, stages: view.stages }
+    : keepUnchanged(view, boardView(changed));
+}
+
+function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
+  switch (event.type) {
+    case 'project-updated':
+      return { ...parts, projects: upsert(parts.projects, event.data.project, (p) => p.id) };
+    case 'project-removed':
+      return { ...parts, projects: parts.projects.filter((p) => p.id !== event.data.projectId) };
+    case 'stage-created':
+    case 'stage-updated': {
+      const session = parts.stages.find((s) => s.id === event.data.stageId)?.session ?? null;
+      return { ...parts, stages: upsert(parts.stages, { ...event.data.stage, session }, (s) => s.id) };
+    }
+    case 'stage-removed':
+      return {
+        ...parts,
+        stages: parts.stages.filter((s) => s.id !== event.data.stageId),
+        pending: parts.pending.filter((p) => p.stageId !== event.data.stageId),
+      };
+    case 'session-updated': {
+      const session = event.data;
+      return { ...parts, stages: parts.stages.map((s) => (s.id === session.stageId ? { ...s, session } : s)) };
+    }
+    case 'approval-requested':
+    case 'question-requested':
+    case 'plan-requested':
+      return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
+    case 'approval-cancelled':
+    case 'approval-resolved': {
+      const key = requestKey(event.data);
+      return { ...parts, pending: parts.pending.filter((p) => requestKey(p) !== key) };
+    }
+    case 'decision-updated':
+    case 'message-queued':
+    case 'message-sent':
+    case 'queue-updated':
+    case 'mode-changed':
+    case 'transcript-appended':
+      return parts; // not shown on the board; what is follows as session-updated
+    default:
+      return event satisfies never;
+  }
+}
+
+const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
+
+function upsert<T>(list: T[], item: T, key: (item: T) => string): T[] {
+  const id = key(item);
+  const index = list.findIndex((other) => key(other) === id);
+  return index === -1 ? [...list, item] : list.with(index, item);
+}
+
+/** Unchanged stages keep their identity, so that only the cards that changed are drawn again. */
+function keepUnchanged(before: BoardView, after: BoardView): BoardView {
+  const old = new Map(before.stages.map((stage) => [stage.id, stage]));
+  const same = (a: StageView, b: StageView | undefined) =>
+    b !== undefined && Object.keys(a).every((k) => a[k as keyof StageView] === b[k as keyof StageView]);
+  return {
+    ...after,
+    stages: after.stages.map((stage) => (same(stage, old.get(stage.id)) ? (old.get(stage.id) ?? stage) : stage)),
+  };
+}

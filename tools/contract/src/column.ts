@@ -1,0 +1,33 @@
+import type { SessionSummary } from './sessions.ts';
+import type { Column, Stage } from './stages.ts';
+
+/** All that a stage's column follows from. */
+export interface ColumnFacts {
+  stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
+  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'queued' | 'queueHeld'> | null;
+  /** How many requests of the stage wait for an answer. */
+  pending: number;
+  /** Whether the stage of that id is done; an unknown id is not (dependencies fail closed). */
+  isDone: (stageId: string) => boolean;
+}
+
+/** The column in which a stage stands. The server and the browser use this one function, so they cannot disagree. */
+export function column({ stage, session, pending, isDone }: ColumnFacts): Column {
+  if (stage.completedAt !== null) return 'done';
+  if (pending > 0) return 'needs-you';
+  if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
+  switch (session.state) {
+    case 'starting':
+    case 'busy':
+      return 'running';
+    case 'waiting': // between the answer and the next sign of life
+      return 'running';
+    case 'failed':
+      return 'needs-you';
+    case 'idle':
+    case 'ended':
+      return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
+    default:
+      return session.state satisfies never;
+  }
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { BoardView } from './board.ts';
+import { BoardEvent, TextDelta } from './events.ts';
+import { MessageId, ProjectId, StageId } from './ids.ts';
+import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
+import { CommandError } from './problems.ts';
+import { NewProject, Project, ProjectPatch } from './projects.ts';
+import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
+import { PermissionMode, SessionSummary } from './sessions.ts';
+import { NewStage, StagePatch, StageView } from './stages.ts';
+import { TranscriptEntry } from './transcript.ts';
+
+/** Raised when the two parts could no longer understand each other; checked on connect. */
+export const PROTOCOL_VERSION = 1;
+
+const onStage = { stageId: StageId };
+const nothing = z.object({});
+
+/** Someone who may use Callboard: what the audit log calls them. */
+export const Actor = z.object({ name: z.string() });
+export type Actor = z.infer<typeof Actor>;
+
+/** A login that lasts: the web server puts `secret` into the cookie, the orchestrator keeps its hash. */
+const LoginSession = z.object({ secret: z.string(), actor: Actor, expiresAt: z.iso.datetime() });
+
+/** All of a session: its summary, its queue and what it waits for. */
+export const SessionView = SessionSummary.extend({ queue: z.array(QueuedMessage), pending: z.array(PendingRequest) });
+export type SessionView = z.infer<typeof SessionView>;
+
+/** Every command: the fields it takes and the data of its reply. The one list of what an orchestrator can do. */
+export const commands = {
+  get_board: { input: nothing, reply: BoardView },
+  get_events: {
+    input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
+    /** `resync`: what came after `since` is no longer kept, or `since` is ahead of us; load the board anew. */
+    reply: z.object({ events: z.array(BoardEvent), resync: z.boolean() }),
+  },
+  /** From now on this connection gets the text deltas of exactly these stages. */
+  watch: { input: z.object({ stageIds: z.array(StageId).max(1000) }), reply: nothing },
+
+  create_project: { input: NewProject, reply: z.object({ project: Project, created: z.boolean() }) },
+  update_project: { input: ProjectPatch.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
+  remove_project: { input: z.object({ projectId: ProjectId }), reply: nothing },
+
+  create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
+  get_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  update_stage: { input: z.object({ ...onStage, patch: StagePatch }), reply: z.object({ stage: StageView }) },
+  remove_stage: { input: z.object(onStage), reply: nothing },
+  start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  complete_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+
+  get_session: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  get_transcript: {
+    input: z.object({
+      ...onStage,
+      after: z.int().nonnegative().optional(),
+      before: z.int().positive().optional(),
+      limit: z.int().positive().max(1000).optional(),
+    }),
+    /** In ascending order. Without `after` and `before`: the newest. `total` is the index of the last entry. */
+    reply: z.object({ entries: z.array(TranscriptEntry), total: z.int().nonnegative() }),
+  },
+  get_pending: {
+    input: z.object({ stageId: StageId.optional() }),
+    reply: z.object({ pending: z.array(PendingRequest) }),
+  },
+  get_decisions: {
+    input: z.object({ stageId: StageId.optional(), limit: z.int().positive().max(1000).optional() }),
+    reply: z.object({ decisions: z.array(Decision) }),
+  },
+
+  send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
+  get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },
+  edit_queued: {
+    input: MessagePatch.extend({ ...onStage, messageId: MessageId }),
+    reply: z.object({ message: QueuedMessage }),
+  },
+  remove_queued: { input: z.object({ ...onStage, messageId: MessageId }), reply: z.object({ message: QueuedMessage }) },
+
+  approve_tool: { input: ApproveBody.extend(onStage), reply: z.object({ decision: Decision }) },
+  answer_question: { input: AnswerBody.extend(onStage), reply: z.object({ decision: Decision }) },
+  interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  set_mode: { input: z.object({ ...onStage, mode: PermissionMode }), reply: z.object({ session: SessionView }) },
+
+  /** Trades a one-time login code for a login; a used or unknown code is refused with `bad_login_link`. */
+  auth_redeem: { input: z.object({ code: z.string() }), reply: LoginSession },
+  /** Whose cookie or bearer secret this is; `not_logged_in` when nobody's. */
+  auth_check: { input: z.object({ secret: z.string() }), reply: z.object({ actor: Actor }) },
+  auth_logout: { input: z.object({ secret: z.string() }), reply: nothing },
+} as const;
+
+export type CommandType = keyof typeof commands;
+export type CommandInput<T extends CommandType> = z.infer<(typeof commands)[T]['input']>;
+export type CommandReply<T extends CommandType> = z.infer<(typeof commands)[T]['reply']>;
+
+/** The frame around a command. With an `id` it gets a reply; `actor` is who gave it, for the decision log. */
+export const CommandFrame = z.looseObject({
+  type: z.enum(Object.keys(commands) as [CommandType, ...CommandType[]]),
+  id: z.string().optional(),
+  actor: Actor.optional(),
+});
+export type CommandFrame = z.infer<typeof CommandFrame>;
+
+/** An event's name on the WebSocket: `approval_requested` for `approval-requested`. */
+export const wireName = (type: string): string => type.replaceAll('-', '_');
+/** The event's name for its name on the WebSocket. */
+export const eventName = (wire: string): string => wire.replaceAll('_', '-');
+
+export const InitFrame = z.object({
+  type: z.literal('init'),
+  protocol: z.int(),
+  version: z.string(),
+  seq: z.int().nonnegative(),
+  data: BoardView,
+});
+export const ReplyFrame = z.discriminatedUnion('ok', [
+  z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(true), data: z.unknown() }),
+  z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(false), error: CommandError }),
+]);
+export const TextDeltaFrame = z.object({ type: z.literal('text_delta'), data: TextDelta });
+/** An event on the wire: `type` is its wire name; `data` is checked once the name is known. */
+export const EventFrame = z.object({
+  type: z.string(),
+  seq: z.int().positive(),
+  at: z.iso.datetime(),
+  data: z.unknown(),
+});
+
+export type InitFrame = z.infer<typeof InitFrame>;
+export type ReplyFrame = z.infer<typeof ReplyFrame>;

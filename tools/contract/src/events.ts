@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
+import { QueuedMessage } from './messages.ts';
+import { Project } from './projects.ts';
+import { Decision, PendingRequest } from './requests.ts';
+import { SessionSummary } from './sessions.ts';
+import { Stage } from './stages.ts';
+
+const ofStage = { stageId: StageId };
+
+/** The data of each stored event, flat, by the event's name. The name and the data are what SSE clients see. */
+export const eventData = {
+  'project-updated': z.object({ projectId: ProjectId, project: Project }),
+  'project-removed': z.object({ projectId: ProjectId }),
+  'stage-created': z.object({ ...ofStage, stage: Stage }),
+  'stage-updated': z.object({ ...ofStage, stage: Stage }),
+  'stage-removed': z.object(ofStage),
+  'session-updated': SessionSummary,
+  'approval-requested': PendingRequest,
+  'question-requested': PendingRequest,
+  'plan-requested': PendingRequest,
+  /** The CLI withdrew the request, or its process ended: nobody's decision. */
+  'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
+  /** The request is answered or closed; from here on every answer is a conflict. */
+  'approval-resolved': Decision,
+  /** The delivery of an answer went a step further. */
+  'decision-updated': Decision,
+  'message-queued': QueuedMessage,
+  'message-sent': z.object({ ...ofStage, messageId: MessageId, text: z.string() }),
+  'queue-updated': z.object({ ...ofStage, queue: z.array(QueuedMessage), held: z.boolean() }),
+  'mode-changed': z.object({ ...ofStage, mode: z.string() }),
+  /** Entries up to `index` can be read from the transcript. */
+  'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
+} as const;
+
+export type EventType = keyof typeof eventData;
+export type EventData<T extends EventType> = z.infer<(typeof eventData)[T]>;
+
+/** One change of state before it has its number. */
+export type NewEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
+
+/** One change of state, numbered by `seq`, in one log. */
+export type BoardEvent = NewEvent & { seq: number; at: string };
+
+const stamp = { seq: z.int().positive(), at: z.iso.datetime() };
+
+const eventSchema = <T extends EventType>(type: T) =>
+  z.object({ type: z.literal(type), data: eventData[type], ...stamp });
+
+/** A stored event as it crosses a process. */
+export const BoardEvent = z.discriminatedUnion('type', [
+  eventSchema('project-updated'),
+  eventSchema('project-removed'),
+  eventSchema('stage-created'),
+  eventSchema('stage-updated'),
+  eventSchema('stage-removed'),
+  eventSchema('session-updated'),
+  eventSchema('approval-requested'),
+  eventSchema('question-requested'),
+  eventSchema('plan-requested'),
+  eventSchema('approval-cancelled'),
+  eventSchema('approval-resolved'),
+  eventSchema('decision-updated'),
+  eventSchema('message-queued'),
+  eventSchema('message-sent'),
+  eventSchema('queue-updated'),
+  eventSchema('mode-changed'),
+  eventSchema('transcript-appended'),
+]);
+
+/** Text while it streams: never stored, without a number, only for the stages being watched. */
+export const TextDelta = z.object({
+  stageId: StageId,
+  /** Identifies the content block that the text belongs to; a new block starts a new text. */
+  blockId: z.string(),
+  kind: z.enum(['text', 'thinking']),
+  text: z.string(),
+  parentToolUseId: z.string().nullable(),
+});
+export type TextDelta = z.infer<typeof TextDelta>;

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { Decision } from './requests.ts';
+
+/** Every way in which a command can be refused: its stable code and the HTTP status that says the same. */
+export const problems = {
+  bad_request: 400,
+  not_a_repository: 400,
+  no_commits: 400,
+  unknown_dependency: 400,
+  not_logged_in: 401,
+  bad_login_link: 401,
+  wrong_origin: 403,
+  not_found: 404,
+  unknown_project: 404,
+  unknown_stage: 404,
+  unknown_request: 404,
+  unknown_message: 404,
+  no_session: 404,
+  already_decided: 409,
+  request_closed: 409,
+  wrong_kind: 409,
+  already_running: 409,
+  already_done: 409,
+  already_sent: 409,
+  stage_running: 409,
+  project_in_use: 409,
+  project_exists: 409,
+  not_running: 409,
+  refused_by_claude: 409,
+  too_many_requests: 429,
+  internal: 500,
+  claude_missing: 503,
+  launch_failed: 503,
+  worktree_failed: 503,
+  storage_failed: 503,
+  no_confirmation: 503,
+  orchestrator_unreachable: 503,
+  starting: 503,
+} as const;
+
+export type ProblemCode = keyof typeof problems;
+export const ProblemCode = z.enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]);
+
+/** A refusal, as it crosses the WebSocket. */
+export const CommandError = z.object({
+  code: ProblemCode,
+  /** What happened, what it means and what to do, in words for a person. */
+  message: z.string(),
+  /** With `already_decided` and `request_closed`: the decision that stands. */
+  decision: Decision.optional(),
+});
+export type CommandError = z.infer<typeof CommandError>;
+
+/** The body of every HTTP error: `application/problem+json` (RFC 9457) with our code. */
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: ProblemCode,
+  decision: Decision.optional(),
+});
+export type Problem = z.infer<typeof Problem>;

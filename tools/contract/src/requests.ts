@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { RequestId, StageId } from './ids.ts';
+
+/** The kinds of request that a person answers. Further kinds plug in: `docs/interactive-tools.md`. */
+export const RequestKind = z.enum(['approval', 'question', 'plan']);
+export type RequestKind = z.infer<typeof RequestKind>;
+
+/** The input of a tool call, as the CLI gave it. Its shape is the tool's own. */
+export const ToolInput = z.record(z.string(), z.unknown());
+export type ToolInput = z.infer<typeof ToolInput>;
+
+/** A permission change the CLI suggests or a person grants; kept as it is, since its shapes are the CLI's. */
+export const PermissionUpdate = z.looseObject({ type: z.string() });
+export type PermissionUpdate = z.infer<typeof PermissionUpdate>;
+
+/** What Claude waits for. */
+export const PendingRequest = z.object({
+  stageId: StageId,
+  requestId: RequestId,
+  kind: RequestKind,
+  toolName: z.string(),
+  displayName: z.string(),
+  input: ToolInput,
+  /** One line of the CLI's: a Bash call's own description, or the path it touches. */
+  description: z.string().nullable(),
+  toolUseId: z.string(),
+  /** The subagent that asks, by its description; null for the main conversation. */
+  agent: z.string().nullable(),
+  /** Why no rule allowed it, in the CLI's words. */
+  reason: z.string().nullable(),
+  /** A path outside of what is allowed that the call would write. */
+  blockedPath: z.string().nullable(),
+  suggestions: z.array(PermissionUpdate),
+  /** True where "always allow" must not be offered. */
+  suppressAlwaysAllow: z.boolean(),
+  createdAt: z.iso.datetime(),
+});
+export type PendingRequest = z.infer<typeof PendingRequest>;
+
+/** How a request ended. `closed`: nobody answered, because it was cancelled or its process ended. */
+export const RequestOutcome = z.enum(['allowed', 'denied', 'answered', 'timed-out', 'closed']);
+export type RequestOutcome = z.infer<typeof RequestOutcome>;
+
+/**
+ * How far an answer got: `accepted` (stored), `written` (in the process's input), `confirmed` (echoed by the CLI),
+ * `not-applied` (withdrawn before the answer counted), `unknown` (the process died before it confirmed),
+ * `none` (there was no answer to deliver).
+ */
+export const Delivery = z.enum(['accepted', 'written', 'confirmed', 'not-applied', 'unknown', 'none']);
+export type Delivery = z.infer<typeof Delivery>;
+
+/** The recorded end of a pending request: who, when, what, how long Claude waited. */
+export const Decision = z.object({
+  stageId: StageId,
+  requestId: RequestId,
+  kind: RequestKind,
+  toolName: z.string(),
+  toolUseId: z.string(),
+  outcome: RequestOutcome,
+  /** Who decided; null where nobody did. */
+  by: z.string().nullable(),
+  at: z.iso.datetime(),
+  waitedMs: z.int().nonnegative(),
+  /** The reason given with a denial, or why a request was closed. */
+  reason: z.string().nullable(),
+  answers: z.record(z.string(), z.string()).nullable(),
+  updatedInput: ToolInput.nullable(),
+  delivery: Delivery,
+});
+export type Decision = z.infer<typeof Decision>;
+
+export const ApproveBody = z.strictObject({
+  requestId: RequestId,
+  decision: z.enum(['allow', 'deny']),
+  /** Read by the model, word for word, when the decision is `deny`. */
+  reason: z.string().max(20_000).optional(),
+  /** Replaces the whole input of the call. */
+  updatedInput: ToolInput.optional(),
+  updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
+  /** With `deny`: the turn ends as well, and the model does not read the reason. */
+  interrupt: z.boolean().optional(),
+});
+export type ApproveBody = z.infer<typeof ApproveBody>;
+
+export const AnswerBody = z.strictObject({
+  requestId: RequestId,
+  /** Keyed by the question's text; the labels of a multiple choice joined by ", ". */
+  answers: z.record(z.string(), z.string().max(20_000)),
+});
+export type AnswerBody = z.infer<typeof AnswerBody>;

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { LaunchId, StageId } from './ids.ts';
+
+/** The permission modes that a person may choose. `bypassPermissions` is refused by the CLI when it runs as root. */
+export const PermissionMode = z.enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'auto', 'bypassPermissions']);
+export type PermissionMode = z.infer<typeof PermissionMode>;
+
+/**
+ * `starting -> busy <-> waiting -> idle -> ended | failed`.
+ * `waiting`: at least one request is open. `idle`: the process lives and waits for a message. `ended`: no process.
+ * `failed`: the process could not be started, or died while it had work.
+ */
+export const SessionState = z.enum(['starting', 'busy', 'waiting', 'idle', 'ended', 'failed']);
+export type SessionState = z.infer<typeof SessionState>;
+
+/** How the newest turn ended. `interrupted`: a person stopped it, or the process died in it. */
+export const TurnOutcome = z.object({
+  outcome: z.enum(['succeeded', 'failed', 'interrupted']),
+  at: z.iso.datetime(),
+  /** In words for a person; null when there is nothing to add. */
+  message: z.string().nullable(),
+});
+export type TurnOutcome = z.infer<typeof TurnOutcome>;
+
+/** A task the CLI runs beside the turn: a background agent, or a Bash command such as a dev server. */
+export const BackgroundTask = z.object({
+  taskId: z.string(),
+  type: z.string(),
+  description: z.string(),
+});
+export type BackgroundTask = z.infer<typeof BackgroundTask>;
+
+/** What the board shows of a session. */
+export const SessionSummary = z.object({
+  stageId: StageId,
+  state: SessionState,
+  /** When `state` was entered. */
+  stateSince: z.iso.datetime(),
+  /** The mode that the CLI last reported; the asked-for one until then. */
+  mode: z.string(),
+  model: z.string().nullable(),
+  /** The CLI's newest conversation id: what `claude --resume` takes. */
+  sessionId: z.string().nullable(),
+  launchId: LaunchId.nullable(),
+  startedAt: z.iso.datetime(),
+  lastTurn: TurnOutcome.nullable(),
+  /** The last thing Claude did, in a few words ("Edit src/app.ts"). */
+  lastAction: z.string().nullable(),
+  /** Cumulative over the conversation, as the CLI reports it. */
+  costUsd: z.number(),
+  backgroundTasks: z.array(BackgroundTask),
+  /** How many messages wait in the queue. */
+  queued: z.int().nonnegative(),
+  /** True after a failed or interrupted turn: queued messages wait for a person. */
+  queueHeld: z.boolean(),
+});
+export type SessionSummary = z.infer<typeof SessionSummary>;

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { ProjectId, StageId } from './ids.ts';
+import { PermissionMode, SessionSummary } from './sessions.ts';
+
+export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
+export type Column = z.infer<typeof Column>;
+
+/** A stage's own checkout: absolute path, its branch, and the commit it was made from. */
+export const Worktree = z.object({ path: z.string(), branch: z.string(), base: z.string() });
+export type Worktree = z.infer<typeof Worktree>;
+
+/** 0 is the most urgent. */
+const Priority = z.int().min(0).max(9);
+
+/** One unit of work: a card. Everything that is stored of it; `column` is derived from this and its session. */
+export const Stage = z.object({
+  id: StageId,
+  projectId: ProjectId,
+  title: z.string(),
+  prompt: z.string(),
+  dependsOn: z.array(StageId),
+  priority: Priority,
+  permissionMode: PermissionMode,
+  model: z.string().nullable(),
+  autoStart: z.boolean(),
+  /** Kept in the backlog by a person, whatever its dependencies. */
+  held: z.boolean(),
+  completedAt: z.iso.datetime().nullable(),
+  worktree: Worktree.nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+});
+export type Stage = z.infer<typeof Stage>;
+
+/** A stage as the board shows it. */
+export const StageView = Stage.extend({ column: Column, session: SessionSummary.nullable() });
+export type StageView = z.infer<typeof StageView>;
+
+const Title = z.string().trim().min(1, 'is empty').max(300);
+const Prompt = z.string().trim().min(1, 'is empty').max(200_000);
+const Model = z.string().trim().min(1).max(200);
+
+export const NewStage = z.strictObject({
+  projectId: ProjectId,
+  title: Title,
+  prompt: Prompt,
+  dependsOn: z.array(StageId).max(100).optional(),
+  priority: Priority.optional(),
+  permissionMode: PermissionMode.optional(),
+  model: Model.nullable().optional(),
+  autoStart: z.boolean().optional(),
+  held: z.boolean().optional(),
+});
+export type NewStage = z.infer<typeof NewStage>;
+
+export const StagePatch = NewStage.omit({ projectId: true }).partial();
+export type StagePatch = z.infer<typeof StagePatch>;

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { MessageId, StageId } from './ids.ts';
+import { Decision, ToolInput } from './requests.ts';
+
+/**
+ * `blockId` of a text or thinking entry equals that of the text deltas it was streamed as, so that a page can put the
+ * stored entry in the place of the streamed one.
+ */
+const base = {
+  stageId: StageId,
+  /** Place in the stage's transcript, from 1, without gaps. */
+  index: z.int().positive(),
+  at: z.iso.datetime(),
+  /** The tool call of the subagent that this belongs to; null in the main conversation. */
+  parentToolUseId: z.string().nullable(),
+};
+
+/** One thing that happened in a session, as a person reads it. */
+export const TranscriptEntry = z.discriminatedUnion('kind', [
+  z.object({
+    ...base,
+    kind: z.literal('user'),
+    text: z.string(),
+    messageId: MessageId.nullable(),
+    by: z.string().nullable(),
+  }),
+  z.object({ ...base, kind: z.literal('text'), text: z.string(), blockId: z.string() }),
+  z.object({ ...base, kind: z.literal('thinking'), text: z.string(), blockId: z.string() }),
+  z.object({ ...base, kind: z.literal('tool-use'), toolUseId: z.string(), toolName: z.string(), input: ToolInput }),
+  z.object({ ...base, kind: z.literal('tool-result'), toolUseId: z.string(), isError: z.boolean(), text: z.string() }),
+  z.object({ ...base, kind: z.literal('decision'), decision: Decision }),
+  z.object({
+    ...base,
+    kind: z.literal('turn-end'),
+    outcome: z.enum(['succeeded', 'failed', 'interrupted']),
+    message: z.string().nullable(),
+    durationMs: z.number().nullable(),
+    costUsd: z.number().nullable(),
+  }),
+  z.object({
+    ...base,
+    kind: z.literal('notice'),
+    level: z.enum(['info', 'warning', 'error']),
+    /** Stable, for the client and for tests: `api-retry`, `process-ended`, `permission-denied`, ... */
+    code: z.string(),
+    text: z.string(),
+  }),
+  /** A line of a type we do not know, kept whole and shown raw. */
+  z.object({ ...base, kind: z.literal('unknown'), raw: z.unknown() }),
+]);
+export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
+
+type WithoutPlace<E> = E extends unknown ? Omit<E, 'index' | 'stageId' | 'at'> : never;
+/** An entry before the store gave it its place. */
+export type NewTranscriptEntry = WithoutPlace<TranscriptEntry>;
