@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+/*
+ * Runs src/main.ts on the Node that comes with Callboard, because the host's may be too old for it. This file itself
+ * has to run on old versions: plain JavaScript, no syntax newer than Node 16.
+ *
+ * It always starts a second process, also on a Node that is good enough, so that the command line of the supervisor
+ * names tools/cli/src. The IPC pipe carries no messages; its closing tells the supervisor that this process was killed.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const OLDEST_NODE = 24;
+const packageFolder = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const main = join(packageFolder, 'src', 'main.ts');
+
+/** The binary of the npm package `node`, looked for where Node itself looks for packages; null if there is none. */
+function findBundledNode() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node';
+  for (let folder = packageFolder; ; folder = dirname(folder)) {
+    const candidate = join(folder, 'node_modules', 'node', 'bin', name);
+    if (existsSync(candidate)) return candidate;
+    if (folder === dirname(folder)) return null;
+  }
+}
+
+function candidates() {
+  const bundled = findBundledNode();
+  const own = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE ? process.execPath : null;
+  return [bundled, own].filter((candidate) => candidate !== null);
+}
+
+function fail(reason) {
+  process.stderr.write(
+    `callboard: needs Node ${OLDEST_NODE} or newer. This is Node ${process.versions.node}, and ${reason}.\n` +
+      'Run `npm install` in the folder of Callboard, which installs the Node it needs.\n',
+  );
+  process.exitCode = 1;
+}
+
+/** Tries one Node after the other: one that was installed for another system cannot be started. */
+function run(nodes, reason) {
+  if (nodes.length === 0) {
+    fail(reason);
+    return;
+  }
+  const child = spawn(nodes[0], [main].concat(process.argv.slice(2)), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  const forwarders = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => ({ signal, pass: () => child.kill(signal) }));
+  const stopForwarding = () => {
+    for (const { signal, pass } of forwarders) process.removeListener(signal, pass);
+  };
+  for (const { signal, pass } of forwarders) process.on(signal, pass);
+  child.on('error', (error) => {
+    if (child.pid !== undefined) return; // a signal that could not be passed on: it has ended by itself
+    stopForwarding();
+    run(nodes.slice(1), `the Node that comes with Callboard (${nodes[0]}) cannot be started: ${error.message}`);
+  });
+  child.on('exit', (code, signal) => {
+    if (child.pid === undefined) return;
+    stopForwarding();
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}
+
+run(candidates(), 'the Node that comes with Callboard was not found');

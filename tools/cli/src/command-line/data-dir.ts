@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import type { Flag } from './flags.ts';
+import { type PathBase, path } from './values.ts';
+
+/** Where Callboard keeps everything: shared by all commands. */
+export const dataDirFlag: Flag = {
+  kind: 'value',
+  name: 'data-dir',
+  placeholder: 'PATH',
+  repeatable: false,
+  variable: 'CALLBOARD_DATA_DIR',
+  help: 'Where Callboard keeps everything (~/.callboard).',
+};
+
+/** Absolute. */
+export const defaultDataDir = (home: string): string => join(home, '.callboard');
+
+/** The value of `--data-dir`. */
+export const dataDir = (base: PathBase) => path(base).default(defaultDataDir(base.home));

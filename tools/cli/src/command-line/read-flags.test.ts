@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import type { Flag } from './flags.ts';
+import { readFlags } from './read-flags.ts';
+
+const flags: readonly Flag[] = [
+  { kind: 'value', name: 'port', placeholder: 'PORT', repeatable: false, variable: 'CB_PORT', help: '' },
+  { kind: 'value', name: 'repo', placeholder: 'PATH', repeatable: true, variable: null, help: '' },
+  { kind: 'switch', name: 'open', help: '' },
+  { kind: 'variable', name: 'token', variable: 'CB_TOKEN', help: '' },
+];
+const read = (args: string[], env = {}) => Object.fromEntries(readFlags('start', args, flags, env));
+
+it('reads both spellings of a value, and lists', () => {
+  expect(read(['--port=1', '--repo', 'a', '--repo=-b'])).toEqual({
+    port: { value: '1', from: '--port' },
+    repo: { value: ['a', '-b'], from: '--repo' },
+  });
+});
+
+it('takes the last of a value that is given twice', () => {
+  expect(read(['--port', '1', '--port', '2']).port?.value).toBe('2');
+});
+
+it('reads a switch and its negation', () => {
+  expect(read(['--open']).open?.value).toBe(true);
+  expect(read(['--no-open']).open?.value).toBe(false);
+});
+
+it('lets the flag win over the variable, and takes an empty variable as none', () => {
+  expect(read([], { CB_PORT: '1' }).port).toEqual({ value: '1', from: 'CB_PORT' });
+  expect(read(['--port', '2'], { CB_PORT: '1' }).port).toEqual({ value: '2', from: '--port' });
+  expect(read([], { CB_PORT: '' })).toEqual({});
+});
+
+it('takes from a variable what a command line may not say', () => {
+  expect(read([], { CB_TOKEN: 'x' }).token).toEqual({ value: 'x', from: 'CB_TOKEN' });
+  expect(() => read(['--token', 'x'])).toThrow('has no option --token');
+});
+
+it.each([
+  [['--bogus'], '`callboard start` has no option --bogus. Its options are: --port, --repo, --open, --no-open.'],
+  [['-p'], 'has no option -p.'],
+  [['--port'], '--port: needs a value (--port PORT).'],
+  [['--port='], '--port: needs a value'],
+  [['--port', '--open'], '--port: needs a value'],
+  [['--no-port'], '--no-port: there is no such option.'],
+  [['--open=yes'], '--open: takes no value.'],
+  [['extra'], 'unexpected argument "extra".'],
+])('explains what is wrong with %j', (args, message) => {
+  expect(() => read(args)).toThrow(message);
+});

@@ -1,0 +1,88 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** What paths on the command line are relative to, and what `~` stands for. */
+export interface PathBase {
+  readonly cwd: string;
+  readonly home: string;
+}
+
+const says = (reason: string) => ({
+  error: (issue: { input: unknown }) => `${JSON.stringify(issue.input)} ${reason}`,
+});
+
+/** A TCP port; 0 stands for any free one. */
+export const port = z
+  .string()
+  .refine(
+    (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535,
+    says('is not a port (0 to 65535; 0 takes any free one)'),
+  )
+  .transform(Number);
+
+/** How many of something. */
+export const count = z
+  .string()
+  .refine((text) => /^\d{1,6}$/.test(text) && Number(text) > 0, says('is not a whole number above 0'))
+  .transform(Number);
+
+/** An address that only this machine can reach. */
+export const loopbackHost = z
+  .string()
+  .refine(
+    isLoopback,
+    says(
+      'can be reached from other machines, and Callboard does not speak TLS yet: logins would cross the network in the clear. ' +
+        'Use 127.0.0.1, and reach it from elsewhere through an SSH tunnel',
+    ),
+  );
+
+/** The name of an account of this machine. */
+export const userName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*\$?$/, says('is not a user name'));
+
+/** A SHA-256 in hex, in lower case. */
+export const sha256 = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/, { error: 'is not a SHA-256 in hex (64 digits)' })
+  .transform((text) => text.toLowerCase());
+
+/** An absolute path. */
+export const path = ({ cwd, home }: PathBase) =>
+  z
+    .string()
+    .refine((text) => !/^~[^/]/.test(text), says('names the home of another user; write it out'))
+    .transform((text) => resolve(cwd, text === '~' || text.startsWith('~/') ? join(home, text.slice(1)) : text));
+
+/** The absolute path of a folder that is there. */
+export const folder = (base: PathBase) => path(base).refine(isFolder, says('is not a folder that can be read'));
+
+/** The absolute path of a program. */
+export const program = (base: PathBase) => path(base).refine(isProgram, says('is not a program that can be run'));
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+function isLoopback(host: string): boolean {
+  const family = isIP(host);
+  return family === 0 ? host === 'localhost' : loopback.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
+
+function isFolder(name: string): boolean {
+  try {
+    return statSync(name).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function isProgram(name: string): boolean {
+  try {
+    accessSync(name, constants.X_OK);
+    return statSync(name).isFile();
+  } catch {
+    return false;
+  }
+}

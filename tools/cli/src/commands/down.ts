@@ -1,0 +1,79 @@
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '@callboard/orchestrator/process-identity';
+import { z } from 'zod';
+import { dataDir, dataDirFlag } from '../command-line/data-dir.ts';
+import { parseGiven } from '../command-line/parse-given.ts';
+import { messageOf, OperationalError, systemCode } from '../errors.ts';
+import { findSupervisor, type SupervisorRecord } from '../supervisor/supervisor-lock.ts';
+import type { Command } from './command.ts';
+
+/** Longer than a supervisor takes to stop two servers that do not want to. */
+const SUPERVISOR_GRACE_MS = 15_000;
+/** For a process that was killed to be gone; the system may be busy. */
+const KILLED_GRACE_MS = 5_000;
+const POLL_MS = 50;
+
+/** `callboard down`: ends Callboard on a data directory, and every session of it. */
+export const down: Command = {
+  name: 'down',
+  summary: 'Ends all sessions of a data directory, and the Callboard that runs on it.',
+  flags: [dataDirFlag],
+  run: async ({ given, edges }) => {
+    const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
+    if (!(await exists(folder))) {
+      edges.out(`There is nothing to end: ${folder} does not exist.`);
+      return 0;
+    }
+    const supervisor = await findSupervisor(folder);
+    if (supervisor !== null) {
+      await endSupervisor(supervisor);
+      edges.out(`Ended the Callboard that ran on ${folder} (process ${supervisor.pid}).`);
+    }
+    const log = (line: string) => edges.err(`callboard: ${line}`);
+    const { ended, failed } = await edges.endAllSessions(folder, { log });
+    edges.out(describe(ended));
+    if (failed.length === 0) return 0;
+    edges.err(`callboard: still running, as they could not be ended: ${failed.join(', ')}`);
+    return 1;
+  },
+};
+
+function describe(ended: number): string {
+  if (ended === 0) return 'No session was running.';
+  return ended === 1 ? 'Ended 1 session.' : `Ended ${ended} sessions.`;
+}
+
+async function endSupervisor(supervisor: SupervisorRecord): Promise<void> {
+  try {
+    process.kill(supervisor.pid, 'SIGTERM');
+    if (await isGoneWithin(supervisor, SUPERVISOR_GRACE_MS)) return;
+    process.kill(supervisor.pid, 'SIGKILL');
+  } catch (error) {
+    if (systemCode(error) === 'ESRCH') return;
+    throw new OperationalError(`Callboard (process ${supervisor.pid}) cannot be ended: ${messageOf(error)}.`);
+  }
+  if (!(await isGoneWithin(supervisor, KILLED_GRACE_MS))) {
+    throw new OperationalError(`Callboard (process ${supervisor.pid}) was killed and is still there.`);
+  }
+}
+
+/** There is no event for the end of a process that is not our child. */
+async function isGoneWithin(supervisor: SupervisorRecord, ms: number): Promise<boolean> {
+  const deadline = AbortSignal.timeout(ms);
+  while (await isAlive(supervisor)) {
+    if (deadline.aborted) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+async function exists(folder: string): Promise<boolean> {
+  try {
+    await stat(folder);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false;
+    throw new OperationalError(`--data-dir: ${folder} cannot be read: ${messageOf(error)}.`);
+  }
+}

@@ -1,0 +1,148 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { reportsOf } from '../../test/obedient.ts';
+import { eventually, fixture, runProgram, untilGone } from '../../test/run-program.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { findSupervisor } from '../supervisor/supervisor-lock.ts';
+
+function callboard(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const own = { ...process.env, INIT_CWD: '', ...env };
+  return runProgram(process.execPath, [fixture('callboard.ts'), ...args], own);
+}
+
+const startOn = (dataDir: string, env: NodeJS.ProcessEnv = {}, args: string[] = []) =>
+  callboard(['start', '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0', ...args], env);
+
+/** The port of the board, once it is said to be ready. */
+const boardPort = (program: ReturnType<typeof callboard>) =>
+  eventually(() => {
+    const [, port] = /^Callboard ready: http:\/\/127\.0\.0\.1:(\d+)\/login\?code=\S+$/m.exec(program.stdout()) ?? [];
+    if (port === undefined) throw new Error(`not ready: ${program.stdout()}${program.stderr()}`);
+    return Number(port);
+  });
+
+it('prints one line when all is up, and writes down the port', async () => {
+  const dataDir = await temporaryFolder();
+  const program = startOn(dataDir);
+  const port = await boardPort(program);
+  expect(await findSupervisor(dataDir)).toMatchObject({ pid: program.pid, port });
+  program.child.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+  expect(program.stdout().split('\n')).toHaveLength(2);
+});
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'stops in good order on %s and says what lives on',
+  async (signal) => {
+    const dataDir = join(await temporaryFolder(), 'my data');
+    const program = startOn(dataDir);
+    const { web, orchestrator } = await reportsOf(await boardPort(program));
+    program.child.kill(signal);
+    expect(await program.ended).toBe(0);
+    await untilGone(web.pid);
+    await untilGone(orchestrator.pid);
+    expect(await findSupervisor(dataDir)).toBeNull();
+    expect(program.stderr()).toBe(
+      'callboard: stopped. Sessions that were running are left alive, and are found again at the next start.\n' +
+        `callboard: to end them: npx callboard down --data-dir '${dataDir}'\n`,
+    );
+  },
+);
+
+it('names no data directory where it is the usual one', async () => {
+  const program = callboard(['--port', '0', '--orchestrator-port', '0'], { HOME: await temporaryFolder() });
+  await boardPort(program);
+  program.child.kill('SIGINT');
+  await program.ended;
+  expect(program.stderr()).toMatch(/to end them: npx callboard down\n$/);
+});
+
+it('ends at once on a second Ctrl-C', async () => {
+  const program = startOn(await temporaryFolder(), { WEB_SERVER: 'stubborn-server.ts' });
+  const { web, orchestrator } = await reportsOf(await boardPort(program));
+  const pressed = performance.now();
+  program.child.kill('SIGINT');
+  // Presses until it has ended: those soon after the first count as its echoes.
+  const presses = setInterval(() => program.child.kill('SIGINT'), 50);
+  expect(await program.ended).toBe(0);
+  clearInterval(presses);
+  expect(performance.now() - pressed).toBeLessThan(4_500); // and not after the grace of 5 s
+  await untilGone(web.pid);
+  await untilGone(orchestrator.pid);
+});
+
+it('leaves no process behind when it is killed, and lets the next one take over', async () => {
+  const dataDir = await temporaryFolder();
+  const first = startOn(dataDir);
+  const { web, orchestrator } = await reportsOf(await boardPort(first));
+  first.child.kill('SIGKILL');
+  expect(await first.ended).toBe('SIGKILL');
+  await untilGone(web.pid);
+  await untilGone(orchestrator.pid);
+  const next = startOn(dataDir);
+  await boardPort(next);
+  next.child.kill('SIGTERM');
+  expect(await next.ended).toBe(0);
+});
+
+it('refuses to run twice on one data directory, and names the first', async () => {
+  const dataDir = await temporaryFolder();
+  const first = startOn(dataDir);
+  const port = await boardPort(first);
+  const second = startOn(dataDir);
+  expect(await second.ended).toBe(1);
+  expect(second.stdout()).toBe('');
+  expect(second.stderr()).toContain(`already runs on ${dataDir}: process ${first.pid}, port ${port}.`);
+  first.child.kill('SIGTERM');
+  await first.ended;
+});
+
+it('exits with the words of a server that cannot start, and leaves the other one not running', async () => {
+  const dataDir = await temporaryFolder();
+  const program = startOn(dataDir, { WEB_SERVER: 'refusing-server.ts' });
+  expect(await program.ended).toBe(1);
+  expect(program.stdout()).toBe('');
+  expect(program.stderr()).toBe('callboard: the web server cannot start: the data directory is in use\n');
+  expect(await findSupervisor(dataDir)).toBeNull();
+});
+
+it('takes paths from where the user stood, not from where npm runs scripts', async () => {
+  const cwd = await temporaryFolder();
+  await mkdir(join(cwd, 'repo'));
+  const program = startOn('data', { INIT_CWD: cwd }, ['--repo', 'repo']);
+  const { orchestrator } = await reportsOf(await boardPort(program));
+  expect(orchestrator.config).toMatchObject({ dataDir: join(cwd, 'data'), repos: [join(cwd, 'repo')] });
+  program.child.kill('SIGTERM');
+  await program.ended;
+});
+
+it('warns of a token that others can read, and passes on its hash alone', async () => {
+  const program = startOn(await temporaryFolder(), { CALLBOARD_TOKEN: 'hush' });
+  const { web, orchestrator } = await reportsOf(await boardPort(program));
+  expect(program.stderr()).toContain('warning: CALLBOARD_TOKEN can be read');
+  expect(orchestrator.config.tokenSha256).toMatch(/^[0-9a-f]{64}$/);
+  expect([web.token, orchestrator.token]).toEqual([null, null]);
+  program.child.kill('SIGTERM');
+  await program.ended;
+});
+
+it.each([
+  [['bogus'], 'there is no command "bogus". The commands are: start, down, help.'],
+  [['--bogus'], '`callboard start` has no option --bogus.'],
+  [['down', '--port', '1'], '`callboard down` has no option --port. Its options are: --data-dir.'],
+  [['--port', 'x'], '--port: "x" is not a port'],
+  [['--data-dir', '/dev/null'], '--data-dir: /dev/null cannot be used: '],
+])('exits with 2 on %j', async (args, message) => {
+  const program = callboard(args);
+  expect(await program.ended).toBe(2);
+  expect(program.stdout()).toBe('');
+  expect(program.stderr()).toContain(`callboard: ${message}`);
+});
+
+it.each([['help'], ['--help'], ['start', '--port', 'x', '-h']])('shows help for %j', async (...args) => {
+  const program = callboard(args);
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toMatch(/^Usage: callboard .*--orchestrator-port PORT .*CALLBOARD_TOKEN_SHA256/s);
+  expect(program.stderr()).toBe('');
+});

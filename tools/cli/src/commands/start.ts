@@ -1,0 +1,95 @@
+import { openBrowser, wantsBrowser } from '../browser.ts';
+import { defaultDataDir } from '../command-line/data-dir.ts';
+import type { Edges } from '../edges.ts';
+import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
+import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
+import { createSupervisor } from '../supervisor/supervisor.ts';
+import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { untilAborted } from '../wait.ts';
+import type { Command } from './command.ts';
+
+/** `callboard start`: runs Callboard until it is told to stop. */
+export const start: Command = {
+  name: 'start',
+  summary: 'Starts Callboard and prints a link to log in with (the default).',
+  flags: startFlags,
+  run: async ({ given, edges }) => {
+    const options = parseStartOptions(given, edges);
+    if (options.isTokenExposed) warnOfToken(edges);
+    const signals = edges.listenForStop();
+    try {
+      const lock = await acquire(options, edges);
+      try {
+        return await supervise(options, lock, edges, signals);
+      } finally {
+        await lock.release();
+      }
+    } finally {
+      signals.release();
+    }
+  },
+};
+
+async function supervise(
+  options: StartOptions,
+  lock: SupervisorLock,
+  edges: Edges,
+  signals: { stop: AbortSignal; kill: AbortSignal },
+): Promise<number> {
+  const log = (line: string) => edges.err(`callboard: ${line}`);
+  const { servers, env } = edges;
+  const supervisor = createSupervisor({ options, servers, env, log, isTakeover: lock.isTakeover });
+  signals.kill.addEventListener('abort', supervisor.kill, { once: true });
+  try {
+    const { port, loginLink } = await supervisor.start(signals.stop);
+    await lock.setPort(port);
+    edges.out(`Callboard ready: ${loginLink}`);
+    if (wantsBrowser(options.open, edges)) void showBoard(loginLink, edges);
+    await untilAborted(signals.stop);
+  } catch (error) {
+    if (!signals.stop.aborted) throw error;
+  } finally {
+    await supervisor.stop();
+    signals.kill.removeEventListener('abort', supervisor.kill);
+  }
+  sayGoodbye(options, edges);
+  return 0;
+}
+
+async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorLock> {
+  try {
+    return await acquireSupervisorLock(options.dataDir, options.port, edges.now());
+  } catch (error) {
+    if (error instanceof AlreadyHeld) {
+      const { pid, port } = error.holder;
+      throw new OperationalError(
+        `Callboard already runs on ${options.dataDir}: process ${pid}, ${port === 0 ? 'still starting' : `port ${port}`}. ` +
+          'Stop that one first, or give this one a --data-dir of its own.',
+      );
+    }
+    if (systemCode(error) === undefined) throw error;
+    throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${messageOf(error)}.`);
+  }
+}
+
+async function showBoard(link: string, { platform, env, err }: Edges): Promise<void> {
+  const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
+  if (!(await openBrowser(link, platform, browserEnv))) {
+    err('callboard: no browser could be opened; open the link above in one.');
+  }
+}
+
+function warnOfToken({ err }: Edges): void {
+  err(
+    'callboard: warning: CALLBOARD_TOKEN can be read by other programs of this account, claude among them. ' +
+      'Set CALLBOARD_TOKEN_SHA256 to the SHA-256 of the token instead.',
+  );
+}
+
+function sayGoodbye({ dataDir }: StartOptions, { home, err }: Edges): void {
+  const suffix = dataDir === defaultDataDir(home) ? '' : ` --data-dir ${quoted(dataDir)}`;
+  err('callboard: stopped. Sessions that were running are left alive, and are found again at the next start.');
+  err(`callboard: to end them: npx callboard down${suffix}`);
+}
+
+const quoted = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -1,0 +1,58 @@
+import { homedir } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { listenForStop, type StopSignals } from './stop-signals.ts';
+import type { ServerEntries } from './supervisor/supervisor.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What ends the sessions of a data directory, as the orchestrator package offers it. */
+export type EndAllSessions = (
+  dataDir: string,
+  options: { log: (line: string) => void },
+) => Promise<{ ended: number; failed: string[] }>;
+
+/** The outside world, as far as commands see it. */
+export interface Edges {
+  env: Environment;
+  /** The folder the user stood in; relative paths on the command line start there. */
+  cwd: string;
+  home: string;
+  platform: NodeJS.Platform;
+  /** Whether stdout is a terminal, with a person before it. */
+  isTerminal: boolean;
+  /** A line on stdout: what was asked for. */
+  out(line: string): void;
+  /** A line on stderr: everything else that is said to people. */
+  err(line: string): void;
+  now(): Date;
+  listenForStop(): StopSignals;
+  /** The programs that `start` supervises. */
+  servers: ServerEntries;
+  endAllSessions: EndAllSessions;
+}
+
+const besideThisPackage = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** The edges of a real process. */
+export function nodeEdges(process: NodeJS.Process): Edges {
+  return {
+    env: process.env,
+    cwd: process.env.INIT_CWD || process.cwd(), // npm runs a script in the package's folder and keeps the user's here
+    home: homedir(),
+    platform: process.platform,
+    isTerminal: process.stdout.isTTY === true,
+    out: (line) => void process.stdout.write(`${line}\n`),
+    err: (line) => void process.stderr.write(`${line}\n`),
+    now: () => new Date(),
+    listenForStop: () => listenForStop(process, () => performance.now()),
+    servers: {
+      orchestrator: besideThisPackage('orchestrator/src/main.ts'),
+      webServer: besideThisPackage('web-server/src/server/main.ts'),
+    },
+    endAllSessions: async (dataDir, options) => {
+      const { endAllSessions } = await import('@callboard/orchestrator/end-all-sessions');
+      return endAllSessions(dataDir, options);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+/** The command line, or a variable, says something that cannot be: nothing was done. Exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** It could not be done; the message says why and what to do next. Exit code 1. */
+export class OperationalError extends Error {
+  override readonly name = 'OperationalError';
+}
+
+/** The message of anything that was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The `code` of a Node system error (`ENOENT`); undefined for anything else. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

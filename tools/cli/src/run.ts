@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { readFlags } from './command-line/read-flags.ts';
+import { commands, defaultCommand } from './commands/all.ts';
+import type { Command } from './commands/command.ts';
+import { renderHelp } from './commands/help.ts';
+import type { Edges } from './edges.ts';
+import { OperationalError, UsageError } from './errors.ts';
+
+/** Runs one command line; resolves with the exit code. */
+export async function run(args: readonly string[], edges: Edges): Promise<number> {
+  try {
+    return await dispatch(args, edges);
+  } catch (error) {
+    if (error instanceof UsageError) {
+      edges.err(`callboard: ${error.message}`);
+      return 2;
+    }
+    if (error instanceof OperationalError) {
+      edges.err(`callboard: ${error.message}`);
+      return 1;
+    }
+    throw error;
+  }
+}
+
+async function dispatch(args: readonly string[], edges: Edges): Promise<number> {
+  if (args.includes('--version')) {
+    edges.out(await ownVersion());
+    return 0;
+  }
+  if (args.includes('--help') || args.includes('-h')) {
+    edges.out(renderHelp(commands));
+    return 0;
+  }
+  const [first, ...rest] = args;
+  const isNamed = first !== undefined && !first.startsWith('-');
+  const command = isNamed ? requireCommand(first) : defaultCommand;
+  const given = readFlags(command.name, isNamed ? rest : args, command.flags, edges.env);
+  return command.run({ given, edges });
+}
+
+function requireCommand(name: string): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  const names = commands.map((candidate) => candidate.name).join(', ');
+  throw new UsageError(`there is no command ${JSON.stringify(name)}. The commands are: ${names}.`);
+}
+
+async function ownVersion(): Promise<string> {
+  const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
+  return z.object({ version: z.string() }).parse(JSON.parse(manifest)).version;
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
+import type { Flag, Given } from './command-line/flags.ts';
+import { parseGiven } from './command-line/parse-given.ts';
+import { count, folder, loopbackHost, type PathBase, port, program, sha256, userName } from './command-line/values.ts';
+
+const value = (name: string, placeholder: string, variable: string | null, help: string): Flag => ({
+  kind: 'value',
+  name,
+  placeholder,
+  repeatable: false,
+  variable,
+  help,
+});
+
+/** The options of `callboard start`. */
+export const startFlags: readonly Flag[] = [
+  value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board (3100).'),
+  value('host', 'ADDRESS', 'CALLBOARD_HOST', 'Address to listen on (127.0.0.1).'),
+  value('orchestrator-port', 'PORT', 'CALLBOARD_ORCHESTRATOR_PORT', 'Port between the two servers (3101).'),
+  dataDirFlag,
+  {
+    kind: 'value',
+    name: 'repo',
+    placeholder: 'PATH',
+    repeatable: true,
+    variable: null,
+    help: 'A git repository to have as a project; may be given again.',
+  },
+  value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
+  { kind: 'switch', name: 'open', help: 'Whether to open the board in a browser (on a desktop: yes).' },
+  value('max-parallel', 'NUMBER', 'CALLBOARD_MAX_PARALLEL', 'How many stages start by themselves at once (4).'),
+  value('agent-user', 'NAME', 'CALLBOARD_AGENT_USER', 'The account that claude runs as (your own).'),
+  {
+    kind: 'variable',
+    name: 'token-sha256',
+    variable: 'CALLBOARD_TOKEN_SHA256',
+    help: 'SHA-256, in hex, of an API token.',
+  },
+  { kind: 'variable', name: 'token', variable: 'CALLBOARD_TOKEN', help: 'An API token, for others to read.' },
+];
+
+export interface StartOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly orchestratorPort: number;
+  /** Absolute, like all paths here. */
+  readonly dataDir: string;
+  readonly repos: readonly string[];
+  /** Null to look for one. */
+  readonly claudePath: string | null;
+  /** Null where the user said neither: it depends on what there is. */
+  readonly open: boolean | null;
+  readonly maxParallel: number;
+  readonly agentUser: string | null;
+  readonly tokenSha256: string | null;
+  /** Whether the token itself stood in the environment. */
+  readonly isTokenExposed: boolean;
+}
+
+const schema = (base: PathBase) =>
+  z
+    .object({
+      port: port.default(3100),
+      host: loopbackHost.default('127.0.0.1'),
+      'orchestrator-port': port.default(3101),
+      'data-dir': dataDir(base),
+      repo: z.array(folder(base)).default([]),
+      claude: program(base).nullable().default(null),
+      open: z.boolean().nullable().default(null),
+      'max-parallel': count.default(4),
+      'agent-user': userName.nullable().default(null),
+      'token-sha256': sha256.nullable().default(null),
+      token: z.string().nullable().default(null),
+    })
+    .refine((given) => given.port === 0 || given.port !== given['orchestrator-port'], {
+      path: ['orchestrator-port'],
+      error: 'is the port of the board; the two servers need one each',
+    })
+    .refine((given) => given.token === null || given['token-sha256'] === null, {
+      path: ['token'],
+      error: 'CALLBOARD_TOKEN_SHA256 is set too; set one of them',
+    });
+
+/** Throws UsageError with a line for each bad value. */
+export function parseStartOptions(given: Given, base: PathBase): StartOptions {
+  const options = parseGiven(schema(base), given);
+  return {
+    port: options.port,
+    host: options.host,
+    orchestratorPort: options['orchestrator-port'],
+    dataDir: options['data-dir'],
+    repos: options.repo,
+    claudePath: options.claude,
+    open: options.open,
+    maxParallel: options['max-parallel'],
+    agentUser: options['agent-user'],
+    tokenSha256: options.token === null ? options['token-sha256'] : hash(options.token),
+    isTokenExposed: options.token !== null,
+  };
+}
+
+const hash = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');

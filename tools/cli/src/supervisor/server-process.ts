@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { FromServer, type ToServer } from '@callboard/contract';
+import type { Environment } from '../edges.ts';
+import { messageOf } from '../errors.ts';
+
+/** One process of a server, from its start to its end. */
+export interface ServerProcess {
+  /** Resolves, never rejects, once the process is gone and all it said was heard, with the cause in words. */
+  readonly ended: Promise<string>;
+  /** A one-time login code; null if the process ended first. Only the orchestrator makes them. */
+  createLogin(): Promise<string | null>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface ServerProcessParts {
+  /** Absolute path of the program. */
+  readonly entry: string;
+  /** Sent over the IPC pipe, as it may hold secrets. */
+  readonly config: unknown;
+  readonly env: Environment;
+  readonly onReady: (port: number) => void;
+  readonly onFailed: (failure: { message: string; fatal: boolean }) => void;
+  readonly onNonsense: (message: string) => void;
+}
+
+/** Starts a server on the Node that runs this. */
+export function startServerProcess(parts: ServerProcessParts): ServerProcess {
+  const logins = new Map<string, (code: string | null) => void>();
+  const child = spawnServer(parts);
+  if (child instanceof Error) return neverStarted(child);
+
+  const ended = endOf(child).finally(() => {
+    for (const settle of logins.values()) settle(null);
+    logins.clear();
+  });
+  // A message that cannot be sent means that the process is ending, which `ended` tells.
+  const send = (message: ToServer) => void (child.connected && child.send(message, () => {}));
+  child.on('message', (raw) => {
+    const parsed = FromServer.safeParse(raw);
+    if (!parsed.success) {
+      parts.onNonsense(JSON.stringify(raw));
+      return;
+    }
+    const message = parsed.data;
+    switch (message.type) {
+      case 'ready':
+        return parts.onReady(message.port);
+      case 'failed':
+        return parts.onFailed(message);
+      case 'login-created':
+        logins.get(message.id)?.(message.code);
+        logins.delete(message.id);
+    }
+  });
+  send({ type: 'configure', config: parts.config });
+  return {
+    ended,
+    createLogin: () => {
+      if (!child.connected) return ended.then(() => null);
+      const { promise, resolve } = Promise.withResolvers<string | null>();
+      const id = randomUUID();
+      logins.set(id, resolve);
+      send({ type: 'create-login', id });
+      return promise;
+    },
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+function spawnServer({ entry, env }: ServerProcessParts): ChildProcess | Error {
+  try {
+    return spawn(process.execPath, [entry], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...env } });
+  } catch (error) {
+    return new Error(messageOf(error)); // what the system refuses is an event for some reasons, thrown for others
+  }
+}
+
+/** `close` comes when the process is gone and its pipe was read to the end: last words are not lost. */
+function endOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  child.on('error', (error) => {
+    if (child.pid === undefined) resolve(`could not be started: ${error.message}`);
+  });
+  child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
+  return promise;
+}
+
+const neverStarted = (error: Error): ServerProcess => ({
+  ended: Promise.resolve(`could not be started: ${error.message}`),
+  createLogin: () => Promise.resolve(null),
+  kill: () => {},
+});

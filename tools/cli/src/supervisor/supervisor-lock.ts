@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import {
+  acquireProcessLock,
+  findLockHolder,
+  type LockHolder,
+  type ProcessLock,
+} from '@callboard/orchestrator/process-lock';
+
+export { AlreadyHeld } from '@callboard/orchestrator/process-lock';
+
+/** Held by the one supervisor of a data directory. */
+export type SupervisorLock = ProcessLock;
+/** The supervisor of a data directory. */
+export type SupervisorRecord = LockHolder;
+
+const lockFile = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');
+
+/** Takes the lock for the calling process, making the data directory if need be. Throws AlreadyHeld. */
+export const acquireSupervisorLock = (dataDir: string, port: number, now: Date): Promise<SupervisorLock> =>
+  acquireProcessLock(lockFile(dataDir), port, now);
+
+/** The living supervisor of a data directory, or null. */
+export const findSupervisor = (dataDir: string): Promise<SupervisorRecord | null> => findLockHolder(lockFile(dataDir));

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { reportOf, reportsOf } from '../../test/obedient.ts';
+import { eventually, fixture, untilGone } from '../../test/run-program.ts';
+import { readFlags } from '../command-line/read-flags.ts';
+import { parseStartOptions, startFlags } from '../start-options.ts';
+import { createSupervisor, type SupervisorParts } from './supervisor.ts';
+
+const obedient = fixture('obedient-server.ts');
+const both = (entry: string) => ({ orchestrator: entry, webServer: entry });
+const never = new AbortController().signal;
+
+function supervise(parts: Partial<SupervisorParts> = {}, args: string[] = []) {
+  const lines: string[] = [];
+  const given = readFlags('start', ['--port', '0', '--orchestrator-port', '0', ...args], startFlags, {});
+  const supervisor = createSupervisor({
+    options: parseStartOptions(given, { cwd: '/', home: '/home/ann' }),
+    servers: both(obedient),
+    env: process.env,
+    log: (line) => void lines.push(line),
+    isTakeover: false,
+    ...parts,
+  });
+  onTestFinished(() => supervisor.stop());
+  return { supervisor, lines };
+}
+
+it('starts both with one secret, and lets no secret out', async () => {
+  const { supervisor } = supervise({ env: { ...process.env, CALLBOARD_TOKEN: 'hush' } }, ['--max-parallel', '7']);
+  const { port, loginLink } = await supervisor.start(never);
+  const { web, orchestrator, secret } = await reportsOf(port);
+  expect(loginLink).toBe(`http://127.0.0.1:${port}/login?code=one%2Ftime`);
+  expect(orchestrator.config).toMatchObject({ secret, maxParallel: 7, dataDir: '/home/ann/.callboard' });
+  expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
+  expect([web.token, orchestrator.token]).toEqual([null, null]);
+  expect([...web.commandLine, ...orchestrator.commandLine].join(' ')).not.toContain(secret);
+});
+
+it('starts a server that was killed again, on the same port with the same configuration', async () => {
+  const { supervisor, lines } = supervise();
+  const { port } = await supervisor.start(never);
+  const before = await reportsOf(port);
+  process.kill(before.orchestrator.pid, 'SIGKILL');
+  process.kill(before.web.pid, 'SIGKILL');
+  const orchestrator = await reportOf(before.orchestrator.port, before.orchestrator);
+  const web = await reportOf(port, before.web);
+  expect(orchestrator.config).toEqual({ ...before.orchestrator.config, port: before.orchestrator.port });
+  expect(web.config).toEqual({ ...before.web.config, port });
+  expect(lines.toSorted()).toEqual([
+    'the orchestrator has ended (signal SIGKILL); it is started again in 100 ms',
+    'the web server has ended (signal SIGKILL); it is started again in 100 ms',
+  ]);
+});
+
+it('waits longer each time for a server that keeps dying, and never gives up', async () => {
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000 };
+  const { supervisor, lines } = supervise({ timing, servers: both(fixture('crashing-server.ts')) });
+  const patience = new AbortController();
+  const started = supervisor.start(patience.signal);
+  await eventually(() => expect(lines.length).toBeGreaterThanOrEqual(5));
+  patience.abort(new Error('enough'));
+  await expect(started).rejects.toThrow('enough');
+  const waits = [5, 10, 20, 20, 20];
+  expect(lines.slice(0, 5)).toEqual(
+    waits.map((ms) => `the orchestrator has ended (exit code 3); it is started again in ${ms} ms`),
+  );
+});
+
+it('gives up when a first start fails for good, with the words of the server', async () => {
+  const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('refusing-server.ts') } });
+  await expect(supervisor.start(never)).rejects.toThrow('the web server cannot start: the data directory is in use');
+});
+
+it('waits for a port that the servers of a killed supervisor have not left yet', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const address = squatter.address();
+  const port = address !== null && typeof address === 'object' ? String(address.port) : '';
+  const { supervisor, lines } = supervise({ isTakeover: true }, ['--port', port]);
+  const started = supervisor.start(never);
+  await eventually(() => expect(lines.join()).toContain('EADDRINUSE'));
+  squatter.close();
+  expect((await started).port).toBe(Number(port));
+});
+
+it('stops both, by force where they do not end when asked to', async () => {
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50 };
+  const { supervisor, lines } = supervise({ timing, servers: both(fixture('stubborn-server.ts')) });
+  const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
+  await supervisor.stop();
+  await untilGone(web.pid);
+  await untilGone(orchestrator.pid);
+  expect(lines).toEqual([]);
+});
+
+it('ends both at once when asked to, without starting them again', async () => {
+  const { supervisor, lines } = supervise({ servers: both(fixture('stubborn-server.ts')) });
+  const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
+  supervisor.kill();
+  await untilGone(web.pid);
+  await untilGone(orchestrator.pid);
+  await supervisor.stop();
+  expect(lines).toEqual([]);
+});
+
+it('stops in the middle of a start', async () => {
+  const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('crashing-server.ts') } });
+  const wish = new AbortController();
+  const started = supervisor.start(wish.signal);
+  wish.abort(new Error('changed my mind'));
+  await expect(started).rejects.toThrow('changed my mind');
+  await supervisor.stop();
+});

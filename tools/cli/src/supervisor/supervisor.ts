@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import type { OrchestratorConfig, WebServerConfig } from '@callboard/contract';
+import type { Environment } from '../edges.ts';
+import type { StartOptions } from '../start-options.ts';
+import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
+
+/** Absolute paths of the two programs. */
+export interface ServerEntries {
+  readonly orchestrator: string;
+  readonly webServer: string;
+}
+
+/** Keeps the orchestrator and the web server up. */
+export interface Supervisor {
+  /**
+   * Starts both; resolves once both are up. Rejects with OperationalError when one cannot start, or with the
+   * signal's reason; `stop` is due in every case. Called once.
+   */
+  start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
+  /** Stops both, the web server first. Every caller gets the same promise. */
+  stop(): Promise<void>;
+  /** Ends both at once. */
+  kill(): void;
+}
+
+export interface SupervisorParts {
+  readonly options: StartOptions;
+  readonly servers: ServerEntries;
+  /** The environment of the supervisor itself. */
+  readonly env: Environment;
+  readonly log: (line: string) => void;
+  readonly timing?: KeptServerTiming;
+  /** Whether the last supervisor was killed: its servers may need a moment to notice, and to leave the ports. */
+  readonly isTakeover: boolean;
+}
+
+const defaultTiming: KeptServerTiming = {
+  backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
+  graceMs: 5_000,
+};
+
+const TAKEOVER_PATIENCE_MS = 10_000;
+
+/** Makes a supervisor; nothing runs before `start`. */
+export function createSupervisor(parts: SupervisorParts): Supervisor {
+  const { options, servers, env, log, timing = defaultTiming } = parts;
+  const secret = randomBytes(32).toString('base64url');
+  const { CALLBOARD_TOKEN: _token, ...serverEnv } = env;
+  const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
+  const running: KeptServer[] = [];
+  let stopping: Promise<void> | undefined;
+
+  const keepOrchestrator = () =>
+    keepServer({
+      ...common,
+      name: 'orchestrator',
+      entry: servers.orchestrator,
+      port: options.orchestratorPort,
+      configOn: (port) => orchestratorConfig(options, secret, port),
+    });
+
+  const keepWebServer = (orchestratorPort: number) => {
+    const orchestrator = { url: `ws://${authority(options.host, orchestratorPort)}`, secret };
+    const configOn = (port: number): WebServerConfig => ({ host: options.host, port, orchestrator });
+    return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn });
+  };
+
+  const keep = (server: KeptServer) => {
+    running.push(server);
+    return server;
+  };
+
+  async function stopAll(): Promise<void> {
+    for (const server of running.toReversed()) await server.stop();
+  }
+
+  return {
+    start: async (signal) => {
+      const orchestrator = keep(keepOrchestrator());
+      const orchestratorPort = await orchestrator.ready(signal);
+      const port = await keep(keepWebServer(orchestratorPort)).ready(signal);
+      const code = await orchestrator.createLogin(signal);
+      return { port, loginLink: `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}` };
+    },
+    stop: () => {
+      stopping ??= stopAll();
+      return stopping;
+    },
+    kill: () => {
+      for (const server of running) server.kill();
+    },
+  };
+}
+
+const orchestratorConfig = (options: StartOptions, secret: string, port: number): OrchestratorConfig => ({
+  dataDir: options.dataDir,
+  host: options.host,
+  port,
+  secret,
+  claudePath: options.claudePath,
+  maxParallel: options.maxParallel,
+  agentUser: options.agentUser,
+  repos: [...options.repos],
+  tokenSha256: options.tokenSha256,
+});
+
+const authority = (host: string, port: number) => `${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, copyFile, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { eventually, fixture, type Program, runProgram, untilGone } from './run-program.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const bin = fileURLToPath(new URL('../bin/callboard.js', import.meta.url));
+
+/** The Node of the host, which may be an old one: the first on PATH that npm did not put there. */
+const hostPath = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((entry) => !entry.includes(`node_modules${sep}.bin`))
+  .join(delimiter);
+const hostNode = execFileSync('/usr/bin/env', ['node', '-p', 'process.execPath'], {
+  env: { PATH: hostPath },
+  encoding: 'utf8',
+}).trim();
+
+/** An installation with a stand-in for src/main.ts; `bundled` makes its node_modules/node/bin/node. */
+async function install(bundled: (path: string) => Promise<void>) {
+  const root = await realpath(await temporaryFolder());
+  const own = join(root, 'tools', 'cli');
+  for (const folder of ['tools/cli/bin', 'tools/cli/src', 'node_modules/node/bin', 'node_modules/.bin']) {
+    await mkdir(join(root, folder), { recursive: true });
+  }
+  await copyFile(bin, join(own, 'bin', 'callboard.js'));
+  await copyFile(fixture('echo-main.ts'), join(own, 'src', 'main.ts'));
+  await writeFile(join(own, 'package.json'), '{ "type": "module" }');
+  await symlink(own, join(root, 'node_modules', 'callboard'));
+  const linked = join(root, 'node_modules', '.bin', 'callboard');
+  await symlink('../callboard/bin/callboard.js', linked);
+  await bundled(join(root, 'node_modules', 'node', 'bin', 'node'));
+  return { linked, main: join(own, 'src', 'main.ts'), bundledNode: join(root, 'node_modules', 'node', 'bin', 'node') };
+}
+
+const withNode = (path: string) => symlink(process.execPath, path);
+const withoutNode = async () => {};
+
+const Said = z.object({ execPath: z.string(), script: z.string(), args: z.array(z.string()), pid: z.int() });
+const said = (program: Program) => eventually(() => Said.parse(JSON.parse(program.stdout().split('\n')[0] ?? '')));
+
+it('runs the command line of this package on the Node of the host', async () => {
+  const program = runProgram(hostNode, [bin, '--version']);
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toBe('0.1.0\n');
+});
+
+it('can be run by its name alone', async () => {
+  const program = runProgram(bin, ['bogus'], { ...process.env, PATH: hostPath });
+  expect(await program.ended).toBe(2);
+  expect(program.stderr()).toContain('there is no command "bogus"');
+});
+
+it('runs main.ts by its real path, on the Node that came with it, with all arguments', async () => {
+  const { linked, main } = await install(withNode);
+  const program = runProgram(hostNode, [linked, 'exit', '7', '--port=1', 'a b']);
+  expect(await program.ended).toBe(7);
+  const { execPath, script, args } = await said(program);
+  expect(script).toBe(main);
+  expect(script).toContain('tools/cli/src');
+  expect(execPath).toBe(process.execPath);
+  expect(args).toEqual(['exit', '7', '--port=1', 'a b']);
+});
+
+it('ends as what it runs ends, by a signal too', async () => {
+  const { linked } = await install(withNode);
+  const program = runProgram(hostNode, [linked, 'die']);
+  expect(await program.ended).toBe('SIGKILL');
+});
+
+it('passes signals on and waits for the end', async () => {
+  const { linked } = await install(withNode);
+  const program = runProgram(hostNode, [linked, 'wait']);
+  await said(program);
+  program.child.kill('SIGTERM');
+  expect(await program.ended).toBe(0);
+  expect(program.stdout()).toContain('told to stop');
+});
+
+it('is noticed when it is killed', async () => {
+  const { linked } = await install(withNode);
+  const program = runProgram(hostNode, [linked, 'wait']);
+  const { pid } = await said(program);
+  program.child.kill('SIGKILL');
+  expect(await program.ended).toBe('SIGKILL');
+  await untilGone(pid);
+  expect(program.stdout()).toContain('launcher gone');
+});
+
+it('falls back to the Node that runs it where none came with it', async () => {
+  const { linked } = await install(withoutNode);
+  const program = runProgram(process.execPath, [linked, 'exit', '0']);
+  expect(await program.ended).toBe(0);
+  expect((await said(program)).execPath).toBe(process.execPath);
+});
+
+it('falls back to the Node that runs it where the other one is for another system', async () => {
+  const { linked } = await install(async (path) => {
+    await writeFile(path, 'not a program of this system');
+    await chmod(path, 0o644);
+  });
+  const program = runProgram(process.execPath, [linked, 'exit', '0']);
+  expect(await program.ended).toBe(0);
+  expect((await said(program)).execPath).toBe(process.execPath);
+});
+
+it.each([
+  ['was not found', withoutNode],
+  ['cannot be started', (path: string) => writeFile(path, '')],
+])('says what it needs where there is no Node that is new enough: %s', async (reason, bundled) => {
+  const { linked } = await install(bundled);
+  const disguise = join(linked, '..', 'old.cjs');
+  await writeFile(disguise, "Object.defineProperty(process, 'versions', { value: { node: '16.20.2' } });");
+  const program = runProgram(hostNode, ['--require', disguise, linked]);
+  expect(await program.ended).toBe(1);
+  expect(program.stderr()).toContain(
+    'needs Node 24 or newer. This is Node 16.20.2, and the Node that comes with Callboard',
+  );
+  expect(program.stderr()).toContain(reason);
+  expect(program.stderr()).toContain('Run `npm install`');
+});

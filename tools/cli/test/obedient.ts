@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { eventually } from './run-program.ts';
+
+const Report = z.object({
+  pid: z.int(),
+  commandLine: z.array(z.string()),
+  token: z.string().nullable(),
+  /** The port it listens on. */
+  port: z.int(),
+  config: z.looseObject({ port: z.int() }),
+});
+export type Report = z.infer<typeof Report>;
+
+/** What the obedient server on a port says of itself; waits until there is one, of another process than `old`. */
+export const reportOf = (port: number, old?: Report): Promise<Report> =>
+  eventually(async () => {
+    const report = Report.parse(await (await fetch(`http://127.0.0.1:${port}/`)).json());
+    if (report.pid === old?.pid) throw new Error(`process ${report.pid} is still there`);
+    return report;
+  });
+
+const WebServer = z.object({ orchestrator: z.object({ url: z.url(), secret: z.string() }) });
+
+/** Both servers behind the port of the board: the web server knows where the orchestrator is. */
+export async function reportsOf(boardPort: number): Promise<{ web: Report; orchestrator: Report; secret: string }> {
+  const web = await reportOf(boardPort);
+  const { url, secret } = WebServer.parse(web.config).orchestrator;
+  return { web, orchestrator: await reportOf(Number(new URL(url).port)), secret };
+}

@@ -1,0 +1,50 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { identify } from '@callboard/orchestrator/process-identity';
+import { onTestFinished, vi } from 'vitest';
+
+/** A real process under test. */
+export interface Program {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** What it wrote so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Resolves, when it has ended and all was read, with its exit code, or the signal it died of. */
+  readonly ended: Promise<number | string>;
+}
+
+/** Starts a program; the test fails if it leaves the program running. */
+export function runProgram(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Program {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]): number | string => signal ?? code);
+  onTestFinished(() => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    throw new Error(`${[command, ...args].join(' ')} was left running`);
+  });
+  if (child.pid === undefined) throw new Error(`${command} cannot be started`);
+  return { child, pid: child.pid, stdout: () => out, stderr: () => err, ended };
+}
+
+/** The path of a program in `fixtures`. */
+export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+/** Resolves with what `look` gives once it does not throw. */
+export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
+  vi.waitFor(look, { timeout: 15_000, interval: 20 });
+
+/** Resolves when a process is gone. */
+export const untilGone = (pid: number): Promise<void> =>
+  eventually(async () => {
+    if ((await identify(pid)) !== null) throw new Error(`process ${pid} is still there`);
+  });

@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+
+export interface LaunchArguments {
+  dataDir: string;
+  permissionMode: string;
+  model: string | null;
+  /** A conversation to go on with, or the id that a new one is to have. */
+  conversation: { resume: string } | { start: string };
+}
+
+/** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is not in its help). */
+export function claudeArguments({ dataDir, permissionMode, model, conversation }: LaunchArguments): string[] {
+  return [
+    '-p',
+    '--input-format=stream-json',
+    '--output-format=stream-json',
+    '--permission-prompt-tool=stdio',
+    '--verbose',
+    '--include-partial-messages',
+    '--replay-user-messages', // its echo of the answer that counted is our confirmation
+    ...('resume' in conversation ? ['--resume', conversation.resume] : ['--session-id', conversation.start]),
+    '--permission-mode',
+    permissionMode,
+    ...(model === null ? [] : ['--model', model]),
+    '--settings',
+    JSON.stringify(settings(dataDir)),
+  ];
+}
+
+function settings(dataDir: string): object {
+  const own = ['sessions/**', 'store*', 'backup/**', 'run/**'].map((path) => `/${join(dataDir, path)}`);
+  return {
+    // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
+    useAutoModeDuringPlan: false,
+    // Callboard's own files are none of the agent's business.
+    permissions: { deny: own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]) },
+  };
+}

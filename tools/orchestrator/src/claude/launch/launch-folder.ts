@@ -1,0 +1,55 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+
+/**
+ * The files of one launch, in a folder that is never used again: a line left in a FIFO by a dead process would reach
+ * the next process on the same path (seen).
+ */
+export const launchFiles = (folder: string) => ({
+  /** `claude`'s stdin. */
+  input: join(folder, 'in.fifo'),
+  /** `claude`'s stdout: the spool. */
+  spool: join(folder, 'out.jsonl'),
+  errors: join(folder, 'err.log'),
+});
+
+/** Makes the folder and its FIFO, for the owner alone. Node has no call for `mkfifo`, hence the command. */
+export async function createLaunchFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await execa('mkfifo', ['-m', '600', launchFiles(folder).input]);
+}
+
+/** The child's ends. The parent closes them once the child has its own copies. */
+export interface ChildEnds {
+  input: FileHandle;
+  output: FileHandle;
+  errors: FileHandle;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the FIFO read-write for the child, so that it never sees the end of its input when we die, and the spool
+ * for appending.
+ */
+export async function openChildEnds(folder: string): Promise<ChildEnds> {
+  const files = launchFiles(folder);
+  const opened: FileHandle[] = [];
+  const openEnd = async (path: string, flags: string) => {
+    const handle = await open(path, flags, 0o600);
+    opened.push(handle);
+    return handle;
+  };
+  const close = async () => {
+    for (const handle of opened) await handle.close();
+  };
+  try {
+    const input = await openEnd(files.input, 'r+');
+    const output = await openEnd(files.spool, 'a');
+    const errors = await openEnd(files.errors, 'a');
+    return { input, output, errors, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

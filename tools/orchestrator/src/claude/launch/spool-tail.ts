@@ -1,0 +1,91 @@
+import { watch } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { OperationalError } from '../../lib/errors.ts';
+import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+/** The watch tells at once; this is for file systems whose watch does not. */
+const POLL_MS = 250;
+
+export interface SpoolTail {
+  /**
+   * Batches of whole lines from `offset` on, as they are appended. The next bytes are read when the consumer asks for
+   * the next batch. Ends after `finish()`, once everything written until then was handed out; or when the signal aborts.
+   * @throws OperationalError `spool_truncated` when the file is shorter than the offset: somebody tampered with it.
+   */
+  batches(): AsyncGenerator<SpoolLine[]>;
+  /** The writer is gone: read what there is, then end. */
+  finish(): void;
+  /** What stands behind the last newline; of interest once the tail has ended. */
+  rest(): string;
+}
+
+export function createSpoolTail(path: string, offset: number, signal: AbortSignal): SpoolTail {
+  const reader = createLineReader(offset);
+  let finishing = false;
+  let wake: () => void = () => undefined;
+
+  async function* batches(): AsyncGenerator<SpoolLine[]> {
+    const file = await open(path, 'r');
+    const watcher = watch(path, { persistent: false }, () => wake());
+    watcher.on('error', () => undefined); // the poll goes on
+    const onAbort = () => wake();
+    signal.addEventListener('abort', onAbort);
+    try {
+      const { size } = await file.stat();
+      if (size < offset) {
+        throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${offset} were read before`);
+      }
+      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+      while (!signal.aborted) {
+        const ending = finishing; // read before the last read, so that nothing written before is missed
+        const { changed, arm } = nextChange();
+        const bytesRead = await readAt(file, buffer, reader.position());
+        if (bytesRead > 0) {
+          const lines = reader.push(buffer.subarray(0, bytesRead));
+          if (lines.length > 0) yield lines;
+        } else if (ending) {
+          return;
+        } else {
+          arm();
+          await changed;
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      watcher.close();
+      await file.close();
+    }
+  }
+
+  /** A change that comes between the read and the wait is not missed: it is listened for before the read. */
+  function nextChange(): { changed: Promise<void>; arm: () => void } {
+    const { promise: changed, resolve } = Promise.withResolvers<void>();
+    let timer: NodeJS.Timeout | undefined;
+    wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return {
+      changed,
+      arm: () => {
+        timer = setTimeout(wake, POLL_MS);
+        if (signal.aborted) wake();
+      },
+    };
+  }
+
+  return {
+    batches,
+    finish: () => {
+      finishing = true;
+      wake();
+    },
+    rest: reader.rest,
+  };
+}
+
+async function readAt(file: FileHandle, buffer: Buffer, position: number): Promise<number> {
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
+  return bytesRead;
+}

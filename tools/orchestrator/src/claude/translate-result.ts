@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+import type { TurnEnd } from '../domain/agent-event.ts';
+import type { ResultMessage } from './wire/messages.ts';
+
+/**
+ * How a turn ended. API failures come as `subtype:"success"` with `is_error:true`, so the flag decides, not the
+ * subtype; and an interrupted turn is told by its `terminal_reason`, since its `errors` are diagnostics unfit for people.
+ */
+export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd {
+  const figures = { durationMs: result.duration_ms ?? null, costUsd: result.total_cost_usd ?? null };
+  const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';
+  if (aborted) return { outcome: 'interrupted', message: null, ...figures };
+  if (!result.is_error) return { outcome: 'succeeded', message: null, ...figures };
+  return { outcome: 'failed', message: failureText(result), ...figures };
+}
+
+function failureText({ subtype, result, errors }: z.infer<typeof ResultMessage>): string {
+  switch (subtype) {
+    case 'error_max_turns':
+      return 'Claude reached the limit of steps for one message. Send a message to go on.';
+    case 'error_max_budget_usd':
+      return 'The budget of this session is used up.';
+    default:
+      return result || errors?.join('\n') || 'Claude ended the turn with an error and gave no reason.';
+  }
+}

@@ -1,0 +1,118 @@
+import type { AgentEvent } from '../domain/agent-event.ts';
+import * as wire from './wire/messages.ts';
+
+type Level = 'info' | 'warning' | 'error';
+
+const notice = (level: Level, code: string, text: string): AgentEvent => ({
+  type: 'notice',
+  entry: { kind: 'notice', parentToolUseId: null, level, code, text },
+});
+
+/** Subtypes that say nothing a person needs, or nothing that another line does not say as well. */
+const SILENT = new Set([
+  'thinking_tokens',
+  'task_progress',
+  'task_updated',
+  'task_notification', // the live set of tasks follows as background_tasks_changed
+  'hook_started',
+  'hook_response',
+  'session_state_changed',
+  'session_title_changed',
+  'control_request_progress',
+  'files_persisted',
+]);
+
+/** What a `system` line means; null for a subtype that is not known or not of its shape. */
+export function translateSystem(message: Record<string, unknown>): AgentEvent[] | null {
+  const subtype = typeof message.subtype === 'string' ? message.subtype : '';
+  if (SILENT.has(subtype)) return [];
+  switch (subtype) {
+    case 'init': {
+      const { data } = wire.SystemInit.safeParse(message);
+      return data === undefined
+        ? null
+        : [{ type: 'turn-started', model: data.model ?? null, mode: data.permissionMode ?? null }];
+    }
+    case 'status': {
+      const { data } = wire.SystemStatus.safeParse(message);
+      return data?.permissionMode === undefined ? [] : [{ type: 'mode-changed', mode: data.permissionMode }];
+    }
+    case 'task_started': {
+      const { data } = wire.TaskStarted.safeParse(message);
+      if (data === undefined) return null;
+      const { task_id: taskId, tool_use_id, description, task_type: taskType } = data;
+      return [{ type: 'task-started', taskId, toolUseId: tool_use_id ?? null, description, taskType }];
+    }
+    case 'background_tasks_changed': {
+      const { data } = wire.TasksChanged.safeParse(message);
+      if (data === undefined) return null;
+      const tasks = data.tasks.map((task) => ({
+        taskId: task.task_id,
+        type: task.task_type,
+        description: task.description,
+      }));
+      return [{ type: 'tasks', tasks }];
+    }
+    default:
+      return translateNotice(subtype, message);
+  }
+}
+
+function translateNotice(subtype: string, message: Record<string, unknown>): AgentEvent[] | null {
+  switch (subtype) {
+    case 'api_retry': {
+      const { data } = wire.ApiRetry.safeParse(message);
+      return data === undefined ? null : [notice('warning', 'api-retry', retryText(data))];
+    }
+    case 'informational':
+    case 'notification': {
+      const { data } = wire.Informational.safeParse(message);
+      return data === undefined ? null : [notice(data.level === 'error' ? 'error' : 'info', subtype, data.content)];
+    }
+    case 'permission_denied': {
+      const { data } = wire.PermissionDenied.safeParse(message);
+      if (data === undefined) return null;
+      const why = data.decision_reason ?? data.message;
+      const what = `Claude Code itself refused ${data.tool_name ?? 'a tool call'}`;
+      return [notice('warning', 'permission-denied', why === undefined ? `${what}.` : `${what}: ${why}`)];
+    }
+    case 'model_fallback': {
+      const { data } = wire.ModelFallback.safeParse(message);
+      if (data === undefined) return null;
+      const text =
+        data.content ?? `Switched from ${data.original_model ?? 'the model'} to ${data.fallback_model ?? 'another'}.`;
+      return [notice('warning', 'model-fallback', text)];
+    }
+    case 'compact_boundary':
+      return [notice('info', 'compacted', 'The conversation was compacted: Claude goes on from a summary of it.')];
+    default:
+      return null;
+  }
+}
+
+function retryText({
+  attempt,
+  max_retries,
+  error_status,
+  error,
+}: {
+  attempt: number;
+  max_retries: number;
+  error_status?: number | null | undefined;
+  error?: string | undefined;
+}): string {
+  const which = `attempt ${attempt} of ${max_retries}`;
+  switch (error_status) {
+    case 401:
+      return `The API refuses the login (401); Claude Code tries again, ${which}. Log in with "claude" in a terminal, or check the API key.`;
+    case 429:
+      return `The API's rate limit is reached (429); Claude Code waits and tries again, ${which}.`;
+    case 529:
+      return `The API is overloaded (529); Claude Code waits and tries again, ${which}.`;
+    case null:
+    case undefined:
+      return `The API could not be reached (${error ?? 'no answer'}); Claude Code tries again, ${which}.`;
+    default:
+      return `The API answered ${error_status} (${error ?? 'error'}); Claude Code tries again, ${which}.`;
+  }
+}

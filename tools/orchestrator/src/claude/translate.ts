@@ -1,0 +1,189 @@
+import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
+import { translateResult } from './translate-result.ts';
+import { translateSystem } from './translate-system.ts';
+import type { Frame } from './wire/frames.ts';
+import * as wire from './wire/messages.ts';
+
+/** What one frame of the CLI means. Pure; the CLI's names, subtypes and quirks (seen with 2.1.330) stop here. */
+export function translate(frame: Frame): AgentEvent[] {
+  switch (frame.kind) {
+    case 'request':
+      return [translateRequest(frame)];
+    case 'cancel':
+      return [{ type: 'withdrawn', requestId: frame.requestId }];
+    case 'response':
+      return [
+        ...initialized(frame.response),
+        { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
+      ];
+    case 'garbage':
+      return [shownRaw(frame.text)];
+    case 'message':
+      return [...conversationOf(frame.message), ...translateMessage(frame.type, frame.message)];
+    default:
+      return frame satisfies never;
+  }
+}
+
+const shownRaw = (raw: unknown): AgentEvent => ({
+  type: 'notice',
+  entry: { kind: 'unknown', parentToolUseId: null, raw },
+});
+
+/** The first place where the conversation's id can be read; the initialize response does not have it. */
+function conversationOf(message: Record<string, unknown>): AgentEvent[] {
+  const carries = message.type === 'result' || (message.type === 'system' && message.subtype === 'init');
+  return carries && typeof message.session_id === 'string'
+    ? [{ type: 'conversation', sessionId: message.session_id }]
+    : [];
+}
+
+function translateRequest({ requestId, subtype, request }: Extract<Frame, { kind: 'request' }>): AgentEvent {
+  if (subtype !== 'can_use_tool') return { type: 'asked-unknown', requestId, subtype };
+  const parsed = wire.CanUseTool.safeParse(request);
+  // A malformed permission request that is merely ignored would leave the agent waiting for ever.
+  if (!parsed.success) return { type: 'asked-unknown', requestId, subtype };
+  return { type: 'asked', requestId, ask: askOf(parsed.data) };
+}
+
+function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
+  return {
+    toolName: data.tool_name,
+    displayName: data.display_name ?? data.tool_name,
+    input: data.input,
+    description: data.description ?? null,
+    toolUseId: data.tool_use_id,
+    agentId: data.agent_id ?? null,
+    reason: data.decision_reason ?? null,
+    blockedPath: data.blocked_path ?? null,
+    suggestions: data.permission_suggestions ?? [],
+    suppressAlwaysAllow: data.suppress_always_allow_rule ?? false,
+  };
+}
+
+/** Only the answer to `initialize` lists the open requests. */
+function initialized(response: Record<string, unknown>): AgentEvent[] {
+  const parsed = wire.Initialized.safeParse(response);
+  if (!parsed.success) return [];
+  const open = parsed.data.pending_permission_requests.flatMap((pending) => {
+    const ask = wire.CanUseTool.safeParse(pending?.request);
+    return pending !== null && ask.success ? [{ requestId: pending.request_id, ask: askOf(ask.data) }] : [];
+  });
+  return [{ type: 'initialized', mode: parsed.data.response?.current_permission_mode ?? null, open }];
+}
+
+function translateMessage(type: string, message: Record<string, unknown>): AgentEvent[] {
+  switch (type) {
+    case 'assistant':
+      return known(wire.AssistantMessage, message, translateAssistant);
+    case 'user':
+      return known(wire.UserMessage, message, translateUser);
+    case 'result':
+      return known(wire.ResultMessage, message, (result) => [{ type: 'turn-ended', end: translateResult(result) }]);
+    case 'stream_event':
+      return known(wire.StreamEvent, message, translateStreamEvent);
+    case 'command_lifecycle':
+      return known(wire.Lifecycle, message, translateLifecycle);
+    case 'system':
+      return translateSystem(message) ?? [shownRaw(message)];
+    case 'tool_progress': // a heartbeat of a long tool call
+    case 'keep_alive':
+    case 'rate_limit_event':
+    case 'auth_status':
+    case 'conversation_reset': // followed by a system/init with the new id
+      return [];
+    default:
+      return [shownRaw(message)];
+  }
+}
+
+interface Schema<T> {
+  safeParse(value: unknown): { success: true; data: T } | { success: false };
+}
+
+function known<T>(schema: Schema<T>, message: unknown, translated: (value: T) => AgentEvent[]): AgentEvent[] {
+  const parsed = schema.safeParse(message);
+  return parsed.success ? translated(parsed.data) : [shownRaw(message)];
+}
+
+type Parsed<S extends { _output: unknown }> = S['_output'];
+
+function translateAssistant({
+  message,
+  parent_tool_use_id,
+  error,
+}: Parsed<typeof wire.AssistantMessage>): AgentEvent[] {
+  if (error !== undefined && error !== null) return []; // the same text follows in the result
+  const parentToolUseId = parent_tool_use_id ?? null;
+  return message.content.map((block) => ({
+    type: 'block',
+    apiMessageId: message.id,
+    parentToolUseId,
+    block: translateBlock(block),
+  }));
+}
+
+function translateBlock(block: unknown): AgentBlock {
+  const said = wire.TextBlock.safeParse(block);
+  if (said.success) return { kind: 'text', text: said.data.text };
+  const thought = wire.ThinkingBlock.safeParse(block);
+  if (thought.success)
+    return thought.data.thinking === '' ? { kind: 'other' } : { kind: 'thinking', text: thought.data.thinking };
+  const call = wire.ToolUseBlock.safeParse(block);
+  if (call.success)
+    return { kind: 'tool-use', toolUseId: call.data.id, toolName: call.data.name, input: call.data.input };
+  return { kind: 'other' };
+}
+
+/** Of `user` lines only tool results are new to us: what a person wrote has its entry since it was given to the launch. */
+function translateUser({ message, parent_tool_use_id }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
+  if (typeof message.content === 'string') return [];
+  return message.content.flatMap((block): AgentEvent[] => {
+    const result = wire.ToolResultBlock.safeParse(block);
+    if (!result.success) return [];
+    const { tool_use_id: toolUseId, content, is_error } = result.data;
+    return [
+      {
+        type: 'tool-result',
+        parentToolUseId: parent_tool_use_id ?? null,
+        toolUseId,
+        isError: is_error ?? false,
+        text: textOf(content),
+      },
+    ];
+  });
+}
+
+function textOf(content: string | { type: string; text?: unknown }[] | undefined): string {
+  if (content === undefined) return '';
+  if (typeof content === 'string') return content;
+  return content.map((block) => (typeof block.text === 'string' ? block.text : `[${block.type}]`)).join('\n');
+}
+
+function translateStreamEvent({
+  event,
+  api_message_id,
+  parent_tool_use_id,
+}: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
+  const { type, index, delta } = event;
+  if (type !== 'content_block_delta' || index === undefined || api_message_id === undefined) return [];
+  const place = { apiMessageId: api_message_id, index, parentToolUseId: parent_tool_use_id ?? null };
+  if (delta?.text !== undefined) return [{ type: 'delta', kind: 'text', text: delta.text, ...place }];
+  if (delta?.thinking !== undefined) return [{ type: 'delta', kind: 'thinking', text: delta.thinking, ...place }];
+  return [];
+}
+
+function translateLifecycle({ command_uuid: messageId, state }: Parsed<typeof wire.Lifecycle>): AgentEvent[] {
+  switch (state) {
+    case 'queued':
+      return [];
+    case 'started':
+      return [{ type: 'message-progress', messageId, progress: 'consumed' }];
+    case 'completed':
+      return [{ type: 'message-progress', messageId, progress: 'finished' }];
+    case 'cancelled':
+      return [{ type: 'message-progress', messageId, progress: 'cancelled' }];
+    default:
+      return state satisfies never;
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/**
+ * What the CLI prints, told apart by what a host has to do with it. The CLI's output is not ours: unknown keys pass,
+ * an unknown type is kept as a message, and a line that is no JSON object is kept as garbage. Only a known envelope
+ * of the wrong shape is refused as what it claims to be. Shapes as seen with CLI 2.1.330.
+ */
+export type Frame =
+  /** The CLI asks and waits for `control_response` of that id. */
+  | { kind: 'request'; requestId: string; subtype: string; request: Record<string, unknown> }
+  /** The CLI takes its own request back. */
+  | { kind: 'cancel'; requestId: string }
+  /** A reply to a request of ours, or (with `--replay-user-messages`) the echo of an answer of ours that counted. */
+  | { kind: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
+  /** Everything else: transcript, state, notices. */
+  | { kind: 'message'; type: string; message: Record<string, unknown> }
+  | { kind: 'garbage'; text: string };
+
+const JsonObject = z.record(z.string(), z.unknown());
+const Request = z.looseObject({
+  type: z.literal('control_request'),
+  request_id: z.string().min(1),
+  request: z.looseObject({ subtype: z.string() }),
+});
+const Cancel = z.looseObject({ type: z.literal('control_cancel_request'), request_id: z.string().min(1) });
+const Response = z.looseObject({
+  type: z.literal('control_response'),
+  response: z.looseObject({ subtype: z.string(), request_id: z.string() }),
+});
+
+/** Never throws. */
+export function parseFrame(text: string): Frame {
+  const object = JsonObject.safeParse(parseJson(text));
+  if (!object.success) return { kind: 'garbage', text };
+  const message = object.data;
+  switch (message.type) {
+    case 'control_request': {
+      const parsed = Request.safeParse(message);
+      if (!parsed.success) return { kind: 'garbage', text };
+      const { request_id: requestId, request } = parsed.data;
+      return { kind: 'request', requestId, subtype: request.subtype, request };
+    }
+    case 'control_cancel_request': {
+      const parsed = Cancel.safeParse(message);
+      return parsed.success ? { kind: 'cancel', requestId: parsed.data.request_id } : { kind: 'garbage', text };
+    }
+    case 'control_response': {
+      const parsed = Response.safeParse(message);
+      if (!parsed.success) return { kind: 'garbage', text };
+      // An initialize response has the open requests beside its `response`: the whole of it is handed on.
+      const { response } = parsed.data;
+      return {
+        kind: 'response',
+        requestId: response.request_id,
+        ok: response.subtype === 'success',
+        response: parsed.data.response,
+      };
+    }
+    default:
+      return { kind: 'message', type: typeof message.type === 'string' ? message.type : '', message };
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

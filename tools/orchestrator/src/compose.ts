@@ -1,0 +1,129 @@
+import { userInfo } from 'node:os';
+import type { OrchestratorConfig, StageId } from '@callboard/contract';
+import { createApprovalService } from './approvals/approval-service.ts';
+import { createLogins } from './auth/logins.ts';
+import { findClaude } from './claude/find-claude.ts';
+import { createDataDir, dataDirLayout } from './data-dir.ts';
+import { commandHandlers } from './gateway/command-handlers.ts';
+import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { createBell } from './lib/bell.ts';
+import { type Edges, nodeEdges } from './lib/edges.ts';
+import { OperationalError } from './lib/errors.ts';
+import { createLifecycle } from './lib/lifecycle.ts';
+import type { Logger } from './lib/logger.ts';
+import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
+import { userEnvironment } from './lib/user-environment.ts';
+import { createMessageQueue } from './messages/message-queue.ts';
+import { reAttachAll } from './sessions/re-attach.ts';
+import { createSessions } from './sessions/sessions.ts';
+import { createProjects } from './stages/projects.ts';
+import { createStages } from './stages/stages.ts';
+import { openSqliteStore } from './store/sqlite-store.ts';
+import { VERSION } from './version.ts';
+import { createWorktrees } from './worktrees/worktrees.ts';
+
+export interface ComposeOptions {
+  log: Logger;
+  /** The environment that we were started with; children get the user's part of it. */
+  env: Readonly<Record<string, string | undefined>>;
+  edges?: Edges;
+}
+
+export interface Orchestrator {
+  /** Where the WebSocket server listens. */
+  readonly port: number;
+  /** A one-time code for a login link. */
+  createLoginCode(): Promise<string>;
+  /** Lets go of everything in reverse order; sessions go on. */
+  stop(): Promise<void>;
+}
+
+const GRACES = { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 };
+const INITIALIZE_TIMEOUT_MS = 60_000;
+const CONFIRMATION_MS = 2_000;
+
+/**
+ * Builds every part in the order of their dependencies, takes up the sessions of before, and only then opens the door.
+ * @throws OperationalError `data_dir_in_use`, `database_newer`, `port_in_use`, `agent_user_unsupported`; Rejection for
+ *   a repository that cannot be registered
+ */
+export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
+  const { log, edges = nodeEdges } = options;
+  const { dataDir } = config;
+  const life = createLifecycle(log);
+  try {
+    if (config.agentUser !== null) {
+      throw new OperationalError(
+        'agent_user_unsupported',
+        'Running Claude Code as another user (--agent-user) is not possible yet.',
+      );
+    }
+    await createDataDir(dataDir);
+    const lock = await acquireLock(dataDir, config.port, edges);
+    life.onStop('lock', lock.release);
+    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log);
+    life.onStop('store', store.close);
+
+    const env = userEnvironment(options.env);
+    const outboxBell = createBell<StageId>();
+    const worktrees = createWorktrees({ dataDir, env });
+    let gateway: Gateway | undefined;
+    const sessions = createSessions({
+      store,
+      edges,
+      log,
+      outboxBell,
+      worktrees,
+      dataDir,
+      env,
+      graces: GRACES,
+      initializeTimeoutMs: INITIALIZE_TIMEOUT_MS,
+      findClaude: () => findClaude(config.claudePath, env.PATH),
+      onTextDelta: (delta) => gateway?.onTextDelta(delta),
+    });
+    life.onStop('sessions', sessions.detachAll);
+    await reAttachAll({ store, sessions, log, signalGraceMs: GRACES.signalMs });
+
+    const projects = createProjects({ store, worktrees });
+    for (const path of config.repos) await projects.register({ path });
+    const logins = createLogins({ store, edges, ownerName: ownerName(), tokenSha256: config.tokenSha256 });
+    const handlers = commandHandlers({
+      store,
+      log,
+      projects,
+      stages: createStages({ store }),
+      sessions,
+      approvals: createApprovalService({ store, edges, outboxBell, confirmationMs: CONFIRMATION_MS }),
+      messages: createMessageQueue({ store, edges, outboxBell, resumeWith: sessions.resumeWith }),
+      worktrees,
+      logins,
+    });
+    const { host, port, secret } = config;
+    gateway = await openGateway({ store, log, handlers, host, port, secret, version: VERSION });
+    life.onStop('gateway', gateway.close);
+    await lock.setPort(gateway.port);
+    return { port: gateway.port, createLoginCode: logins.createCode, stop: life.stop };
+  } catch (error) {
+    await life.stop();
+    throw error;
+  }
+}
+
+async function acquireLock(dataDir: string, port: number, edges: Edges) {
+  try {
+    return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
+  } catch (error) {
+    if (!(error instanceof AlreadyHeld)) throw error;
+    const message = `Another Callboard (process ${error.holder.pid}) works on ${dataDir}. Stop it first, or use another --data-dir.`;
+    throw new OperationalError('data_dir_in_use', message, { cause: error });
+  }
+}
+
+/** What the person at this machine is called; a user without an account name is possible in containers. */
+function ownerName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'owner';
+  }
+}

@@ -1,0 +1,69 @@
+import type { BackgroundTask, NewTranscriptEntry, PermissionUpdate, ToolInput } from '@callboard/contract';
+
+/** What an agent's process tells, in our own words. Only `claude/translate.ts` knows how the CLI says it. */
+export type AgentEvent =
+  /** The conversation's newest id; it changes when a person clears the conversation. */
+  | { type: 'conversation'; sessionId: string }
+  /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */
+  | { type: 'turn-started'; model: string | null; mode: string | null }
+  | { type: 'mode-changed'; mode: string }
+  /** `consumed`: the model reads it in the turn that runs now. */
+  | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
+  /** A content block of a model message is complete. */
+  | { type: 'block'; apiMessageId: string; parentToolUseId: string | null; block: AgentBlock }
+  | { type: 'tool-result'; parentToolUseId: string | null; toolUseId: string; isError: boolean; text: string }
+  /** The agent waits for a person. */
+  | { type: 'asked'; requestId: string; ask: Ask }
+  /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */
+  | { type: 'asked-unknown'; requestId: string; subtype: string }
+  | { type: 'withdrawn'; requestId: string }
+  /** A control response: the reply to a request of ours, or the echo of an answer of ours that counted. */
+  | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
+  /** The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against. */
+  | { type: 'initialized'; mode: string | null; open: { requestId: string; ask: Ask }[] }
+  | { type: 'turn-ended'; end: TurnEnd }
+  | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
+  /** All background tasks there are now. */
+  | { type: 'tasks'; tasks: BackgroundTask[] }
+  /** Text while it streams: passed on, never stored. */
+  | {
+      type: 'delta';
+      apiMessageId: string;
+      index: number;
+      kind: 'text' | 'thinking';
+      text: string;
+      parentToolUseId: string | null;
+    }
+  /** Something a person should be able to read in the transcript. */
+  | { type: 'notice'; entry: Extract<NewTranscriptEntry, { kind: 'notice' | 'unknown' }> };
+
+export type AgentBlock =
+  | { kind: 'text'; text: string }
+  | { kind: 'thinking'; text: string }
+  | { kind: 'tool-use'; toolUseId: string; toolName: string; input: ToolInput }
+  /** A block we show nothing of (redacted thinking, say); it counts as a place in the message all the same. */
+  | { kind: 'other' };
+
+/** A tool call that waits for a person's word. */
+export interface Ask {
+  toolName: string;
+  displayName: string;
+  input: ToolInput;
+  description: string | null;
+  toolUseId: string;
+  /** The task id of the subagent that asks. */
+  agentId: string | null;
+  reason: string | null;
+  blockedPath: string | null;
+  suggestions: PermissionUpdate[];
+  suppressAlwaysAllow: boolean;
+}
+
+export interface TurnEnd {
+  outcome: 'succeeded' | 'failed' | 'interrupted';
+  /** In words for a person; null where there is nothing to add. */
+  message: string | null;
+  durationMs: number | null;
+  /** Cumulative over the conversation. */
+  costUsd: number | null;
+}

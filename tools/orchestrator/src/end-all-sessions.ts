@@ -1,0 +1,45 @@
+import { access } from 'node:fs/promises';
+import { pino } from 'pino';
+import { endMarked, terminate } from './claude/launch/end-processes.ts';
+import { dataDirLayout } from './data-dir.ts';
+import { nodeEdges } from './lib/edges.ts';
+import { isAlive } from './lib/process-identity.ts';
+import { openSqliteStore } from './store/sqlite-store.ts';
+
+const GRACE_MS = 5_000;
+
+/**
+ * Ends the sessions of a data directory by what its store knows of their processes (pid, start time, boot id) and by
+ * the marker that all they started carries. Needs no running Callboard, and none may run. Their records stay as they
+ * are: the next start settles them, and each can be resumed.
+ * @returns how many sessions were ended, and the stages whose processes could not be
+ */
+export async function endAllSessions(
+  dataDir: string,
+  { log }: { log: (line: string) => void },
+): Promise<{ ended: number; failed: string[] }> {
+  const { database } = dataDirLayout(dataDir);
+  const there = await access(database).then(
+    () => true,
+    () => false,
+  );
+  if (!there) return { ended: 0, failed: [] };
+  const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' }));
+  try {
+    const launches = await store.read.launches.listNotEnded();
+    const results = await Promise.all(
+      launches.map(async ({ id, stageId, process }) => {
+        const lived = process !== null && (await isAlive(process));
+        const gone = (process === null || (await terminate(process, GRACE_MS))) && (await endMarked([id], GRACE_MS));
+        if (lived && gone) log(`ended the session of ${stageId}`);
+        return { stageId, lived, gone };
+      }),
+    );
+    return {
+      ended: results.filter(({ lived, gone }) => lived && gone).length,
+      failed: results.filter(({ gone }) => !gone).map(({ stageId }) => stageId),
+    };
+  } finally {
+    await store.close();
+  }
+}

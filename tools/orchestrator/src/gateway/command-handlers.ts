@@ -1,0 +1,177 @@
+import {
+  type Actor,
+  type BoardEvent,
+  boardView,
+  type CommandInput,
+  type CommandReply,
+  type CommandType,
+  type SessionView,
+  type StageId,
+  type StageView,
+} from '@callboard/contract';
+import type { ApprovalService } from '../approvals/approval-service.ts';
+import type { Logins } from '../auth/logins.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { MessageQueue } from '../messages/message-queue.ts';
+import { noSession } from '../session-state/change-session.ts';
+import { queuedMessage } from '../session-state/delivery.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Projects } from '../stages/projects.ts';
+import type { Stages } from '../stages/stages.ts';
+import { summaryOf } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+
+export interface HandlerParts {
+  store: Store;
+  log: Logger;
+  projects: Projects;
+  stages: Stages;
+  sessions: Sessions;
+  approvals: ApprovalService;
+  messages: MessageQueue;
+  worktrees: Worktrees;
+  logins: Logins;
+}
+
+/** Who gave the command, and over which connection. */
+export interface CommandContext {
+  actor: Actor;
+  /** From now on the connection gets the text deltas of exactly these stages. */
+  watch(stageIds: readonly StageId[]): void;
+}
+
+/** What each command does. Rejections are for whoever gave it. */
+export type CommandHandlers = {
+  [T in CommandType]: (input: CommandInput<T>, context: CommandContext) => Promise<CommandReply<T>>;
+};
+
+const EVENTS_PAGE = 500;
+const TRANSCRIPT_PAGE = 200;
+const DECISIONS_PAGE = 200;
+
+export function commandHandlers(parts: HandlerParts): CommandHandlers {
+  const { store, projects, stages, sessions, approvals, messages, worktrees, logins, log } = parts;
+
+  async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
+    const stage = boardView(await store.board()).stages.find((candidate) => candidate.id === stageId);
+    if (stage === undefined) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+    return { stage };
+  }
+
+  async function sessionOf(stageId: StageId): Promise<{ session: SessionView }> {
+    const record = await store.read.sessions.find(stageId);
+    if (record === null) throw (await isStage(stageId)) ? noSession(stageId) : unknownStage(stageId);
+    const queue = (await store.read.outbox.queueOf(stageId)).map(queuedMessage);
+    return { session: { ...summaryOf(record), queue, pending: await store.read.requests.listOpenOf(stageId) } };
+  }
+
+  const isStage = async (stageId: StageId) => (await store.read.stages.find(stageId)) !== null;
+
+  async function eventsSince(since: number, limit: number): Promise<{ events: BoardEvent[]; resync: boolean }> {
+    const first = await store.read.events.firstSeq();
+    const last = await store.read.events.lastSeq();
+    if (since > last || (first !== null && since < first - 1)) return { events: [], resync: true };
+    return { events: await store.read.events.since(since, limit), resync: false };
+  }
+
+  async function removeStage(stageId: StageId): Promise<void> {
+    const { worktree, projectId } = await stages.remove(stageId);
+    const project = await store.read.projects.find(projectId);
+    if (worktree === null || project === null) return;
+    const { removed, reason } = await worktrees.removeIfSafe(project, worktree);
+    if (!removed || reason !== null) log.info({ stageId, reason }, 'work that is not merged was left where it is');
+  }
+
+  return {
+    get_board: async () => boardView(await store.board()),
+    get_events: ({ since, limit }) => eventsSince(since, limit ?? EVENTS_PAGE),
+    watch: async ({ stageIds }, { watch }) => {
+      watch(stageIds);
+      return {};
+    },
+
+    create_project: (input) => projects.register(input),
+    update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
+    remove_project: async ({ projectId }) => {
+      await projects.remove(projectId);
+      return {};
+    },
+
+    create_stage: async (input) => viewOf((await stages.create(input)).id),
+    get_stage: ({ stageId }) => viewOf(stageId),
+    update_stage: async ({ stageId, patch }) => {
+      await stages.update(stageId, patch);
+      return viewOf(stageId);
+    },
+    remove_stage: async ({ stageId }) => {
+      await removeStage(stageId);
+      return {};
+    },
+    start_stage: async ({ stageId }, { actor }) => {
+      await sessions.start(stageId, actor.name);
+      return viewOf(stageId);
+    },
+    stop_stage: async ({ stageId }, { actor }) => {
+      if (!(await isStage(stageId))) throw unknownStage(stageId);
+      await sessions.stop(stageId, `Stopped by ${actor.name}.`);
+      return viewOf(stageId);
+    },
+    complete_stage: async ({ stageId }) => {
+      const idle = (await store.read.sessions.find(stageId))?.state === 'idle';
+      if (idle) await sessions.stop(stageId, 'Ended, since its stage was completed.');
+      await stages.complete(stageId);
+      return viewOf(stageId);
+    },
+
+    get_session: ({ stageId }) => sessionOf(stageId),
+    get_transcript: async ({ stageId, after, before, limit }) => {
+      if (!(await isStage(stageId))) throw unknownStage(stageId);
+      const entries = await store.read.transcript.page(stageId, { after, before, limit: limit ?? TRANSCRIPT_PAGE });
+      return { entries, total: (await store.read.sessions.find(stageId))?.transcriptLength ?? 0 };
+    },
+    get_pending: async ({ stageId }) => {
+      if (stageId === undefined) return { pending: await store.read.requests.listOpen() };
+      if (!(await isStage(stageId))) throw unknownStage(stageId);
+      return { pending: await store.read.requests.listOpenOf(stageId) };
+    },
+    get_decisions: async ({ stageId, limit }) => ({
+      decisions: await store.read.requests.decisions(stageId ?? null, limit ?? DECISIONS_PAGE),
+    }),
+
+    send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
+    get_queue: async ({ stageId }) => {
+      const { session } = await sessionOf(stageId);
+      return { queue: session.queue, held: session.queueHeld };
+    },
+    edit_queued: async ({ stageId, messageId, message }) => ({
+      message: await messages.edit(stageId, messageId, message),
+    }),
+    remove_queued: async ({ stageId, messageId }) => ({ message: await messages.remove(stageId, messageId) }),
+
+    approve_tool: async ({ stageId, ...body }, { actor }) => ({
+      decision: await approvals.approve(stageId, body, actor.name),
+    }),
+    answer_question: async ({ stageId, ...body }, { actor }) => ({
+      decision: await approvals.answer(stageId, body, actor.name),
+    }),
+    interrupt: async ({ stageId }) => {
+      await sessions.interrupt(stageId);
+      return sessionOf(stageId);
+    },
+    set_mode: async ({ stageId, mode }) => {
+      await sessions.setMode(stageId, mode);
+      return sessionOf(stageId);
+    },
+
+    auth_redeem: ({ code }) => logins.redeem(code),
+    auth_check: async ({ secret }) => ({ actor: await logins.check(secret) }),
+    auth_logout: async ({ secret }) => {
+      await logins.logout(secret);
+      return {};
+    },
+  };
+}
+
+const unknownStage = (stageId: StageId) => new Rejection('unknown_stage', `There is no stage ${stageId}.`);

@@ -1,0 +1,66 @@
+import { type CommandError, CommandFrame, type CommandType, commands, type ReplyFrame } from '@callboard/contract';
+import { z } from 'zod';
+import { AppError, Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { CommandContext, CommandHandlers } from './command-handlers.ts';
+
+const UNNAMED = { name: 'someone' };
+
+/** Reads one frame of a client, carries the command out, and returns the reply that it is owed; null without an `id`. */
+export async function executeCommand(
+  handlers: CommandHandlers,
+  text: string,
+  watch: CommandContext['watch'],
+  log: Logger,
+): Promise<ReplyFrame | null> {
+  const raw = parseJson(text);
+  const id = z.object({ id: z.string() }).safeParse(raw).data?.id;
+  try {
+    const frame = CommandFrame.parse(raw);
+    const data = await dispatch(handlers, frame.type, raw, { actor: frame.actor ?? UNNAMED, watch });
+    return id === undefined ? null : { type: 'reply', id, ok: true, data };
+  } catch (error) {
+    const told = commandError(error, log);
+    return id === undefined ? null : { type: 'reply', id, ok: false, error: told };
+  }
+}
+
+/** The input schema of each command strips the frame's own fields before the handler sees it. */
+async function dispatch<T extends CommandType>(
+  handlers: CommandHandlers,
+  type: T,
+  raw: unknown,
+  context: CommandContext,
+): Promise<unknown> {
+  const { type: _type, id: _id, actor: _actor, ...fields } = z.record(z.string(), z.unknown()).parse(raw);
+  const schema: z.ZodType = commands[type].input;
+  // The schema is the one that belongs to this handler: one table holds both.
+  const input = schema.parse(fields) as Parameters<CommandHandlers[T]>[0];
+  return handlers[type](input, context);
+}
+
+function commandError(error: unknown, log: Logger): CommandError {
+  if (error instanceof Rejection) {
+    return {
+      code: error.code,
+      message: error.message,
+      ...(error.decision === undefined ? {} : { decision: error.decision }),
+    };
+  }
+  if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
+  log.error({ err: error }, 'a command failed');
+  if (error instanceof AppError && error.kind === 'operational')
+    return { code: 'storage_failed', message: error.message };
+  return {
+    code: 'internal',
+    message: 'Something went wrong inside of Callboard; its log says what. Nothing is known to be lost.',
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

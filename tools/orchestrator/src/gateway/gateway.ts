@@ -1,0 +1,148 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import {
+  type BoardEvent,
+  boardView,
+  PROTOCOL_VERSION,
+  type StageId,
+  type TextDelta,
+  wireName,
+} from '@callboard/contract';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { OperationalError, systemCode } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Store } from '../store/store.ts';
+import type { CommandHandlers } from './command-handlers.ts';
+import { executeCommand } from './execute-command.ts';
+
+export interface GatewayParts {
+  store: Store;
+  log: Logger;
+  handlers: CommandHandlers;
+  host: string;
+  port: number;
+  /** What an upgrade must show as a bearer token. */
+  secret: string;
+  version: string;
+}
+
+/** The WebSocket side of the orchestrator. */
+export interface Gateway {
+  readonly port: number;
+  /** Passes streaming text on to the connections that watch its stage. */
+  onTextDelta(delta: TextDelta): void;
+  close(): Promise<void>;
+}
+
+/** A client that has this much unread is cut off; it comes back and replays what it missed. */
+const UNREAD_BYTES = 64 * 1024 * 1024;
+const MAX_COMMAND_BYTES = 32 * 1024 * 1024;
+
+interface Connection {
+  socket: WebSocket;
+  watched: ReadonlySet<StageId>;
+}
+
+/**
+ * Opens the WebSocket server. The first frame of a connection is `init` with the whole board, then every event after
+ * that `seq`, in order.
+ * @throws OperationalError `port_in_use`
+ */
+export async function openGateway(parts: GatewayParts): Promise<Gateway> {
+  const { store, log, handlers, host, port, secret, version } = parts;
+  const connections = new Set<Connection>();
+  const server = createServer((_request, response) => response.writeHead(426).end());
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
+
+  server.on('upgrade', (request, socket, head) => {
+    if (!isAuthorized(request, secret)) {
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws));
+  });
+
+  function send(connection: Connection, frame: object): void {
+    const { socket } = connection;
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount > UNREAD_BYTES) {
+      log.warn({ bytes: socket.bufferedAmount }, 'a client does not read and is cut off');
+      socket.terminate();
+      return;
+    }
+    socket.send(JSON.stringify(frame));
+  }
+
+  async function welcome(socket: WebSocket): Promise<void> {
+    const connection: Connection = { socket, watched: new Set() };
+    const early: BoardEvent[] = []; // committed while the board is read
+    const unlistenEarly = store.onEvent((event) => early.push(event));
+    socket.on('error', (error) => log.info({ err: error }, 'a client connection failed'));
+    socket.on('message', (data) => void onCommand(connection, String(data)));
+    try {
+      const view = boardView(await store.board());
+      send(connection, { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
+      for (const event of early) if (event.seq > view.seq) send(connection, eventFrame(event));
+      connections.add(connection);
+      socket.on('close', () => connections.delete(connection));
+      if (socket.readyState !== socket.OPEN) connections.delete(connection);
+    } catch (error) {
+      log.error({ err: error }, 'a client could not be given the board');
+      socket.close(1011);
+    } finally {
+      unlistenEarly();
+    }
+  }
+
+  async function onCommand(connection: Connection, text: string): Promise<void> {
+    const watch = (stageIds: readonly StageId[]) => {
+      connection.watched = new Set(stageIds);
+    };
+    const reply = await executeCommand(handlers, text, watch, log);
+    if (reply !== null) send(connection, reply);
+  }
+
+  const unlisten = store.onEvent((event) => {
+    const frame = eventFrame(event);
+    for (const connection of connections) send(connection, frame);
+  });
+
+  return {
+    port: await listen(server, host, port),
+    onTextDelta: (delta) => {
+      for (const connection of connections) {
+        if (connection.watched.has(delta.stageId)) send(connection, { type: 'text_delta', data: delta });
+      }
+    },
+    close: async () => {
+      unlisten();
+      for (const socket of sockets.clients) socket.terminate();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const eventFrame = ({ type, seq, at, data }: BoardEvent) => ({ type: wireName(type), seq, at, data });
+
+function listen(server: ReturnType<typeof createServer>, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const taken = systemCode(error) === 'EADDRINUSE';
+      const message = `Port ${port} on ${host} is in use by another program. Choose another with --orchestrator-port.`;
+      reject(taken ? new OperationalError('port_in_use', message, { cause: error }) : error);
+    });
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+function isAuthorized(request: IncomingMessage, secret: string): boolean {
+  const shown = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
+  if (shown === undefined || request.headers.origin !== undefined) return false; // a web page is never a client of ours
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(shown), digest(secret));
+}

@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Resolves with true when `promise` settles within `ms`, else with false. The timer never keeps the process alive. */
+export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const patience = new AbortController();
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  const late = sleep(ms, false, { signal: patience.signal, ref: false }).catch(() => false);
+  return Promise.race([settled, late]).finally(() => patience.abort());
+}
+
+/**
+ * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never; one that comes during a
+ * pass is not lost: another pass follows.
+ */
+export interface Nudged {
+  nudge(): void;
+  /** Resolves when no pass runs and none is due. */
+  drain(): Promise<void>;
+  /** No pass starts any more; resolves when the running one has ended. */
+  stop(): Promise<void>;
+}
+
+/** @param onError gets what a pass threw; the next nudge tries again. */
+export function createNudged(work: () => Promise<void>, onError: (error: unknown) => void): Nudged {
+  let due = false;
+  let stopped = false;
+  let pass: Promise<void> | undefined;
+  function nudge(): void {
+    due = true;
+    if (pass !== undefined || stopped) return;
+    pass = (async () => {
+      while (due && !stopped) {
+        due = false;
+        await work();
+      }
+    })()
+      .catch(onError)
+      .finally(() => {
+        pass = undefined;
+        if (due) nudge(); // it came after the last look and before this line
+      });
+  }
+  const drain = async () => {
+    while (pass !== undefined) await pass;
+  };
+  return {
+    nudge,
+    drain,
+    stop: () => {
+      stopped = true;
+      return drain();
+    },
+  };
+}

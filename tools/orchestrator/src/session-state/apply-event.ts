@@ -1,0 +1,220 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type LaunchId, RequestId } from '@callboard/contract';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import { describeTool } from '../domain/describe-tool.ts';
+import { requestKind } from '../domain/request-kinds.ts';
+import type { Edges } from '../lib/edges.ts';
+import type { Tx } from '../store/store.ts';
+import { hasUnreadMessages } from './delivery.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
+
+export interface EventContext {
+  tx: Tx;
+  draft: SessionDraft;
+  launchId: LaunchId;
+  edges: Edges;
+  /** Absolute path of the worktree, to shorten what is shown. */
+  worktree: string | null;
+  /** An answer took effect that nobody gave here: the agent, or something it started, answered for itself. */
+  onForeignAnswer: () => void;
+}
+
+/** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
+const REMEMBERED_MESSAGES = 32;
+
+/** Takes one event of an agent into the store. */
+export async function applyEvent(context: EventContext, event: Exclude<AgentEvent, { type: 'delta' }>): Promise<void> {
+  const { tx, draft } = context;
+  const { record } = draft;
+  switch (event.type) {
+    case 'conversation':
+      draft.record = { ...record, sessionId: event.sessionId };
+      return;
+    case 'turn-started':
+      draft.record = {
+        ...record,
+        turnRunning: true,
+        model: event.model ?? record.model,
+        mode: event.mode ?? record.mode,
+      };
+      return;
+    case 'mode-changed':
+      draft.record = { ...record, mode: event.mode };
+      return;
+    case 'message-progress':
+      return messageProgress(context, event.messageId, event.progress);
+    case 'block':
+      block(context, event);
+      return;
+    case 'tool-result': {
+      const { toolUseId, isError, text, parentToolUseId } = event;
+      addEntry(draft, tx.now, { kind: 'tool-result', toolUseId, isError, text, parentToolUseId });
+      return;
+    }
+    case 'asked':
+      return openRequest(tx, draft, RequestId.parse(event.requestId), requestKind(event.ask.toolName), event.ask);
+    case 'asked-unknown':
+      return refuse(context, event.requestId, event.subtype);
+    case 'withdrawn':
+      return withdrawn(context, event.requestId);
+    case 'response':
+      return response(context, event);
+    case 'initialized':
+      return initialized(context, event);
+    case 'turn-ended': {
+      const { outcome, message, durationMs, costUsd } = event.end;
+      draft.record = {
+        ...record,
+        turnRunning: await hasUnreadMessages(tx, context.launchId),
+        lastTurn: { outcome, message, at: tx.now },
+        costUsd: costUsd ?? record.costUsd,
+        queueHeld: outcome !== 'succeeded',
+        blocks: {},
+      };
+      addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
+      return;
+    }
+    case 'task-started': {
+      const { taskId, toolUseId, description, taskType } = event;
+      if (taskType === 'local_bash' || toolUseId === null) return;
+      draft.record = { ...record, agents: { ...record.agents, [taskId]: { toolUseId, description } } };
+      return;
+    }
+    case 'tasks':
+      draft.record = { ...record, backgroundTasks: event.tasks };
+      return;
+    case 'notice':
+      addEntry(draft, tx.now, event.entry);
+      return;
+    default:
+      return event satisfies never;
+  }
+}
+
+function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent, { type: 'block' }>): void {
+  const { apiMessageId, parentToolUseId } = event;
+  const index = draft.record.blocks[apiMessageId] ?? 0;
+  const others = Object.entries(draft.record.blocks).filter(([id]) => id !== apiMessageId);
+  const blocks = Object.fromEntries([...others, [apiMessageId, index + 1] as const].slice(-REMEMBERED_MESSAGES));
+  draft.record = { ...draft.record, blocks };
+  const { block: content } = event;
+  if (content.kind === 'other') return;
+  if (content.kind === 'tool-use') {
+    draft.record = { ...draft.record, lastAction: describeTool(content.toolName, content.input, worktree) };
+    addEntry(draft, tx.now, { ...content, parentToolUseId });
+    return;
+  }
+  addEntry(draft, tx.now, { ...content, parentToolUseId, blockId: blockId(apiMessageId, index) });
+}
+
+/** What a content block is called, in the stream and in the transcript alike. */
+export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
+
+async function messageProgress(
+  { tx, draft, launchId, edges }: EventContext,
+  messageId: string,
+  progress: 'consumed' | 'finished' | 'cancelled',
+): Promise<void> {
+  const row = await tx.outbox.findByWireId(launchId, messageId);
+  if (row === null || row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
+  if (progress === 'cancelled') {
+    // An interrupt took it back before the model read it. It waits as a row again, under a new id: the CLI drops one it has seen.
+    await tx.outbox.setVoid(row.id, 'taken back by an interrupt');
+    const again = {
+      id: edges.newId(),
+      wireId: edges.newWireId(),
+      stageId: row.stageId,
+      launchId: null,
+      body: row.body,
+    };
+    await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
+    draft.queueChanged = true;
+    return;
+  }
+  await tx.outbox.setConfirmed(row.id, tx.now);
+  // Finished without having been begun: the CLI had read it in an earlier life, and no result follows.
+  if (progress === 'finished') draft.record = { ...draft.record, turnRunning: await hasUnreadMessages(tx, launchId) };
+}
+
+/** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
+async function initialized(
+  { tx, draft }: EventContext,
+  event: Extract<AgentEvent, { type: 'initialized' }>,
+): Promise<void> {
+  draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
+  const theirs = new Set(event.open.map((open) => open.requestId));
+  for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
+    if (!theirs.has(request.requestId)) await closeRequest(tx, draft, request, 'Claude Code no longer waits for it.');
+  }
+  for (const { requestId, ask } of event.open) {
+    await openRequest(tx, draft, RequestId.parse(requestId), requestKind(ask.toolName), ask);
+  }
+}
+
+/** An unknown request is answered at once, so that the CLI cannot hang on it. */
+async function refuse({ tx, draft, launchId, edges }: EventContext, requestId: string, subtype: string): Promise<void> {
+  const { stageId } = draft.record;
+  const body = {
+    kind: 'answer',
+    response: { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` },
+  } as const;
+  await tx.outbox.insert({
+    id: edges.newId(),
+    stageId,
+    launchId,
+    wireId: requestId,
+    body,
+    actor: null,
+    createdAt: tx.now,
+  });
+  const text = `Claude Code asked for "${subtype}", which Callboard does not know; it was told so.`;
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'unknown-request', text });
+}
+
+/** The CLI took its request back. An answer that it has not confirmed until now did not count. */
+async function withdrawn({ tx, draft, launchId }: EventContext, requestId: string): Promise<void> {
+  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(requestId));
+  if (stored === null) return;
+  if (stored.decision === null) {
+    await closeRequest(
+      tx,
+      draft,
+      stored.request,
+      'Claude Code withdrew the request: its turn was interrupted or something else decided.',
+    );
+    return;
+  }
+  const row = await tx.outbox.findByWireId(launchId, requestId);
+  if (row === null || row.state === 'confirmed' || row.state === 'void') return;
+  await tx.outbox.setVoid(row.id, 'the request was withdrawn first');
+  await setDelivery(tx, stored, 'not-applied');
+}
+
+async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
+  const { tx, draft, launchId, onForeignAnswer } = context;
+  const row = await tx.outbox.findByWireId(launchId, event.requestId);
+  if (row?.body.kind === 'control') {
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    return;
+  }
+  const { request_id: _id, ...echoed } = event.response;
+  if (row?.body.kind === 'answer' && isDeepStrictEqual(echoed, row.body.response)) {
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    const stored = await requestOf(tx, row);
+    if (stored !== null) await setDelivery(tx, stored, 'confirmed');
+    return;
+  }
+  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(event.requestId));
+  if (stored === null) return; // an answer to a question of an earlier orchestrator
+  const text =
+    'A request was answered by something other than Callboard. The session is being stopped: a script that Claude ran may have approved its own request. Look at the last steps before going on.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-answer', text });
+  if (stored.decision === null) {
+    await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
+  } else if (row !== null) {
+    await tx.outbox.setVoid(row.id, 'another answer counted');
+    await setDelivery(tx, stored, 'not-applied');
+  }
+  tx.afterCommit(onForeignAnswer);
+}

@@ -1,0 +1,71 @@
+import type { SessionState, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import { type SessionRecord, summaryOf } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { deliverNext, queuedMessage } from './delivery.ts';
+import type { SessionDraft } from './draft.ts';
+
+/** @throws Rejection `no_session` when the stage was never started. */
+export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft> {
+  const record = await tx.sessions.find(stageId);
+  if (record === null) throw noSession(stageId);
+  return { before: record, record, entries: [], queueChanged: false };
+}
+
+export const noSession = (stageId: StageId) =>
+  new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+
+/** The state that follows from what is known. Background Bash (a dev server, say) does not keep a session busy. */
+export function deriveState(record: SessionRecord, openRequests: number): SessionState {
+  if (record.phase !== 'live') return record.phase;
+  if (openRequests > 0) return 'waiting';
+  const agentsWork = record.backgroundTasks.some((task) => task.type !== 'local_bash');
+  return record.turnRunning || agentsWork ? 'busy' : 'idle';
+}
+
+/**
+ * Derives the state, delivers the next queued message if the session has become idle, stores everything and tells of
+ * what changed. A session never shows as idle while a message waits that it could work on.
+ */
+export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRecord> {
+  const { stageId } = draft.record;
+  const open = (await tx.requests.listOpenOf(stageId)).length;
+  if (deriveState(draft.record, open) === 'idle' && !draft.record.queueHeld) await deliverNext(tx, draft);
+  const state = deriveState(draft.record, open);
+  const queue = await tx.outbox.queueOf(stageId);
+  draft.record = {
+    ...draft.record,
+    state,
+    stateSince: state === draft.before.state ? draft.before.stateSince : tx.now,
+    queued: queue.length,
+    queueHeld: draft.record.queueHeld && queue.length > 0,
+  };
+  await tx.sessions.save(draft.record);
+  if (draft.entries.length > 0) {
+    await tx.transcript.append(draft.entries);
+    await tx.emit({ type: 'transcript-appended', data: { stageId, index: draft.record.transcriptLength } });
+  }
+  if (draft.queueChanged || draft.record.queueHeld !== draft.before.queueHeld) {
+    const rows = queue.map(queuedMessage);
+    await tx.emit({ type: 'queue-updated', data: { stageId, queue: rows, held: draft.record.queueHeld } });
+  }
+  if (draft.record.mode !== draft.before.mode) {
+    await tx.emit({ type: 'mode-changed', data: { stageId, mode: draft.record.mode } });
+  }
+  const summary = summaryOf(draft.record);
+  if (JSON.stringify(summary) !== JSON.stringify(summaryOf(draft.before))) {
+    await tx.emit({ type: 'session-updated', data: summary });
+  }
+  return draft.record;
+}
+
+/** Changes a session in a transaction of the caller's. */
+export async function changeSession(
+  tx: Tx,
+  stageId: StageId,
+  change: (draft: SessionDraft) => void | Promise<void>,
+): Promise<SessionRecord> {
+  const draft = await openDraft(tx, stageId);
+  await change(draft);
+  return saveDraft(tx, draft);
+}

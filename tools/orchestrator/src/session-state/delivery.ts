@@ -1,0 +1,46 @@
+import type { LaunchId, QueuedMessage } from '@callboard/contract';
+import type { MessageRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+
+/** A row of the queue, as everyone sees it. */
+export const queuedMessage = (row: MessageRow): QueuedMessage => ({
+  stageId: row.stageId,
+  messageId: row.wireId,
+  text: row.body.text,
+  by: row.actor,
+  createdAt: row.createdAt,
+  position: row.position,
+});
+
+/** Gives the first row of the queue to the session's launch, if there is one; the outbox then writes it. */
+export async function deliverNext(tx: Tx, draft: SessionDraft): Promise<void> {
+  const [first] = await tx.outbox.queueOf(draft.record.stageId);
+  if (first !== undefined) await deliver(tx, draft, first);
+}
+
+/** Gives one message to the session's launch. It gets its transcript entry now, once in its life. */
+export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
+  const { launchId, stageId } = draft.record;
+  if (launchId === null) return; // no process: the rows stay where they are
+  await tx.outbox.assign(row.id, launchId);
+  if (!row.body.entered) {
+    await tx.outbox.setBody(row.id, { ...row.body, entered: true });
+    addEntry(draft, tx.now, {
+      kind: 'user',
+      parentToolUseId: null,
+      text: row.body.text,
+      messageId: row.wireId,
+      by: row.actor,
+    });
+  }
+  draft.record = { ...draft.record, turnRunning: true };
+  draft.queueChanged = true;
+  await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });
+}
+
+/** Whether messages were given to the launch that the CLI has not begun to work on. */
+export async function hasUnreadMessages(tx: Tx, launchId: LaunchId): Promise<boolean> {
+  const rows = await tx.outbox.listOf(launchId, ['accepted', 'written']);
+  return rows.some((row) => row.kind === 'message');
+}

@@ -1,0 +1,85 @@
+import type { LaunchId, StageId } from '@callboard/contract';
+import type { OutboxRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { changeSession } from './change-session.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+import { closeRequest, requestOf, setDelivery } from './requests.ts';
+
+/** Why a launch ended. */
+export type LaunchEnd =
+  /** A person, or Callboard for one, ended it. */
+  | { kind: 'stopped'; reason: string }
+  /** It ended by itself, or something killed it. */
+  | { kind: 'died'; reason: string }
+  /** It never came up. */
+  | { kind: 'not-started'; reason: string };
+
+/**
+ * Settles everything that hung on a process that is gone: its open requests are closed, its messages that were not
+ * read go back to the queue (under their old ids, since the CLI knows what it has read, also after a resume), answers
+ * it did not confirm are marked as what they are. Nothing is written into another process by itself.
+ */
+export async function endLaunch(tx: Tx, stageId: StageId, launchId: LaunchId, end: LaunchEnd): Promise<void> {
+  await tx.launches.setEnded(launchId, tx.now, end.reason);
+  await changeSession(tx, stageId, async (draft) => {
+    if (draft.record.launchId !== launchId) return; // a later launch has taken over
+    for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, draft, request, end.reason);
+    for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written'])) await settleRow(tx, draft, row, end);
+    endSession(tx, draft, end);
+  });
+}
+
+async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: LaunchEnd): Promise<void> {
+  switch (row.kind) {
+    case 'message':
+      await tx.outbox.assign(row.id, null);
+      draft.queueChanged = true;
+      return;
+    case 'control':
+      await tx.outbox.setVoid(row.id, end.reason);
+      return;
+    case 'answer': {
+      await tx.outbox.setVoid(row.id, end.reason);
+      const stored = await requestOf(tx, row);
+      if (stored !== null) await setDelivery(tx, stored, row.state === 'accepted' ? 'not-applied' : 'unknown');
+      return;
+    }
+    default:
+      return row.kind satisfies never;
+  }
+}
+
+function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
+  const { record } = draft;
+  const wasWorking = record.turnRunning || draft.before.state === 'waiting' || record.phase === 'starting';
+  const gone = {
+    ...record,
+    launchId: null,
+    turnRunning: false,
+    backgroundTasks: [],
+    agents: {},
+    blocks: {},
+    lastAction: null,
+  };
+  if (end.kind === 'not-started') {
+    draft.record = {
+      ...gone,
+      phase: 'failed',
+      lastTurn: { outcome: 'failed', at: tx.now, message: end.reason },
+      queueHeld: true,
+    };
+    addNotice('error', 'launch-failed', end.reason);
+    return;
+  }
+  draft.record = { ...gone, phase: 'ended' };
+  if (wasWorking) {
+    draft.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: end.reason };
+    draft.record.queueHeld = true;
+  }
+  if (wasWorking || end.kind === 'died')
+    addNotice(end.kind === 'died' ? 'warning' : 'info', 'process-ended', end.reason);
+
+  function addNotice(level: 'info' | 'warning' | 'error', code: string, text: string): void {
+    addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level, code, text });
+  }
+}

@@ -1,0 +1,76 @@
+import { type Decision, type PendingRequest, RequestId, type RequestKind } from '@callboard/contract';
+import type { Ask } from '../domain/agent-event.ts';
+import type { OutboxRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import type { StoredRequest } from '../store/tables/requests.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+
+/** The event that tells of a new request, by its kind. */
+const REQUESTED = {
+  approval: 'approval-requested',
+  question: 'question-requested',
+  plan: 'plan-requested',
+} as const satisfies Record<RequestKind, string>;
+
+/** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
+export async function openRequest(
+  tx: Tx,
+  draft: SessionDraft,
+  requestId: RequestId,
+  kind: RequestKind,
+  ask: Ask,
+): Promise<void> {
+  const { stageId, launchId, agents } = draft.record;
+  if (launchId === null) return;
+  const { agentId, ...shown } = ask;
+  const agent = agentId === null ? null : (agents[agentId]?.description ?? agentId);
+  const request: PendingRequest = { stageId, requestId, kind, agent, createdAt: tx.now, ...shown };
+  if (!(await tx.requests.open(request, launchId))) return;
+  await tx.emit({ type: REQUESTED[kind], data: request });
+}
+
+/** What a person, a time limit or nobody decided, before its bookkeeping. */
+export type Verdict = Pick<Decision, 'outcome' | 'by' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
+
+/** Records how a request ended and tells of it. From here on every answer to it is a conflict. */
+export async function decideRequest(
+  tx: Tx,
+  draft: SessionDraft,
+  request: PendingRequest,
+  verdict: Verdict,
+): Promise<Decision> {
+  const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
+  const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
+  const decision: Decision = { stageId, requestId, kind, toolName, toolUseId, at: tx.now, waitedMs, ...verdict };
+  await tx.requests.decide(decision);
+  addEntry(draft, tx.now, { kind: 'decision', parentToolUseId: null, decision });
+  await tx.emit({ type: 'approval-resolved', data: decision });
+  return decision;
+}
+
+/** Closes a request that nobody answered: the CLI withdrew it, or its process is gone. */
+export async function closeRequest(
+  tx: Tx,
+  draft: SessionDraft,
+  request: PendingRequest,
+  reason: string,
+): Promise<void> {
+  const { stageId, requestId } = request;
+  await tx.emit({ type: 'approval-cancelled', data: { stageId, requestId, reason } });
+  const verdict = { outcome: 'closed', by: null, reason, answers: null, updatedInput: null, delivery: 'none' } as const;
+  await decideRequest(tx, draft, request, verdict);
+}
+
+/** Records how far an answer got. */
+export async function setDelivery(tx: Tx, { decision }: StoredRequest, delivery: Decision['delivery']): Promise<void> {
+  if (decision === null || decision.delivery === delivery) return;
+  const updated = { ...decision, delivery };
+  await tx.requests.decide(updated);
+  await tx.emit({ type: 'decision-updated', data: updated });
+}
+
+/** The request that an outbox row answers; null for an answer of our own (a refusal). */
+export async function requestOf(tx: Tx, row: OutboxRow): Promise<StoredRequest | null> {
+  // The wire id of an answer is the id of its request.
+  return tx.requests.find(row.stageId, RequestId.parse(row.wireId));
+}

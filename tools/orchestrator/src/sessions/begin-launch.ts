@@ -1,0 +1,125 @@
+import { join } from 'node:path';
+import { LaunchId, type Stage, type StageId } from '@callboard/contract';
+import type { Edges } from '../lib/edges.ts';
+import { Rejection } from '../lib/errors.ts';
+import { saveDraft } from '../session-state/change-session.ts';
+import { deliver, deliverNext } from '../session-state/delivery.ts';
+import type { SessionDraft } from '../session-state/draft.ts';
+import type { MessageRow, SessionRecord } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+
+/** A launch that is committed and not yet spawned. */
+export interface BegunLaunch {
+  launchId: LaunchId;
+  folder: string;
+  /** The control request whose reply says that the process is up. */
+  initializeId: string;
+  conversation: { resume: string } | { start: string };
+  permissionMode: string;
+  model: string | null;
+}
+
+export interface BeginParts {
+  edges: Edges;
+  dataDir: string;
+}
+
+/** What is sent when a person continues a session that was cut off, and nothing else waits to be sent. */
+const CONTINUE = 'Continue where you left off.';
+
+export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => {
+  const stage = await tx.stages.find(stageId);
+  if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  return stage;
+};
+
+/**
+ * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
+ * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds.
+ * @throws Rejection `unknown_stage`, `already_done`, `already_running`
+ */
+export async function beginLaunch(
+  tx: Tx,
+  { edges, dataDir }: BeginParts,
+  stageId: StageId,
+  actor: string | null,
+  message?: MessageRow,
+): Promise<BegunLaunch> {
+  const stage = await requireStage(tx, stageId);
+  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done.`);
+  const found = await tx.sessions.find(stageId);
+  if (found !== null && found.launchId !== null) {
+    throw new Rejection('already_running', `${stageId} is running already (${found.state}).`);
+  }
+  const launchId = LaunchId.parse(edges.newId());
+  const folder = join(dataDir, 'sessions', stageId, launchId);
+  await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });
+  const initializeId = edges.newWireId();
+  const initialize = { kind: 'control', request: { subtype: 'initialize' } } as const;
+  await tx.outbox.insert({
+    id: edges.newId(),
+    stageId,
+    launchId,
+    wireId: initializeId,
+    body: initialize,
+    actor: null,
+    createdAt: tx.now,
+  });
+
+  const before = found ?? newSession(stage, tx.now);
+  const draft: SessionDraft = {
+    before,
+    record: { ...before, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
+    entries: [],
+    queueChanged: false,
+  };
+  if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
+  else await deliver(tx, draft, message);
+  await saveDraft(tx, draft);
+  const { sessionId, mode } = draft.record;
+  return {
+    launchId,
+    folder,
+    initializeId,
+    conversation: sessionId === null ? { start: edges.newWireId() } : { resume: sessionId },
+    permissionMode: mode,
+    model: stage.model,
+  };
+}
+
+async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage, actor: string | null, first: boolean) {
+  const queue = await tx.outbox.queueOf(stage.id);
+  if (queue.length === 0) {
+    const cutOff = draft.record.lastTurn !== null && draft.record.lastTurn.outcome !== 'succeeded';
+    if (!first && !cutOff) return; // it comes up idle, ready for a message
+    const text = first ? stage.prompt : CONTINUE;
+    const id = edges.newId();
+    const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
+    await tx.outbox.insert({ ...row, body: { kind: 'message', text, entered: false } });
+  }
+  await deliverNext(tx, draft);
+}
+
+function newSession(stage: Stage, now: string): SessionRecord {
+  return {
+    stageId: stage.id,
+    state: 'ended',
+    stateSince: now,
+    mode: stage.permissionMode,
+    model: stage.model,
+    sessionId: null,
+    launchId: null,
+    startedAt: now,
+    lastTurn: null,
+    lastAction: null,
+    costUsd: 0,
+    backgroundTasks: [],
+    queued: 0,
+    queueHeld: false,
+    transcriptLength: 0,
+    turnRunning: false,
+    phase: 'ended',
+    blocks: {},
+    agents: {},
+  };
+}

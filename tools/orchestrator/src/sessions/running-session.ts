@@ -1,0 +1,96 @@
+import { rm } from 'node:fs/promises';
+import { endMarked, isGoneWithin, terminate } from '../claude/launch/end-processes.ts';
+import { launchFiles } from '../claude/launch/launch-folder.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import type { Store } from '../store/store.ts';
+import { exitReason } from './exit-reason.ts';
+import type { SessionExecutor } from './session-executor.ts';
+
+/** How long each step of a stop may take before the next, harsher one. */
+export interface StopGraces {
+  interruptMs: number;
+  endSessionMs: number;
+  signalMs: number;
+}
+
+export interface RunningParts {
+  store: Store;
+  log: Logger;
+  graces: StopGraces;
+}
+
+/** A session with a living process, from its attachment until the process has ended and everything is settled. */
+export interface RunningSession {
+  readonly executor: SessionExecutor;
+  /** Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent. */
+  stop(reason: string): Promise<void>;
+  /** Lets the process live on without us. */
+  detach(): Promise<void>;
+  /** Resolves with why it ended, once that is stored; with null after a detach. */
+  readonly ended: Promise<LaunchEnd | null>;
+}
+
+export function watchSession(executor: SessionExecutor, { store, log, graces }: RunningParts): RunningSession {
+  const { launch, process } = executor;
+  const watching = new AbortController();
+  let stopReason: string | null = null;
+  let stopping: Promise<void> | undefined;
+
+  async function watch(): Promise<LaunchEnd | null> {
+    const exit = await process.exited(watching.signal);
+    if (watching.signal.aborted) return null;
+    await executor.finish();
+    const reason = await exitReason(exit, launchFiles(launch.folder).errors);
+    const record = await store.read.sessions.find(launch.stageId);
+    const end = ((): LaunchEnd => {
+      if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
+      return { kind: record?.phase === 'starting' ? 'not-started' : 'died', reason };
+    })();
+    await store.transact((tx) => endLaunch(tx, launch.stageId, launch.id, end));
+    await endMarked([launch.id], graces.signalMs);
+    await rm(launch.folder, { recursive: true, force: true });
+    return end;
+  }
+
+  const ended = watch();
+  ended.catch((error: unknown) =>
+    log.error({ err: error, stageId: launch.stageId }, 'settling an ended process failed'),
+  );
+
+  async function escalate(): Promise<void> {
+    const record = await store.read.sessions.find(launch.stageId);
+    if (record?.turnRunning) await ask({ subtype: 'interrupt', cancel_queued: true }, graces.interruptMs);
+    await ask({ subtype: 'end_session' }, graces.endSessionMs);
+    if (await isGoneWithin(process.identity, graces.endSessionMs)) return;
+    if (!(await terminate(process.identity, graces.signalMs))) {
+      throw new Error(`process ${process.identity.pid} does not end, not even by SIGKILL`);
+    }
+  }
+
+  /** A step that fails or takes too long is followed by the next one, so its failure is only noted. */
+  async function ask(request: { subtype: string; [field: string]: unknown }, graceMs: number): Promise<void> {
+    try {
+      await executor.request(request, AbortSignal.timeout(graceMs));
+    } catch (error) {
+      log.info({ reason: messageOf(error), request: request.subtype }, 'a step of a stop did not work');
+    }
+  }
+
+  return {
+    executor,
+    ended,
+    stop(reason) {
+      stopReason ??= reason;
+      stopping ??= escalate().then(async () => {
+        await ended;
+      });
+      return stopping;
+    },
+    async detach() {
+      watching.abort();
+      await executor.detach();
+    },
+  };
+}

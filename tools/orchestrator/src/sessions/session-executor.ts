@@ -1,0 +1,129 @@
+import type { StageId, TextDelta } from '@callboard/contract';
+import type { Channel } from '../claude/channel.ts';
+import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { createProtocolPeer } from '../claude/protocol-peer.ts';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { Bell } from '../lib/bell.ts';
+import type { Edges } from '../lib/edges.ts';
+import type { Logger } from '../lib/logger.ts';
+import { settlesWithin } from '../lib/wait.ts';
+import { applyEvent, blockId } from '../session-state/apply-event.ts';
+import { openDraft, saveDraft } from '../session-state/change-session.ts';
+import type { LaunchRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { createOutboxWriter } from './outbox-writer.ts';
+
+export interface ExecutorParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  /** Rung with a stage's id when its launch has something to write. */
+  outboxBell: Bell<StageId>;
+  onTextDelta: (delta: TextDelta) => void;
+  /** Something other than Callboard answered a request. */
+  onForeignAnswer: (stageId: StageId) => void;
+}
+
+/** Drives one `claude` process: reads what it prints into the store, writes its outbox. */
+export interface SessionExecutor {
+  readonly launch: LaunchRecord;
+  readonly process: AgentProcess;
+  /**
+   * Puts a control request into the outbox and waits for the CLI's reply.
+   * @throws as `ProtocolPeer.reply`
+   */
+  request(
+    request: { subtype: string; [field: string]: unknown },
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>>;
+  /** The reply to a control request that is in the outbox already. */
+  reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
+  finish(): Promise<void>;
+  /** Lets go of the process, which lives on. */
+  detach(): Promise<void>;
+}
+
+/** An offset that only live text has moved is stored when it has moved this far. */
+const LAZY_OFFSET_BYTES = 1024 * 1024;
+
+const LAST_LINE_MS = 1_000;
+
+export function createSessionExecutor(
+  launch: LaunchRecord,
+  process: AgentProcess,
+  channel: Channel,
+  worktree: string | null,
+  parts: ExecutorParts,
+): SessionExecutor {
+  const { store, edges, outboxBell } = parts;
+  const { stageId, id: launchId } = launch;
+  const log = parts.log.child({ stageId, launchId });
+  let storedOffset = launch.spoolOffset;
+
+  async function takeIn(events: AgentEvent[], end: number): Promise<void> {
+    for (const event of events) if (event.type === 'delta') passOn(event);
+    const lasting = events.filter((event) => event.type !== 'delta');
+    if (lasting.length === 0 && end - storedOffset < LAZY_OFFSET_BYTES) return;
+    await store.transact(async (tx) => {
+      if (lasting.length > 0) {
+        const draft = await openDraft(tx, stageId);
+        const onForeignAnswer = () => parts.onForeignAnswer(stageId);
+        for (const event of lasting) await applyEvent({ tx, draft, launchId, edges, worktree, onForeignAnswer }, event);
+        await saveDraft(tx, draft);
+      }
+      await tx.launches.setOffset(launchId, end);
+    });
+    storedOffset = end;
+    writer.nudge();
+  }
+
+  function passOn({ apiMessageId, index, kind, text, parentToolUseId }: Extract<AgentEvent, { type: 'delta' }>): void {
+    parts.onTextDelta({ stageId, blockId: blockId(apiMessageId, index), kind, text, parentToolUseId });
+  }
+
+  const writer = createOutboxWriter({
+    store,
+    channel,
+    launchId,
+    onGone: () => log.info('the process reads no more'),
+    onError: (error) => log.error({ err: error }, 'writing the outbox failed'),
+  });
+  const peer = createProtocolPeer(channel, { onEvents: takeIn });
+  const unlisten = outboxBell.listen(stageId, writer.nudge);
+  peer.closed.catch((error: unknown) => log.error({ err: error }, 'reading the spool failed'));
+  writer.nudge();
+
+  async function letGo(): Promise<void> {
+    unlisten();
+    // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
+    await settlesWithin(writer.stop(), LAST_LINE_MS);
+    channel.close();
+  }
+
+  return {
+    launch,
+    process,
+    async request(request, signal) {
+      const wireId = edges.newWireId();
+      const reply = peer.reply(wireId, signal);
+      reply.catch(() => undefined); // awaited below, unless storing the row fails first
+      await store.transact(async (tx) => {
+        const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+        await tx.outbox.insert({ ...row, body: { kind: 'control', request } });
+      });
+      writer.nudge();
+      return reply;
+    },
+    reply: peer.reply,
+    async finish() {
+      channel.finish();
+      await peer.closed.catch(() => undefined);
+      await letGo();
+    },
+    async detach() {
+      await letGo();
+      await peer.closed.catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import type { LaunchId, PermissionMode, StageId } from '@callboard/contract';
+import { claudeArguments } from '../claude/arguments.ts';
+import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
+import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
+import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
+import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
+import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
+import type { ProcessIdentity } from '../lib/process-identity.ts';
+import { changeSession, noSession } from '../session-state/change-session.ts';
+import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import type { MessageRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
+import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
+import { createSessionExecutor, type ExecutorParts } from './session-executor.ts';
+
+export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer'> {
+  worktrees: Worktrees;
+  dataDir: string;
+  /** Finds the program at every launch, since it may have been installed meanwhile. Rejects with OperationalError `claude_missing`. */
+  findClaude: () => Promise<string>;
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+  initializeTimeoutMs: number;
+}
+
+/** All sessions with a process, by stage. */
+export interface Sessions {
+  /**
+   * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
+   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `claude_missing`, `worktree_failed`, `launch_failed`
+   */
+  start(stageId: StageId, actor: string | null): Promise<void>;
+  /**
+   * Begins a launch in the caller's transaction, to work on `message`. The process is spawned after the commit; how
+   * that went shows in the session.
+   */
+  resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<void>;
+  /** Takes up a process that lives: `initialize` is repeated and its open requests are checked. For the time after a restart. */
+  adopt(launchId: LaunchId, process: AgentProcess): Promise<void>;
+  /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
+  settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
+  /** @throws Rejection `no_session`, `not_running`, `no_confirmation` */
+  interrupt(stageId: StageId): Promise<void>;
+  /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
+  setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
+  /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
+  stop(stageId: StageId, reason: string): Promise<void>;
+  /** Lets go of all processes, which live on. */
+  detachAll(): Promise<void>;
+}
+
+const CONFIRMATION_MS = 10_000;
+
+export function createSessions(parts: SessionsParts): Sessions {
+  const { store, edges, log, worktrees, dataDir, env, graces, initializeTimeoutMs } = parts;
+  const running = new Map<StageId, RunningSession>();
+  const launching = new Set<Promise<unknown>>();
+
+  function keep(session: RunningSession): void {
+    const { stageId } = session.executor.launch;
+    running.set(stageId, session);
+    const forget = () => {
+      if (running.get(stageId) === session) running.delete(stageId);
+    };
+    session.ended.then(forget, forget);
+  }
+
+  function onForeignAnswer(stageId: StageId): void {
+    const reason = 'Stopped by Callboard: a request was answered by something other than Callboard.';
+    running
+      .get(stageId)
+      ?.stop(reason)
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping failed'));
+  }
+
+  async function attach(launchId: LaunchId, process: AgentProcess, open = openStdioChannel): Promise<RunningSession> {
+    const launch = await store.read.launches.find(launchId);
+    if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
+    const stage = await store.read.stages.find(launch.stageId);
+    const channel = open(launch.folder, launch.spoolOffset);
+    const worktree = stage?.worktree?.path ?? null;
+    const executor = createSessionExecutor(launch, process, channel, worktree, { ...parts, onForeignAnswer });
+    const session = watchSession(executor, { store, log, graces });
+    keep(session);
+    return session;
+  }
+
+  async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
+    const { launchId, folder, conversation, permissionMode, model } = begun;
+    const command = await parts.findClaude();
+    const cwd = await ensureWorktree(stageId);
+    await createLaunchFolder(folder);
+    const args = claudeArguments({ dataDir, permissionMode, model, conversation });
+    const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
+    await store.transact((tx) => tx.launches.setLive(launchId, process.identity));
+    const session = await attach(launchId, process);
+    await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
+  }
+
+  async function untilUp(session: RunningSession, initialized: Promise<unknown>): Promise<void> {
+    try {
+      await initialized;
+    } catch (error) {
+      const late = error instanceof DOMException && error.name === 'TimeoutError';
+      if (late) await session.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
+      const end = await session.ended;
+      throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
+    }
+  }
+
+  async function ensureWorktree(stageId: StageId): Promise<string> {
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
+    const worktree = await worktrees.ensure(project, stageId);
+    if (stage.worktree?.path !== worktree.path) {
+      await store.transact(async (tx) => {
+        const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };
+        await tx.stages.update(updated);
+        await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
+      });
+    }
+    return worktree.path;
+  }
+
+  /** Spawns what was begun; a failure is settled like a process that died, then told. */
+  function carryOut(stageId: StageId, begun: BegunLaunch): Promise<void> {
+    const launched = spawn(stageId, begun).catch(async (error: unknown) => {
+      const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
+      const launch = await store.read.launches.find(begun.launchId);
+      if (launch?.state !== 'ended') await store.transact((tx) => endLaunch(tx, stageId, begun.launchId, end));
+      throw error;
+    });
+    launching.add(launched);
+    const done = () => launching.delete(launched);
+    launched.then(done, done);
+    return launched;
+  }
+
+  async function requireRunning(stageId: StageId): Promise<RunningSession> {
+    const session = running.get(stageId);
+    if (session !== undefined) return session;
+    if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
+    throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
+  }
+
+  async function confirmed(
+    session: RunningSession,
+    request: { subtype: string; [field: string]: unknown },
+  ): Promise<void> {
+    try {
+      await session.executor.request(request, AbortSignal.timeout(CONFIRMATION_MS));
+    } catch (error) {
+      if (error instanceof ProtocolError)
+        throw new Rejection('refused_by_claude', `Claude Code refused: ${error.message}`, { cause: error });
+      const message =
+        'Claude Code did not confirm in time; whether it will follow is not known. Look at the session before trying again.';
+      throw new Rejection('no_confirmation', message, { cause: error });
+    }
+  }
+
+  return {
+    async start(stageId, actor) {
+      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir }, stageId, actor));
+      await carryOut(stageId, begun).catch((error: unknown) => {
+        throw launchRejection(error);
+      });
+    },
+    async resumeWith(tx, stageId, message) {
+      const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
+      tx.afterCommit(() => {
+        carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
+      });
+    },
+    async adopt(launchId, process) {
+      const session = await attach(launchId, process);
+      const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
+      initialize.catch((error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'));
+    },
+    async settle(launchId, identity) {
+      const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
+      await (await attach(launchId, gone, openSpoolOnly)).ended;
+    },
+    async interrupt(stageId) {
+      await confirmed(await requireRunning(stageId), { subtype: 'interrupt', cancel_queued: true });
+    },
+    async setMode(stageId, mode) {
+      const session = running.get(stageId);
+      if (session !== undefined) return confirmed(session, { subtype: 'set_permission_mode', mode });
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (draft) => {
+          draft.record = { ...draft.record, mode }; // the next launch is given it
+        }),
+      );
+    },
+    async stop(stageId, reason) {
+      await (await requireRunning(stageId)).stop(reason);
+    },
+    async detachAll() {
+      await Promise.allSettled(launching);
+      await Promise.all([...running.values()].map((session) => session.detach()));
+    },
+  };
+}
+
+function launchRejection(error: unknown): unknown {
+  if (!(error instanceof AppError) || error instanceof Rejection) return error;
+  switch (error.code) {
+    case 'claude_missing':
+    case 'worktree_failed':
+      return new Rejection(error.code, error.message, { cause: error });
+    default:
+      return new Rejection('launch_failed', `The session could not be started. ${error.message}`, { cause: error });
+  }
+}

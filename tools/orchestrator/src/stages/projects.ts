@@ -1,0 +1,73 @@
+import { basename } from 'node:path';
+import { type NewProject, type Project, ProjectId, type ProjectPatch } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+
+/** Repositories on the board. */
+export interface Projects {
+  /**
+   * Registers the repository that the path lies in; `created` is false when it was registered before.
+   * @throws Rejection `not_a_repository`, `no_commits`
+   */
+  register(project: NewProject): Promise<{ project: Project; created: boolean }>;
+  /** @throws Rejection `unknown_project` */
+  update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
+  /** @throws Rejection `unknown_project`, `project_in_use` when it has stages */
+  remove(id: ProjectId): Promise<void>;
+}
+
+export function createProjects({ store, worktrees }: { store: Store; worktrees: Worktrees }): Projects {
+  async function save(tx: Tx, project: Project): Promise<Project> {
+    await tx.projects.save(project);
+    await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
+    return project;
+  }
+
+  return {
+    async register({ path, name }) {
+      const { root } = await worktrees.inspect(path);
+      return store.transact(async (tx) => {
+        const known = await tx.projects.findByPath(root);
+        if (known !== null) return { project: known, created: false };
+        const id = await unusedId(tx, basename(root));
+        return {
+          project: await save(tx, { id, name: name ?? basename(root), path: root, createdAt: tx.now }),
+          created: true,
+        };
+      });
+    },
+    update: (id, patch) =>
+      store.transact(async (tx) => {
+        const project = await require(tx, id);
+        return save(tx, { ...project, name: patch.name ?? project.name });
+      }),
+    remove: (id) =>
+      store.transact(async (tx) => {
+        await require(tx, id);
+        if (await tx.stages.isUsed(id))
+          throw new Rejection('project_in_use', `${id} still has stages. Delete them first.`);
+        await tx.projects.remove(id);
+        await tx.emit({ type: 'project-removed', data: { projectId: id } });
+      }),
+  };
+}
+
+async function require(tx: Tx, id: ProjectId): Promise<Project> {
+  const project = await tx.projects.find(id);
+  if (project === null) throw new Rejection('unknown_project', `There is no project ${id}.`);
+  return project;
+}
+
+/** A readable id that is not taken: the folder's name, with a number when need be. */
+async function unusedId(tx: Tx, folder: string): Promise<ProjectId> {
+  const slug =
+    folder
+      .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+      .replace(/^[^A-Za-z0-9]+/, '')
+      .slice(0, 80) || 'project';
+  for (let n = 1; ; n++) {
+    const id = ProjectId.parse(n === 1 ? slug : `${slug}-${n}`);
+    if ((await tx.projects.find(id)) === null) return id;
+  }
+}

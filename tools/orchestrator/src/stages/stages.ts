@@ -1,0 +1,127 @@
+import { type NewStage, type Stage, StageId, type StagePatch } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** Stages as people write and change them. */
+export interface Stages {
+  /** @throws Rejection `unknown_project`, `unknown_dependency` */
+  create(stage: NewStage): Promise<Stage>;
+  /** @throws Rejection `unknown_stage`, `unknown_dependency`, `stage_running` when prompt or mode of a started stage would change */
+  update(stageId: StageId, patch: StagePatch): Promise<Stage>;
+  /** Marks it done. @throws Rejection `unknown_stage`, `already_done` */
+  complete(stageId: StageId): Promise<Stage>;
+  /** Takes it off the board with all its records. @throws Rejection `unknown_stage`, `stage_running` */
+  remove(stageId: StageId): Promise<Stage>;
+}
+
+export function createStages({ store }: { store: Store }): Stages {
+  async function save(tx: Tx, stage: Stage): Promise<Stage> {
+    await tx.stages.update(stage);
+    await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
+    return stage;
+  }
+
+  return {
+    create: (wanted) =>
+      store.transact(async (tx) => {
+        if ((await tx.projects.find(wanted.projectId)) === null) {
+          throw new Rejection(
+            'unknown_project',
+            `There is no project ${wanted.projectId}. Register its repository first.`,
+          );
+        }
+        await requireStages(tx, wanted.dependsOn ?? []);
+        const stage: Stage = {
+          id: StageId.parse(await unusedId(tx)),
+          projectId: wanted.projectId,
+          title: wanted.title,
+          prompt: wanted.prompt,
+          dependsOn: wanted.dependsOn ?? [],
+          priority: wanted.priority ?? 2,
+          permissionMode: wanted.permissionMode ?? 'default',
+          model: wanted.model ?? null,
+          autoStart: wanted.autoStart ?? false,
+          held: wanted.held ?? false,
+          completedAt: null,
+          worktree: null,
+          createdAt: tx.now,
+          updatedAt: tx.now,
+        };
+        await tx.stages.insert(stage);
+        await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
+        return stage;
+      }),
+
+    update: (stageId, patch) =>
+      store.transact(async (tx) => {
+        const stage = await require(tx, stageId);
+        const changes = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+        if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
+        const started = (await tx.sessions.find(stageId)) !== null;
+        if (started && (patch.prompt !== undefined || patch.permissionMode !== undefined)) {
+          throw new Rejection(
+            'stage_running',
+            `${stageId} was started: send a message instead of changing its prompt, and change the mode on its page.`,
+          );
+        }
+        return save(tx, { ...stage, ...changes, updatedAt: tx.now });
+      }),
+
+    complete: (stageId) =>
+      store.transact(async (tx) => {
+        const stage = await require(tx, stageId);
+        if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
+        await requireNoProcess(tx, stageId);
+        return save(tx, { ...stage, completedAt: tx.now, updatedAt: tx.now });
+      }),
+
+    remove: (stageId) =>
+      store.transact(async (tx) => {
+        const stage = await require(tx, stageId);
+        await requireNoProcess(tx, stageId);
+        await tx.stages.remove(stageId);
+        await tx.emit({ type: 'stage-removed', data: { stageId } });
+        return stage;
+      }),
+  };
+}
+
+async function require(tx: Tx, stageId: StageId): Promise<Stage> {
+  const stage = await tx.stages.find(stageId);
+  if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  return stage;
+}
+
+async function requireNoProcess(tx: Tx, stageId: StageId): Promise<void> {
+  const session = await tx.sessions.find(stageId);
+  if (session !== null && session.launchId !== null) {
+    throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);
+  }
+}
+
+async function requireStages(tx: Tx, ids: readonly StageId[]): Promise<void> {
+  for (const id of ids) {
+    if ((await tx.stages.find(id)) === null)
+      throw new Rejection('unknown_dependency', `It cannot depend on ${id}: there is no such stage.`);
+  }
+}
+
+async function requireNoCycle(tx: Tx, stageId: StageId, dependsOn: readonly StageId[]): Promise<void> {
+  await requireStages(tx, dependsOn);
+  const all = new Map((await tx.stages.list()).map((stage) => [stage.id, stage.dependsOn]));
+  const seen = new Set<StageId>();
+  const next = [...dependsOn];
+  for (let id = next.pop(); id !== undefined; id = next.pop()) {
+    if (id === stageId) throw new Rejection('unknown_dependency', `${stageId} would wait for itself.`);
+    if (seen.has(id)) continue;
+    seen.add(id);
+    next.push(...(all.get(id) ?? []));
+  }
+}
+
+/** An imported stage may have taken the next number. */
+async function unusedId(tx: Tx): Promise<string> {
+  let id = await tx.stages.nextId();
+  while ((await tx.stages.find(StageId.parse(id))) !== null) id = await tx.stages.nextId();
+  return id;
+}

@@ -1,0 +1,40 @@
+/**
+ * Forward only, run at start, each in one transaction. A migration that has been released is never changed.
+ * `counters` holds the highest event number ever given and the next stage number, so that neither is used twice.
+ */
+export const migrations: readonly { id: number; statements: readonly string[] }[] = [
+  {
+    id: 1,
+    statements: [
+      `create table projects (id text primary key, name text not null, path text not null unique, created_at text not null)`,
+      `create table stages (
+         ordinal integer primary key autoincrement, id text not null unique, project_id text not null references projects(id),
+         completed_at text, document text not null)`,
+      `create table sessions (stage_id text primary key references stages(id) on delete cascade, state text not null, document text not null)`,
+      `create table launches (
+         id text primary key, stage_id text not null references stages(id) on delete cascade, state text not null, folder text not null,
+         process text, spool_offset integer not null default 0, created_at text not null, ended_at text, end_reason text)`,
+      `create index launches_by_state on launches(state)`,
+      `create table outbox (
+         ordinal integer primary key autoincrement, id text not null unique, stage_id text not null references stages(id) on delete cascade,
+         launch_id text, kind text not null, state text not null, wire_id text not null, body text not null, actor text,
+         position integer not null, writing integer not null default 0, created_at text not null, written_at text,
+         confirmed_at text, void_reason text)`,
+      `create index outbox_by_launch on outbox(launch_id, state)`,
+      `create index outbox_by_stage on outbox(stage_id, kind, state)`,
+      `create index outbox_by_wire_id on outbox(wire_id)`,
+      `create table requests (
+         stage_id text not null references stages(id) on delete cascade, request_id text not null, launch_id text not null,
+         state text not null, document text not null, decision text, created_at text not null, decided_at text,
+         primary key (stage_id, request_id))`,
+      `create index requests_by_state on requests(state, created_at)`,
+      `create table transcript (
+         stage_id text not null references stages(id) on delete cascade, "index" integer not null, document text not null,
+         primary key (stage_id, "index")) without rowid`,
+      `create table events (seq integer primary key autoincrement, at text not null, type text not null, data text not null)`,
+      `create table logins (secret_hash text primary key, kind text not null, name text not null, created_at text not null, expires_at text)`,
+      `create table counters (name text primary key, value integer not null)`,
+      `insert into counters (name, value) values ('stage', 0)`,
+    ],
+  },
+];

@@ -1,0 +1,50 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { type SqliteDatabase, SqliteDialect } from 'kysely';
+
+/**
+ * Opens a database file for Kysely, whose SQLite dialect expects the shape of better-sqlite3. One connection; Kysely
+ * lends it to one query or transaction at a time. `synchronous=FULL`: a commit that returned survives a power cut.
+ */
+export function nodeSqliteDialect(file: string): SqliteDialect {
+  const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory;');
+  return new SqliteDialect({ database: adapt(database) });
+}
+
+const KEPT_STATEMENTS = 200;
+
+function adapt(database: DatabaseSync): SqliteDatabase {
+  const statements = new Map<string, StatementSync>();
+  function prepare(sql: string): StatementSync {
+    const kept = statements.get(sql);
+    if (kept !== undefined) return kept;
+    const statement = database.prepare(sql);
+    if (statements.size < KEPT_STATEMENTS) statements.set(sql, statement);
+    return statement;
+  }
+  return {
+    close: () => {
+      statements.clear();
+      database.close();
+    },
+    prepare: (sql) => {
+      const statement = prepare(sql);
+      return {
+        reader: statement.columns().length > 0,
+        all: (parameters) => statement.all(...parameters.map(bindable)),
+        run: (parameters) => {
+          const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));
+          return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) };
+        },
+        iterate: (parameters) => statement.iterate(...parameters.map(bindable)),
+      };
+    },
+  };
+}
+
+function bindable(value: unknown): SQLInputValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
+    return value;
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`${typeof value} cannot be stored; convert it first`);
+}

@@ -1,0 +1,84 @@
+import { type LaunchId, type MessageId, SessionSummary, type StageId } from '@callboard/contract';
+import { z } from 'zod';
+import type { ProcessIdentity } from '../lib/process-identity.ts';
+
+/** What the store holds beyond the contract's own shapes. */
+
+/** A session as it is stored: what the board shows, and what is needed to go on folding the CLI's lines after a restart. */
+export const SessionRecord = SessionSummary.extend({
+  /** Index of the newest transcript entry; 0 for none. */
+  transcriptLength: z.int().nonnegative(),
+  /** A message is being worked on: from the moment it is given to the launch until its `result`. */
+  turnRunning: z.boolean(),
+  /** What is known of the process: `failed` means that it could not be started. */
+  phase: z.enum(['starting', 'live', 'ended', 'failed']),
+  /** How many content blocks of each recent model message were printed, to name them as the stream events do. */
+  blocks: z.record(z.string(), z.int()),
+  /** Running subagents by task id: the tool call that started them, and what they are called. */
+  agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
+});
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+/** What of it everyone may see. */
+export const summaryOf = (record: SessionRecord): SessionSummary => SessionSummary.parse(record);
+
+export interface LaunchRecord {
+  id: LaunchId;
+  stageId: StageId;
+  state: 'starting' | 'live' | 'ended';
+  /** Absolute path of its folder: FIFO, spool, stderr. */
+  folder: string;
+  process: ProcessIdentity | null;
+  spoolOffset: number;
+  createdAt: string;
+  endedAt: string | null;
+  endReason: string | null;
+}
+
+/**
+ * What is written to launches. Each kind has its replay rule:
+ * `message` is written again as often as needed, since the CLI drops a uuid it has seen; `answer` likewise, since the
+ * first answer to a request wins and a repeated one is ignored; `control` is written at most once.
+ */
+export type OutboxKind = 'message' | 'answer' | 'control';
+
+/** `accepted` (stored), `written` (in the process's input), `confirmed` (the CLI said so), `void` (never will be). */
+export type OutboxState = 'accepted' | 'written' | 'confirmed' | 'void';
+
+export interface OutboxRow {
+  ordinal: number;
+  id: string;
+  stageId: StageId;
+  /** Null while a message waits in the queue. */
+  launchId: LaunchId | null;
+  kind: OutboxKind;
+  state: OutboxState;
+  wireId: string;
+  body: OutboxBody;
+  actor: string | null;
+  position: number;
+  writing: boolean;
+  createdAt: string;
+  writtenAt: string | null;
+  confirmedAt: string | null;
+  voidReason: string | null;
+}
+
+export const OutboxBody = z.discriminatedUnion('kind', [
+  /** `entered`: it has its transcript entry, so that a second delivery after a resume does not make another. */
+  z.object({ kind: z.literal('message'), text: z.string(), entered: z.boolean() }),
+  /** The `response` object of a control response, as it goes over the wire. */
+  z.object({ kind: z.literal('answer'), response: z.record(z.string(), z.unknown()) }),
+  z.object({ kind: z.literal('control'), request: z.looseObject({ subtype: z.string() }) }),
+]);
+export type OutboxBody = z.infer<typeof OutboxBody>;
+
+export type MessageRow = OutboxRow & { wireId: MessageId; body: Extract<OutboxBody, { kind: 'message' }> };
+
+export interface LoginRecord {
+  secretHash: string;
+  kind: 'code' | 'session' | 'token';
+  name: string;
+  createdAt: string;
+  expiresAt: string | null;
+}

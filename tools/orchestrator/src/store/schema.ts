@@ -1,0 +1,121 @@
+import type { ColumnType, Generated } from 'kysely';
+
+/** Tables as the database knows them. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
+
+type Flag = ColumnType<number, number, number>;
+
+interface ProjectsTable {
+  id: string;
+  name: string;
+  path: string;
+  created_at: string;
+}
+
+interface StagesTable {
+  ordinal: Generated<number>;
+  id: string;
+  project_id: string;
+  completed_at: string | null;
+  /** A `Stage` of the contract, whole. */
+  document: string;
+}
+
+interface SessionsTable {
+  stage_id: string;
+  state: string;
+  /** A `SessionRecord`, whole. */
+  document: string;
+}
+
+interface LaunchesTable {
+  id: string;
+  stage_id: string;
+  /** `starting` (committed before the spawn), `live`, `ended`. */
+  state: string;
+  folder: string;
+  /** A `ProcessIdentity`; null until the spawn returned. */
+  process: string | null;
+  /** Bytes of the spool whose meaning is committed. */
+  spool_offset: number;
+  created_at: string;
+  ended_at: string | null;
+  end_reason: string | null;
+}
+
+export interface OutboxTable {
+  ordinal: Generated<number>;
+  id: string;
+  stage_id: string;
+  /** Null for a user message that waits in the queue. */
+  launch_id: string | null;
+  kind: string;
+  state: string;
+  /** What the CLI calls it: a message's uuid, a request's id. */
+  wire_id: string;
+  /** JSON of the row's content; what it means depends on the kind. */
+  body: string;
+  /** Who caused it. */
+  actor: string | null;
+  /** Place among the queued messages of the stage. */
+  position: number;
+  /** 1 while a line too long for one atomic write is being written. */
+  writing: Flag;
+  created_at: string;
+  written_at: string | null;
+  confirmed_at: string | null;
+  void_reason: string | null;
+}
+
+interface RequestsTable {
+  stage_id: string;
+  request_id: string;
+  launch_id: string;
+  /** `open`, `decided`, `closed`. */
+  state: string;
+  /** A `PendingRequest`. */
+  document: string;
+  /** A `Decision`; null while open. */
+  decision: string | null;
+  created_at: string;
+  decided_at: string | null;
+}
+
+interface TranscriptTable {
+  stage_id: string;
+  index: number;
+  document: string;
+}
+
+interface EventsTable {
+  seq: Generated<number>;
+  at: string;
+  type: string;
+  data: string;
+}
+
+interface LoginsTable {
+  /** SHA-256 in hex: the secret itself is never stored. */
+  secret_hash: string;
+  kind: string;
+  name: string;
+  created_at: string;
+  expires_at: string | null;
+}
+
+interface CountersTable {
+  name: string;
+  value: number;
+}
+
+export interface Schema {
+  projects: ProjectsTable;
+  stages: StagesTable;
+  sessions: SessionsTable;
+  launches: LaunchesTable;
+  outbox: OutboxTable;
+  requests: RequestsTable;
+  transcript: TranscriptTable;
+  events: EventsTable;
+  logins: LoginsTable;
+  counters: CountersTable;
+}

@@ -1,0 +1,91 @@
+import type { BoardEvent } from '@callboard/contract';
+import { Kysely, sql } from 'kysely';
+import type { Edges } from '../lib/edges.ts';
+import { OperationalError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { migrations } from './migrations.ts';
+import { nodeSqliteDialect } from './node-sqlite.ts';
+import type { Schema } from './schema.ts';
+import { readBoard, type Store, type Tx, tables } from './store.ts';
+
+/**
+ * The store in one SQLite file, brought up to date first.
+ * @throws OperationalError `database_newer` when a newer Callboard wrote it.
+ */
+export async function openSqliteStore(file: string, edges: Edges, log: Logger): Promise<Store> {
+  const db = new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
+  try {
+    await migrate(db);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return createStore(db, edges, log);
+}
+
+async function migrate(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
+  const version = rows[0]?.user_version ?? 0;
+  const newest = migrations.at(-1)?.id ?? 0;
+  if (version > newest) {
+    throw new OperationalError(
+      'database_newer',
+      `The database was written by a newer Callboard (version ${version}, this one knows ${newest}). Start the newer one, or use another --data-dir.`,
+    );
+  }
+  for (const { id, statements } of migrations.filter((migration) => migration.id > version)) {
+    await db.transaction().execute(async (trx) => {
+      for (const statement of statements) await sql.raw(statement).execute(trx);
+      await sql.raw(`pragma user_version = ${id}`).execute(trx);
+    });
+  }
+}
+
+function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
+  const listeners = new Set<(event: BoardEvent) => void>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  function publish(event: BoardEvent): void {
+    for (const listener of listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        log.error({ err: error, event: event.type }, 'an event listener failed');
+      }
+    }
+  }
+
+  async function run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const events: BoardEvent[] = [];
+    const hints: (() => void)[] = [];
+    const result = await db.transaction().execute(async (trx) => {
+      const now = edges.now().toISOString();
+      const all = tables(trx);
+      const emit: Tx['emit'] = async (event) => {
+        events.push(await all.events.append(event, now));
+      };
+      return work({ ...all, now, emit, afterCommit: (hint) => hints.push(hint) });
+    });
+    for (const event of events) publish(event);
+    for (const hint of hints) hint();
+    return result;
+  }
+
+  return {
+    transact(work) {
+      const result = last.then(() => run(work));
+      last = result.catch(() => undefined);
+      return result;
+    },
+    read: tables(db),
+    board: () => db.transaction().execute((trx) => readBoard(tables(trx))),
+    onEvent: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      await last;
+      await db.destroy();
+    },
+  };
+}

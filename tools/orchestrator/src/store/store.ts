@@ -1,0 +1,71 @@
+import type { BoardEvent, BoardParts, NewEvent } from '@callboard/contract';
+import type { Database } from './database.ts';
+import { summaryOf } from './records.ts';
+import { eventsTable } from './tables/events.ts';
+import { launchesTable } from './tables/launches.ts';
+import { loginsTable } from './tables/logins.ts';
+import { outboxTable } from './tables/outbox.ts';
+import { projectsTable } from './tables/projects.ts';
+import { requestsTable } from './tables/requests.ts';
+import { sessionsTable } from './tables/sessions.ts';
+import { stagesTable } from './tables/stages.ts';
+import { transcriptTable } from './tables/transcript.ts';
+
+/** The tables, as one reads them. */
+export function tables(db: Database) {
+  return {
+    projects: projectsTable(db),
+    stages: stagesTable(db),
+    sessions: sessionsTable(db),
+    launches: launchesTable(db),
+    outbox: outboxTable(db),
+    requests: requestsTable(db),
+    transcript: transcriptTable(db),
+    events: eventsTable(db),
+    logins: loginsTable(db),
+  };
+}
+export type Tables = ReturnType<typeof tables>;
+
+/** One transaction. What it writes and the events that tell of it are committed together or not at all. */
+export interface Tx extends Tables {
+  /** The instant of the transaction, the same for all it writes. */
+  readonly now: string;
+  /** Adds an event to the log; it is published after the commit. */
+  emit(event: NewEvent): Promise<void>;
+  /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */
+  afterCommit(hint: () => void): void;
+}
+
+/** Durable state. The store is the truth; everything in memory is a hint or a copy. */
+export interface Store {
+  /**
+   * Runs `work` in one transaction. Transactions run one after another, in the order of the calls; events are
+   * published to listeners after the commit and before the next transaction starts, so in the order of their `seq`.
+   * Must not be called from within `work`.
+   */
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Reads what is committed. */
+  readonly read: Tables;
+  /** All that the board shows, true at its `seq`. */
+  board(): Promise<BoardParts>;
+  /** Hears every event after its commit. Returns how to stop hearing. */
+  onEvent(listener: (event: BoardEvent) => void): () => void;
+  /** Waits for running transactions, then closes. */
+  close(): Promise<void>;
+}
+
+/** The board's parts, read in one transaction. */
+export async function readBoard(all: Tables): Promise<BoardParts> {
+  const sessions = new Map((await all.sessions.list()).map((record) => [record.stageId, record]));
+  const stages = (await all.stages.list()).map((stage) => {
+    const record = sessions.get(stage.id);
+    return { ...stage, session: record === undefined ? null : summaryOf(record) };
+  });
+  return {
+    seq: await all.events.lastSeq(),
+    projects: await all.projects.list(),
+    stages,
+    pending: await all.requests.listOpen(),
+  };
+}

@@ -1,0 +1,59 @@
+import { LaunchId, StageId } from '@callboard/contract';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { ProcessIdentity } from '../../lib/process-identity.ts';
+import type { Database } from '../database.ts';
+import type { LaunchRecord } from '../records.ts';
+import type { Schema } from '../schema.ts';
+
+const Identity = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string() });
+const State = z.enum(['starting', 'live', 'ended']);
+
+const toLaunch = (row: Selectable<Schema['launches']>): LaunchRecord => ({
+  id: LaunchId.parse(row.id),
+  stageId: StageId.parse(row.stage_id),
+  state: State.parse(row.state),
+  folder: row.folder,
+  process: row.process === null ? null : Identity.parse(JSON.parse(row.process)),
+  spoolOffset: row.spool_offset,
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
+  endReason: row.end_reason,
+});
+
+/** Launches, oldest first. */
+export function launchesTable(db: Database) {
+  const update = (id: LaunchId) => db.updateTable('launches').where('id', '=', id);
+  return {
+    async listNotEnded(): Promise<LaunchRecord[]> {
+      const rows = await db.selectFrom('launches').selectAll().where('state', '!=', 'ended').orderBy('id').execute();
+      return rows.map(toLaunch);
+    },
+    async listOf(stageId: StageId): Promise<LaunchRecord[]> {
+      const rows = await db.selectFrom('launches').selectAll().where('stage_id', '=', stageId).orderBy('id').execute();
+      return rows.map(toLaunch);
+    },
+    async find(id: LaunchId): Promise<LaunchRecord | null> {
+      const row = await db.selectFrom('launches').selectAll().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : toLaunch(row);
+    },
+    async insert(launch: Pick<LaunchRecord, 'id' | 'stageId' | 'folder' | 'createdAt'>): Promise<void> {
+      const { id, stageId, folder, createdAt } = launch;
+      await db
+        .insertInto('launches')
+        .values({ id, stage_id: stageId, state: 'starting', folder, created_at: createdAt, spool_offset: 0 })
+        .execute();
+    },
+    async setLive(id: LaunchId, process: ProcessIdentity): Promise<void> {
+      await update(id)
+        .set({ state: 'live', process: JSON.stringify(process) })
+        .execute();
+    },
+    async setOffset(id: LaunchId, offset: number): Promise<void> {
+      await update(id).set({ spool_offset: offset }).execute();
+    },
+    async setEnded(id: LaunchId, at: string, reason: string): Promise<void> {
+      await update(id).set({ state: 'ended', ended_at: at, end_reason: reason }).execute();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { LaunchId, MessageId, StageId } from '@callboard/contract';
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import type { Database } from '../database.ts';
+import { type MessageRow, OutboxBody, type OutboxRow, type OutboxState } from '../records.ts';
+import type { OutboxTable } from '../schema.ts';
+
+const Kind = z.enum(['message', 'answer', 'control']);
+const State = z.enum(['accepted', 'written', 'confirmed', 'void']);
+
+const toRow = (row: Selectable<OutboxTable>): OutboxRow => ({
+  ordinal: row.ordinal,
+  id: row.id,
+  stageId: StageId.parse(row.stage_id),
+  launchId: row.launch_id === null ? null : LaunchId.parse(row.launch_id),
+  kind: Kind.parse(row.kind),
+  state: State.parse(row.state),
+  wireId: row.wire_id,
+  body: OutboxBody.parse(JSON.parse(row.body)),
+  actor: row.actor,
+  position: row.position,
+  writing: row.writing === 1,
+  createdAt: row.created_at,
+  writtenAt: row.written_at,
+  confirmedAt: row.confirmed_at,
+  voidReason: row.void_reason,
+});
+
+function toMessage(row: OutboxRow): MessageRow {
+  if (row.body.kind !== 'message') throw new TypeError(`outbox row ${row.id} is no message`);
+  return { ...row, wireId: MessageId.parse(row.wireId), body: row.body };
+}
+
+export type NewOutboxRow = Pick<
+  OutboxRow,
+  'id' | 'stageId' | 'launchId' | 'wireId' | 'body' | 'actor' | 'createdAt'
+> & {
+  position?: number;
+};
+
+/** Everything that is to be written to a launch, or was; and the messages that wait for one. */
+export function outboxTable(db: Database) {
+  const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
+  const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
+  const queued = (stageId: StageId) =>
+    db
+      .selectFrom('outbox')
+      .selectAll()
+      .where('stage_id', '=', stageId)
+      .where('kind', '=', 'message')
+      .where('state', '=', 'accepted')
+      .where('launch_id', 'is', null)
+      .orderBy('position')
+      .orderBy('ordinal');
+  return {
+    async insert(row: NewOutboxRow): Promise<void> {
+      await db
+        .insertInto('outbox')
+        .values({
+          id: row.id,
+          stage_id: row.stageId,
+          launch_id: row.launchId,
+          kind: row.body.kind,
+          state: 'accepted',
+          wire_id: row.wireId,
+          body: JSON.stringify(row.body),
+          actor: row.actor,
+          position: row.position ?? 0,
+          writing: 0,
+          created_at: row.createdAt,
+        })
+        .execute();
+    },
+    async find(id: string): Promise<OutboxRow | null> {
+      const row = await select().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : toRow(row);
+    },
+    /** The newest row of that wire id that belongs to the launch. */
+    async findByWireId(launchId: LaunchId, wireId: string): Promise<OutboxRow | null> {
+      const rows = await select().where('launch_id', '=', launchId).where('wire_id', '=', wireId).execute();
+      const last = rows.at(-1);
+      return last === undefined ? null : toRow(last);
+    },
+    /** The rows of a launch in one of these states, in the order in which they are to be written. */
+    async listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]> {
+      return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);
+    },
+    /** The stage's queue, in order: messages that were accepted and belong to no launch yet. */
+    async queueOf(stageId: StageId): Promise<MessageRow[]> {
+      return (await queued(stageId).execute()).map(toRow).map(toMessage);
+    },
+    async findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
+      const row = await queued(stageId).where('wire_id', '=', messageId).executeTakeFirst();
+      return row === undefined ? null : toMessage(toRow(row));
+    },
+    /** Whether a message of that id was ever given to this stage. */
+    async knowsMessage(stageId: StageId, messageId: MessageId): Promise<boolean> {
+      const row = await select().where('stage_id', '=', stageId).where('wire_id', '=', messageId).executeTakeFirst();
+      return row !== undefined;
+    },
+    async assign(id: string, launchId: LaunchId | null): Promise<void> {
+      await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();
+    },
+    async setBody(id: string, body: OutboxBody): Promise<void> {
+      await update(id)
+        .set({ body: JSON.stringify(body) })
+        .execute();
+    },
+    async setPosition(id: string, position: number): Promise<void> {
+      await update(id).set({ position }).execute();
+    },
+    async setWriting(id: string): Promise<void> {
+      await update(id).set({ writing: 1 }).execute();
+    },
+    /** Does not touch a row that is confirmed or void by now: the echo may overtake the writer's own bookkeeping. */
+    async setWritten(id: string, at: string): Promise<void> {
+      await update(id).where('state', '=', 'accepted').set({ state: 'written', written_at: at, writing: 0 }).execute();
+    },
+    async setConfirmed(id: string, at: string): Promise<void> {
+      await update(id).set({ state: 'confirmed', confirmed_at: at, writing: 0 }).execute();
+    },
+    async setVoid(id: string, reason: string): Promise<void> {
+      await update(id).set({ state: 'void', void_reason: reason, writing: 0 }).execute();
+    },
+  };
+}

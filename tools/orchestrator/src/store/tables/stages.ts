@@ -1,0 +1,53 @@
+import { type ProjectId, Stage, type StageId } from '@callboard/contract';
+import type { Database } from '../database.ts';
+
+const toStage = (row: { document: string }): Stage => Stage.parse(JSON.parse(row.document));
+
+/** Stages, by the time they were made. */
+export function stagesTable(db: Database) {
+  return {
+    async list(): Promise<Stage[]> {
+      return (await db.selectFrom('stages').select('document').orderBy('ordinal').execute()).map(toStage);
+    },
+    async find(id: StageId): Promise<Stage | null> {
+      const row = await db.selectFrom('stages').select('document').where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : toStage(row);
+    },
+    async isUsed(project: ProjectId): Promise<boolean> {
+      const row = await db.selectFrom('stages').select('id').where('project_id', '=', project).executeTakeFirst();
+      return row !== undefined;
+    },
+    async insert(stage: Stage): Promise<void> {
+      await db
+        .insertInto('stages')
+        .values({
+          id: stage.id,
+          project_id: stage.projectId,
+          completed_at: stage.completedAt,
+          document: JSON.stringify(stage),
+        })
+        .execute();
+    },
+    async update(stage: Stage): Promise<void> {
+      await db
+        .updateTable('stages')
+        .set({ completed_at: stage.completedAt, document: JSON.stringify(stage) })
+        .where('id', '=', stage.id)
+        .execute();
+    },
+    /** Takes all that hangs on the stage along: session, launches, outbox, requests, transcript. */
+    async remove(id: StageId): Promise<void> {
+      await db.deleteFrom('stages').where('id', '=', id).execute();
+    },
+    /** The next `STAGE-<n>`; a number is never given twice, also not after its stage was deleted. */
+    async nextId(): Promise<string> {
+      const { value } = await db
+        .updateTable('counters')
+        .set((eb) => ({ value: eb('value', '+', 1) }))
+        .where('name', '=', 'stage')
+        .returning('value')
+        .executeTakeFirstOrThrow();
+      return `STAGE-${value}`;
+    },
+  };
+}

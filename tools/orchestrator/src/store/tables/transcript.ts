@@ -1,0 +1,33 @@
+import { type StageId, TranscriptEntry } from '@callboard/contract';
+import type { Database } from '../database.ts';
+
+const toEntry = (row: { document: string }): TranscriptEntry => TranscriptEntry.parse(JSON.parse(row.document));
+
+export interface TranscriptPage {
+  after: number | undefined;
+  before: number | undefined;
+  limit: number;
+}
+
+/** Transcripts, in pages. */
+export function transcriptTable(db: Database) {
+  return {
+    async append(entries: readonly TranscriptEntry[]): Promise<void> {
+      for (const entry of entries) {
+        await db
+          .insertInto('transcript')
+          .values({ stage_id: entry.stageId, index: entry.index, document: JSON.stringify(entry) })
+          .execute();
+      }
+    },
+    /** In ascending order: from `after` on when it is given, else the last ones before `before` (or of all). */
+    async page(stageId: StageId, { after, before, limit }: TranscriptPage): Promise<TranscriptEntry[]> {
+      let query = db.selectFrom('transcript').select('document').where('stage_id', '=', stageId).limit(limit);
+      if (after !== undefined) query = query.where('index', '>', after);
+      if (before !== undefined) query = query.where('index', '<', before);
+      const rows = await query.orderBy('index', after === undefined ? 'desc' : 'asc').execute();
+      const entries = rows.map(toEntry);
+      return after === undefined ? entries.reverse() : entries;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { OrchestratorConfig } from '@callboard/contract';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
+import { pino } from 'pino';
+import { afterEach } from 'vitest';
+import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
+import { type Orchestrator, startOrchestrator } from '../../src/compose.ts';
+import { endAllSessions } from '../../src/end-all-sessions.ts';
+import { connect, type TestClient } from './client.ts';
+
+const run = promisify(execFile);
+const SECRET = 'a secret of the tests only';
+const CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
+
+/** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in a folder of their own. */
+export interface Kit {
+  readonly folder: string;
+  readonly repo: string;
+  readonly dataDir: string;
+  readonly model: ScriptedModel;
+  /** The environment that the orchestrator is started with. */
+  readonly env: Record<string, string>;
+  readonly config: OrchestratorConfig;
+  client: TestClient;
+  /** Stops the orchestrator, as SIGTERM would, and starts another one on the same data. */
+  restart(): Promise<void>;
+  stopOrchestrator(): Promise<void>;
+  /** Makes a stage with this prompt, and starts it. */
+  startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+export async function createKit(overrides: Partial<OrchestratorConfig> = {}): Promise<Kit> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  const repo = await createRepository(join(folder, 'shop'));
+  const dataDir = join(folder, 'data');
+  const model = await startScriptedModel();
+  cleanups.push(() => model.close());
+  const env = claudeEnvironment(model.url, join(folder, 'home'), `${dirname(process.execPath)}:${process.env.PATH ?? ''}`);
+  const config: OrchestratorConfig = {
+    dataDir,
+    host: '127.0.0.1',
+    port: 0,
+    secret: SECRET,
+    claudePath: CLAUDE,
+    maxParallel: 4,
+    agentUser: null,
+    repos: [repo],
+    tokenSha256: null,
+    ...overrides,
+  };
+  let orchestrator: Orchestrator | undefined;
+  const kit: Kit = {
+    folder,
+    repo,
+    dataDir,
+    model,
+    env,
+    config,
+    client: undefined as unknown as TestClient,
+    async restart() {
+      await kit.stopOrchestrator();
+      await start();
+    },
+    async stopOrchestrator() {
+      kit.client?.close();
+      await orchestrator?.stop();
+      orchestrator = undefined;
+    },
+    async startStage(prompt, fields = {}) {
+      const { stage } = await kit.client.command('create_stage', {
+        projectId: 'shop',
+        title: 'A stage',
+        prompt,
+        ...fields,
+      });
+      await kit.client.command('start_stage', { stageId: stage.id });
+      return stage.id;
+    },
+  };
+  async function start() {
+    const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
+    orchestrator = await startOrchestrator(config, { log, env });
+    kit.client = await connect(orchestrator.port, SECRET);
+  }
+  cleanups.push(async () => {
+    await kit.stopOrchestrator();
+    const { failed } = await endAllSessions(dataDir, { log: () => undefined });
+    if (failed.length > 0) throw new Error(`processes of ${failed.join(', ')} could not be ended`);
+    await requireNoProcesses(dataDir);
+  });
+  await start();
+  return kit;
+}
+
+/** A git repository with one commit, that reads no configuration of the machine. */
+export async function createRepository(path: string): Promise<string> {
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], { cwd: path });
+  await run('mkdir', ['-p', path]);
+  await git('init', '--quiet', '--initial-branch=main');
+  await writeFile(join(path, 'README.md'), '# Shop\n');
+  await git('add', '.');
+  await git('commit', '--quiet', '-m', 'First');
+  return path;
+}
+
+async function requireNoProcesses(dataDir: string): Promise<void> {
+  const marked = await findMarkedProcesses();
+  const { stdout } = await run('ps', ['-eo', 'pid,args']);
+  const left = stdout.split('\n').filter((line) => line.includes(dataDir) && [...marked.values()].flat().some((pid) => line.trim().startsWith(`${pid} `)));
+  if (left.length > 0) throw new Error(`left running (${LAUNCH_MARKER}): ${left.join('; ')}`);
+}
