@@ -7,7 +7,9 @@ import { createKit } from '../support/kit.ts';
 it('runs a stage, asks, is allowed, and goes on to its end', async () => {
   const { client, startStage, repo } = await createKit();
   const touch = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make a file' } };
-  const stageId = await startStage(prompt({ steps: [{ text: 'I make a file.', tools: [touch] }, { text: 'All done.' }] }, 'Make it'));
+  const stageId = await startStage(
+    prompt({ steps: [{ text: 'I make a file.', tools: [touch] }, { text: 'All done.' }] }, 'Make it'),
+  );
   const asked = await client.event('approval-requested');
   expect(asked).toMatchObject({ stageId, toolName: 'Bash', kind: 'approval', input: { command: 'touch made.txt' } });
   await client.state(stageId, 'waiting');

@@ -102,7 +102,9 @@ export async function connect(port: number, secret: string): Promise<TestClient>
       }),
     async state(stageId, state) {
       await until(`${stageId} to be ${state}`, () => {
-        const last = events.filter((event) => event.type === 'session-updated' && event.data.stageId === stageId).at(-1);
+        const last = events
+          .filter((event) => event.type === 'session-updated' && event.data.stageId === stageId)
+          .at(-1);
         const before = init.data.stages.find((stage) => stage.id === stageId)?.session;
         const now = last?.type === 'session-updated' ? last.data.state : before?.state;
         return now === state ? true : undefined;

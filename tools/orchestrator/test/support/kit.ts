@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { OrchestratorConfig } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
-import { pino } from 'pino';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
-import { type Orchestrator, startOrchestrator } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import { connect, type TestClient } from './client.ts';
+import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
 
 const run = promisify(execFile);
 const SECRET = 'a secret of the tests only';
@@ -27,9 +26,12 @@ export interface Kit {
   readonly env: Record<string, string>;
   readonly config: OrchestratorConfig;
   client: TestClient;
-  /** Stops the orchestrator, as SIGTERM would, and starts another one on the same data. */
-  restart(): Promise<void>;
-  stopOrchestrator(): Promise<void>;
+  /** Starts an orchestrator on the same data, in a process of its own if it is to be killed. */
+  start(where?: 'here' | 'apart'): Promise<void>;
+  /** Stops the orchestrator as SIGTERM would. */
+  stop(): Promise<void>;
+  /** Ends the orchestrator's own process by SIGKILL. */
+  kill(): Promise<void>;
   /** Makes a stage with this prompt, and starts it. */
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
@@ -39,14 +41,16 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-export async function createKit(overrides: Partial<OrchestratorConfig> = {}): Promise<Kit> {
+export async function createKit({ where = 'here' }: { where?: 'here' | 'apart' } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const repo = await createRepository(join(folder, 'shop'));
   const dataDir = join(folder, 'data');
   const model = await startScriptedModel();
   cleanups.push(() => model.close());
-  const env = claudeEnvironment(model.url, join(folder, 'home'), `${dirname(process.execPath)}:${process.env.PATH ?? ''}`);
+  await mkdir(join(folder, 'tmp'));
+  const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp') };
   const config: OrchestratorConfig = {
     dataDir,
     host: '127.0.0.1',
@@ -57,9 +61,8 @@ export async function createKit(overrides: Partial<OrchestratorConfig> = {}): Pr
     agentUser: null,
     repos: [repo],
     tokenSha256: null,
-    ...overrides,
   };
-  let orchestrator: Orchestrator | undefined;
+  let orchestrator: RunningOrchestrator | undefined;
   const kit: Kit = {
     folder,
     repo,
@@ -68,13 +71,17 @@ export async function createKit(overrides: Partial<OrchestratorConfig> = {}): Pr
     env,
     config,
     client: undefined as unknown as TestClient,
-    async restart() {
-      await kit.stopOrchestrator();
-      await start();
+    async start(where = 'here') {
+      orchestrator = where === 'here' ? await startHere(config, env) : await startApart(config, env);
+      kit.client = await connect(orchestrator.port, SECRET);
     },
-    async stopOrchestrator() {
+    async stop() {
       kit.client?.close();
       await orchestrator?.stop();
+      orchestrator = undefined;
+    },
+    async kill() {
+      await orchestrator?.kill();
       orchestrator = undefined;
     },
     async startStage(prompt, fields = {}) {
@@ -88,25 +95,22 @@ export async function createKit(overrides: Partial<OrchestratorConfig> = {}): Pr
       return stage.id;
     },
   };
-  async function start() {
-    const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-    orchestrator = await startOrchestrator(config, { log, env });
-    kit.client = await connect(orchestrator.port, SECRET);
-  }
   cleanups.push(async () => {
-    await kit.stopOrchestrator();
+    await kit.stop();
     const { failed } = await endAllSessions(dataDir, { log: () => undefined });
     if (failed.length > 0) throw new Error(`processes of ${failed.join(', ')} could not be ended`);
     await requireNoProcesses(dataDir);
   });
-  await start();
+  await kit.start(where);
   return kit;
 }
 
 /** A git repository with one commit, that reads no configuration of the machine. */
 export async function createRepository(path: string): Promise<string> {
   const git = (...args: string[]) =>
-    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], { cwd: path });
+    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], {
+      cwd: path,
+    });
   await run('mkdir', ['-p', path]);
   await git('init', '--quiet', '--initial-branch=main');
   await writeFile(join(path, 'README.md'), '# Shop\n');
@@ -118,6 +122,10 @@ export async function createRepository(path: string): Promise<string> {
 async function requireNoProcesses(dataDir: string): Promise<void> {
   const marked = await findMarkedProcesses();
   const { stdout } = await run('ps', ['-eo', 'pid,args']);
-  const left = stdout.split('\n').filter((line) => line.includes(dataDir) && [...marked.values()].flat().some((pid) => line.trim().startsWith(`${pid} `)));
+  const left = stdout
+    .split('\n')
+    .filter(
+      (line) => line.includes(dataDir) && [...marked.values()].flat().some((pid) => line.trim().startsWith(`${pid} `)),
+    );
   if (left.length > 0) throw new Error(`left running (${LAUNCH_MARKER}): ${left.join('; ')}`);
 }

@@ -1,0 +1,118 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+
+const appendOnce = { name: 'Bash', input: { command: 'echo once >> made.txt', description: 'Write it' } };
+
+async function claudePid(kit: Kit, stageId: string): Promise<number> {
+  const { session } = await kit.client.command('get_session', { stageId });
+  const pids = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
+  expect(pids).toHaveLength(1);
+  return pids[0] ?? -1;
+}
+
+async function written(kit: Kit, stageId: string): Promise<string> {
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  return readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8');
+}
+
+it('answers, after SIGKILL of the orchestrator, the same request of the same process, once', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
+  const asked = await kit.client.event('approval-requested');
+  const pid = await claudePid(kit, stageId);
+  await kit.kill();
+  await kit.start('apart');
+  expect(kit.client.init.data.pending).toMatchObject([
+    { stageId, requestId: asked.requestId, createdAt: asked.createdAt },
+  ]);
+  expect(await claudePid(kit, stageId)).toBe(pid);
+  const { decision } = await kit.client.command('approve_tool', {
+    stageId,
+    requestId: asked.requestId,
+    decision: 'allow',
+  });
+  expect(decision.delivery).toBe('confirmed');
+  await kit.client.state(stageId, 'idle');
+  expect(await written(kit, stageId)).toBe('once\n');
+  const kinds = (await kit.client.transcript(stageId)).map((entry) => entry.kind);
+  expect(kinds).toEqual(['user', 'tool-use', 'decision', 'tool-result', 'text', 'turn-end']);
+});
+
+it('takes in what happened while no orchestrator ran', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Meanwhile.', gate: 'go' }] }));
+  await kit.model.waitForRequest((request) => JSON.stringify(request.messages).includes('script'));
+  await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'And the queue too.' }] }) });
+  await kit.kill();
+  kit.model.release('go');
+  await kit.start('apart');
+  await expect
+    .poll(async () => (await kit.client.transcript(stageId)).flatMap((e) => (e.kind === 'text' ? e.text : [])), {
+      timeout: 20_000,
+    })
+    .toEqual(['Meanwhile.', 'And the queue too.']);
+});
+
+it('shows a session whose process died meanwhile as interrupted, and continues it at a click', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const script = { steps: [{ text: 'I start.', tools: [appendOnce] }, { text: 'I went on.' }] };
+  const stageId = await kit.startStage(prompt(script));
+  const asked = await kit.client.event('approval-requested');
+  await kit.client.event('transcript-appended', ({ index }) => index >= 2);
+  const pid = await claudePid(kit, stageId);
+  await kit.kill();
+  process.kill(pid, 'SIGKILL');
+  await kit.start('apart');
+  const [stage] = kit.client.init.data.stages;
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { state: 'ended', lastTurn: { outcome: 'interrupted' } },
+  });
+  expect(kit.client.init.data.pending).toEqual([]);
+  await expect(
+    kit.client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' }),
+  ).rejects.toMatchObject({ code: 'request_closed', decision: { outcome: 'closed' } });
+});
+
+it('notices the death of a process at once, closes its request and says what happened', async () => {
+  const kit = await createKit();
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
+  const { requestId } = await kit.client.event('approval-requested');
+  process.kill(await claudePid(kit, stageId), 'SIGKILL');
+  await kit.client.event(
+    'approval-resolved',
+    (decision) => decision.requestId === requestId && decision.outcome === 'closed',
+  );
+  await kit.client.state(stageId, 'ended');
+  const { session } = await kit.client.command('get_session', { stageId });
+  expect(session.lastTurn).toMatchObject({ outcome: 'interrupted', message: expect.stringContaining('SIGKILL') });
+});
+
+it('refuses a second orchestrator on the same data, naming the first', async () => {
+  const kit = await createKit();
+  await expect(kit.start('apart')).rejects.toThrow(`process ${process.pid}`);
+});
+
+it('says why a session cannot start, and starts once the cause is gone', async () => {
+  const kit = await createKit();
+  const claudePath = kit.config.claudePath;
+  await kit.stop();
+  kit.config.claudePath = '/nowhere/claude';
+  await kit.start();
+  await expect(kit.startStage(prompt({ steps: [{ text: 'Here I am.' }] }))).rejects.toMatchObject({
+    code: 'claude_missing',
+  });
+  const { stage } = await kit.client.command('get_stage', { stageId: 'STAGE-1' });
+  expect(stage).toMatchObject({ column: 'needs-you', session: { state: 'failed' } });
+  await kit.stop();
+  kit.config.claudePath = claudePath;
+  await kit.start();
+  await kit.client.command('start_stage', { stageId: stage.id });
+  await kit.client.state(stage.id, 'idle');
+  const texts = (await kit.client.transcript(stage.id)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  expect(texts).toEqual(['Here I am.']);
+});

@@ -1,0 +1,38 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { FromServer, type OrchestratorConfig } from '@callboard/contract';
+import { pino } from 'pino';
+import { startOrchestrator } from '../../src/compose.ts';
+
+export interface RunningOrchestrator {
+  readonly port: number;
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+/** Runs an orchestrator in the test's own process. */
+export async function startHere(config: OrchestratorConfig, env: Record<string, string>): Promise<RunningOrchestrator> {
+  const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
+  const { port, stop } = await startOrchestrator(config, { log, env });
+  return { port, stop, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
+}
+
+/** Runs it in a process of its own, as the supervisor does. */
+export async function startApart(
+  config: OrchestratorConfig,
+  env: Record<string, string>,
+): Promise<RunningOrchestrator> {
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const child = fork(main, { env: { ...env, CALLBOARD_LOG_LEVEL: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' } });
+  const exited = once(child, 'exit');
+  child.send({ type: 'configure', config });
+  const [first] = await Promise.race([once(child, 'message'), exited.then(() => [null])]);
+  const message = FromServer.parse(first);
+  if (message.type !== 'ready') throw new Error(`it did not start: ${JSON.stringify(message)}`);
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await exited;
+  };
+  return { port: message.port, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+}

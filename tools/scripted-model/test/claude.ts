@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+
+/** A line of the CLI, with the few fields that tests look for. */
+const Line = z.looseObject({
+  type: z.string(),
+  subtype: z.string().optional(),
+  session_id: z.string().optional(),
+  request_id: z.string().optional(),
+  state: z.unknown().optional(),
+  error: z.unknown().optional(),
+  result: z.string().optional(),
+  request: z.looseObject({ subtype: z.string(), tool_name: z.string().optional() }).optional(),
+  event: z.looseObject({ delta: z.looseObject({ text: z.string().optional() }).optional() }).optional(),
+});
+export type Line = z.infer<typeof Line>;
+
+/** A running `claude`, driven the way an orchestrator drives it. */
+export type Claude = {
+  lines: readonly Line[];
+  /** The first line at or behind `from` that fits, past or coming. */
+  waitFor: (predicate: (line: Line) => boolean, from?: number) => Promise<Line>;
+  say: (content: string) => void;
+  request: (request: object) => void;
+  /** Answers a `can_use_tool` request. */
+  answer: (asked: Line, response: object) => void;
+  /** Closes stdin and waits for the end; gives the exit code. */
+  finish: () => Promise<number | null>;
+  kill: () => Promise<void>;
+};
+
+const WAIT_MS = 20_000;
+const FLAGS = [
+  ...['-p', '--input-format=stream-json', '--output-format=stream-json', '--permission-prompt-tool=stdio', '--verbose'],
+  ...['--include-partial-messages', '--replay-user-messages'],
+];
+
+/** Starts the real CLI in a directory with nothing but the given environment. */
+export function startClaude(cwd: string, env: Record<string, string>, args: readonly string[] = []): Claude {
+  const child = spawn(claudePath(), [...FLAGS, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const lines: Line[] = [];
+  const watchers = new Set<() => void>();
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    errors += part;
+  });
+  const exited = once(child, 'close');
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(Line.parse(JSON.parse(line)));
+    for (const watch of watchers) watch();
+  });
+
+  async function waitFor(predicate: (line: Line) => boolean, from = 0): Promise<Line> {
+    const { promise, resolve, reject } = Promise.withResolvers<Line>();
+    const look = () => {
+      const found = lines.slice(from).find(predicate);
+      if (found !== undefined) resolve(found);
+    };
+    const tail = () => lines.slice(-5).map((line) => JSON.stringify(line).slice(0, 400));
+    const giveUp = () => reject(new Error(`no such line came: ${predicate}\n${tail().join('\n')}\n${errors}`));
+    const timer = setTimeout(giveUp, WAIT_MS);
+    watchers.add(look);
+    child.once('close', giveUp);
+    look();
+    if (child.exitCode !== null) giveUp();
+    return promise.finally(() => {
+      clearTimeout(timer);
+      watchers.delete(look);
+      child.off('close', giveUp);
+    });
+  }
+
+  const write = (line: object) => void child.stdin.write(`${JSON.stringify(line)}\n`);
+  return {
+    lines,
+    waitFor,
+    say: (content) => write({ type: 'user', message: { role: 'user', content }, uuid: randomUUID() }),
+    request: (request) => write({ type: 'control_request', request_id: randomUUID(), request }),
+    answer: ({ request_id }, response) =>
+      write({ type: 'control_response', response: { subtype: 'success', request_id, response } }),
+    async finish() {
+      child.stdin.end();
+      await exited;
+      return child.exitCode;
+    },
+    kill: () => end(child, exited),
+  };
+}
+
+async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+  await exited;
+}
+
+function claudePath(): string {
+  const manifest = createRequire(import.meta.url).resolve('@anthropic-ai/claude-code/package.json');
+  return path.join(path.dirname(manifest), '..', '..', '.bin', 'claude');
+}

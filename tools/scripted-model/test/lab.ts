@@ -1,0 +1,39 @@
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '../src/index.ts';
+import { type Claude, startClaude } from './claude.ts';
+
+/** A scripted model, empty directories, and the real CLI between them. */
+export type Lab = AsyncDisposable & {
+  model: ScriptedModel;
+  cwd: string;
+  /** A directory the CLI has to ask for. */
+  outside: string;
+  start: (...args: string[]) => Claude;
+};
+
+/** Everything is gone once the lab is disposed of: processes, connections, files. */
+export async function createLab(): Promise<Lab> {
+  await using stack = new AsyncDisposableStack();
+  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'scripted-model-')));
+  stack.defer(() => rm(root, { recursive: true, maxRetries: 5 }));
+  const [home, cwd, outside, temporary] = ['home', 'work', 'outside', 'tmp'].map((name) => path.join(root, name));
+  if (!home || !cwd || !outside || !temporary) throw new Error('unreachable');
+  await Promise.all([home, cwd, outside, temporary].map((directory) => mkdir(directory)));
+  const model = await startScriptedModel();
+  stack.defer(() => model.close());
+  const env = { ...claudeEnvironment(model.url, home), TMPDIR: temporary };
+  const claudes: Claude[] = [];
+  stack.defer(async () => void (await Promise.all(claudes.map((claude) => claude.kill()))));
+  const all = stack.move();
+  return {
+    ...{ model, cwd, outside },
+    start(...args) {
+      const claude = startClaude(cwd, env, args);
+      claudes.push(claude);
+      return claude;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
