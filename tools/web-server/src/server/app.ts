@@ -1,0 +1,101 @@
+import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import swagger from '@fastify/swagger';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { createCredentials } from './auth/credentials.ts';
+import { createGate, SESSION_COOKIE } from './auth/gate.ts';
+import { loginRoutes } from './auth/login-routes.ts';
+import { createOriginGuard } from './auth/origin-guard.ts';
+import type { EventHub } from './events/event-hub.ts';
+import { sendProblem } from './http-error.ts';
+import type { OrchestratorClient } from './orchestrator/client.ts';
+import { apiRoutes } from './routes/api.ts';
+import { healthRoutes } from './routes/health.ts';
+import { securityHeaders } from './security-headers.ts';
+import { serveClient } from './static.ts';
+
+export interface AppSettings {
+  /** The address it will be bound to, and the port unless another is taken. */
+  host: string;
+  port: number;
+  version: string;
+  /** Where the built client is. */
+  clientDir: string;
+  requestsPerSecond: number;
+  loginsPerMinute: number;
+  /** For how long a checked login is taken as good. */
+  loginCacheMs: number;
+}
+
+export interface AppParts {
+  client: OrchestratorClient;
+  hub: EventHub;
+  log: FastifyBaseLogger;
+  settings: AppSettings;
+  now?: () => number;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+const MAX_PARAM_LENGTH = 300;
+
+/** The whole HTTP side, not yet listening. Closing it ends the event streams first. */
+export async function buildApp({ client, hub, log, settings, now = Date.now }: AppParts): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address
+    bodyLimit: BODY_LIMIT,
+    exposeHeadRoutes: false, // a HEAD of a login link must not use it up
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: (error, request, reply) => sendProblem(error, request.log, reply),
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
+  acceptEmptyJson(app);
+
+  const credentials = createCredentials({ client, ttlMs: settings.loginCacheMs, now });
+  const gate = createGate({ credentials });
+  const checkOrigin = createOriginGuard({ host: settings.host, port: () => listeningPort(app) ?? settings.port });
+
+  await app.register(helmet, securityHeaders);
+  app.addHook('onRequest', async (request) => checkOrigin(request));
+  await app.register(cookie);
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Callboard', version: settings.version },
+      components: {
+        securitySchemes: {
+          cookie: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
+          bearer: { type: 'http', scheme: 'bearer' },
+        },
+      },
+      security: [{ cookie: [] }, { bearer: [] }],
+    },
+    transform: jsonSchemaTransform,
+  });
+
+  await app.register(loginRoutes, { client, gate, loginsPerMinute: settings.loginsPerMinute });
+  await app.register(healthRoutes, { prefix: '/api', client, gate, version: settings.version });
+  const { requestsPerSecond } = settings;
+  await app.register(apiRoutes, { prefix: '/api', client, hub, gate, credentials, requestsPerSecond });
+  await serveClient(app, settings.clientDir);
+  return app;
+}
+
+/** Commands without fields are often sent with the JSON type and no body. */
+function acceptEmptyJson(app: FastifyInstance): void {
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null, undefined);
+    else void parseJson(request, body.toString(), done);
+  });
+}
+
+/** The port it listens on; null before that. */
+export function listeningPort(app: FastifyInstance): number | null {
+  const address = app.server.address();
+  return address !== null && typeof address === 'object' ? address.port : null;
+}

@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Rejection } from '../errors.ts';
+
+export interface OriginGuardParts {
+  /** The address that the server is bound to. */
+  host: string;
+  /** The port it really listens on. */
+  port: () => number;
+}
+
+/** Throws `wrong_origin` for a request that did not come from our own pages or from a program. */
+export type OriginGuard = (request: { method: string; url: string; headers: IncomingHttpHeaders }) => void;
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+const FOREIGN_SITES = new Set(['cross-site', 'same-site']);
+
+/**
+ * Refuses requests under a foreign host name (DNS rebinding), and those that a foreign page makes. A page on another
+ * port of this machine is foreign too, although browsers call it "same-site" and send it our cookie.
+ */
+export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard {
+  const names = new Set([...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host]);
+
+  function isOurs(authority: string): boolean {
+    const ours = port();
+    const [, name, given] = /^(.*?)(?::(\d+))?$/.exec(authority.toLowerCase()) ?? [];
+    return name !== undefined && names.has(name) && Number(given ?? 80) === ours;
+  }
+
+  return ({ method, url, headers }) => {
+    const { host: authority, origin, 'sec-fetch-site': site } = headers;
+    if (authority === undefined || !isOurs(authority)) {
+      throw new Rejection(
+        'wrong_origin',
+        'Callboard does not answer under this host name; use the address it printed.',
+      );
+    }
+    const path = url.split('?', 1)[0] ?? '';
+    const guardsReading = path === '/api/events';
+    if (origin !== undefined && (method !== 'GET' || guardsReading) && origin !== `http://${authority}`) {
+      throw new Rejection('wrong_origin', `A page from ${origin} may not use this Callboard.`);
+    }
+    if (path.startsWith('/api/') && typeof site === 'string' && FOREIGN_SITES.has(site)) {
+      throw new Rejection('wrong_origin', 'A page from another site may not use this Callboard.');
+    }
+  };
+}

@@ -1,0 +1,51 @@
+import { type CommandError, type Decision, type ProblemCode, problems } from '@callboard/contract';
+
+/** An error that has a stable code; its message is written for a person. */
+export abstract class AppError extends Error {
+  abstract readonly kind: 'rejection' | 'protocol' | 'operational';
+  readonly code: ProblemCode;
+
+  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.code = code;
+  }
+}
+
+/** A rule said no. Asking again will not help. */
+export class Rejection extends AppError {
+  readonly kind = 'rejection';
+  /** With a conflict: the decision that stands. */
+  readonly decision: Decision | undefined;
+
+  constructor(code: ProblemCode, message: string, decision?: Decision) {
+    super(code, message);
+    this.decision = decision;
+  }
+}
+
+/** Something we depend on failed. Asking again may help. */
+export class OperationalError extends AppError {
+  readonly kind = 'operational';
+}
+
+/** There is no connection to the orchestrator, or it ended before the reply. */
+export class OrchestratorUnreachable extends OperationalError {
+  constructor(message: string) {
+    super('orchestrator_unreachable', message);
+  }
+}
+
+/** The other side broke the contract. */
+export class ProtocolError extends AppError {
+  readonly kind = 'protocol';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('internal', message, options);
+  }
+}
+
+/** The error that a refused command stands for. */
+export function fromCommandError({ code, message, decision }: CommandError): AppError {
+  return problems[code] < 500 ? new Rejection(code, message, decision) : new OperationalError(code, message);
+}

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import type { FastifyBaseLogger } from 'fastify';
+import { OrchestratorUnreachable } from '../errors.ts';
+import type { OrchestratorClient } from '../orchestrator/client.ts';
+import { HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
+
+export interface EventStreamParts {
+  id: string;
+  /** The response; its head is already written. */
+  out: Writable;
+  /** The number of the last event that the client has; null when it begins with the next one. */
+  since: number | null;
+  client: OrchestratorClient;
+  /** A client that leaves more than this many bytes unread is cut off. */
+  maxUnreadBytes: number;
+  log: FastifyBaseLogger;
+}
+
+/** One client's stream of events: first what it missed, then what happens, each stored event once and in order. */
+export interface EventStream {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  /** Passes on a live event; one that the stream has, or will fetch, is left out. */
+  event(seq: number, text: string): void;
+  /** Writes an event that is not stored. */
+  pass(text: string): void;
+  /** Tells the client to load anew what it knows, and goes on after the newest event. */
+  resync(): void;
+  heartbeat(): void;
+  /** Ends the response in good order. */
+  end(): void;
+}
+
+const EVENTS_PER_PAGE = 500;
+const RETRY_MS = 1_000;
+
+/** Writes the head of the stream and begins to catch up. The orchestrator must have been reached once. */
+export function createEventStream(parts: EventStreamParts): EventStream {
+  const { id, out, since, client, maxUnreadBytes, log } = parts;
+  const gone = new AbortController();
+  const head = () => client.seq() ?? 0;
+  let sent = since ?? head();
+  let live = sent === head();
+  /** Raised when a page under way no longer counts. */
+  let round = 0;
+
+  out.once('close', () => gone.abort());
+  out.on('error', () => gone.abort());
+
+  /** Writes one whole event, or cuts the client off. True when it can take more at once. */
+  function write(text: string): boolean {
+    if (gone.signal.aborted) return false;
+    if (out.writableLength > maxUnreadBytes) {
+      log.info({ streamId: id, unread: out.writableLength }, 'a client that reads too slowly was cut off');
+      out.destroy();
+      gone.abort();
+      return false;
+    }
+    return out.write(text);
+  }
+
+  function event(seq: number, text: string): void {
+    if (!live || seq <= sent) return;
+    sent = seq;
+    write(text);
+  }
+
+  function resync(): void {
+    round += 1;
+    live = true;
+    sent = head();
+    write(resyncEvent(sent));
+  }
+
+  /**
+   * Reads pages until the stream is where the live events are; the step to live is taken in the same tick as the
+   * comparison, so that no event can fall between. Waits for the client to read, so that a long replay needs no memory.
+   */
+  async function catchUp(): Promise<void> {
+    while (!live) {
+      await client.whenReady(gone.signal);
+      const mine = round;
+      const target = head();
+      const page = await client
+        .send('get_events', { since: sent, limit: EVENTS_PER_PAGE }, { signal: gone.signal })
+        .catch(whileUnreachable);
+      if (mine !== round || page === null) continue;
+      if (page.resync) return resync();
+      const before = sent;
+      for (const stored of page.events) {
+        if (mine !== round) break;
+        if (stored.seq <= sent) continue;
+        sent = stored.seq;
+        if (!write(storedEvent(stored))) await once(out, 'drain', { signal: gone.signal });
+      }
+      if (mine !== round) continue;
+      if (sent === before && sent < target) return resync(); // the log does not hold what it should
+      live = sent >= head();
+    }
+  }
+
+  function failed(error: unknown): void {
+    if (gone.signal.aborted) return;
+    log.error({ err: error, streamId: id }, 'a stream could not catch up');
+    out.destroy(); // the client comes back by replay
+  }
+
+  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq: sent })}`);
+  write(passingEvent('orchestrator-status', { status: client.status() }));
+  catchUp().catch(failed);
+
+  return {
+    id,
+    signal: gone.signal,
+    event,
+    pass: (text) => void write(text),
+    resync,
+    heartbeat() {
+      if (!out.writableNeedDrain) write(HEARTBEAT);
+    },
+    end() {
+      out.end();
+      gone.abort();
+    },
+  };
+}
+
+/** A page that the connection took with it: the next connection is waited for. */
+function whileUnreachable(error: unknown): null {
+  if (error instanceof OrchestratorUnreachable) return null;
+  throw error;
+}

@@ -1,0 +1,13 @@
+import type { BoardEvent } from '@callboard/contract';
+
+/** A stored event as a stream shows it: its `seq` as the id, its own data flat. */
+export const storedEvent = ({ type, seq, data }: BoardEvent): string =>
+  `event: ${type}\nid: ${seq}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** An event that is not stored: without an id, so that a reconnecting browser still names the last stored one. */
+export const passingEvent = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Tells a client to load the board anew. A reconnect goes on after `seq`. */
+export const resyncEvent = (seq: number): string => `event: resync\nid: ${seq}\ndata: ${JSON.stringify({ seq })}\n\n`;
+
+export const HEARTBEAT = ': heartbeat\n\n';

@@ -1,0 +1,101 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { FromServer } from '@callboard/contract';
+import { afterEach, expect, it } from 'vitest';
+import { createFakeOrchestrator, SECRET } from '../../test/fake-orchestrator.ts';
+import { openStream } from '../../test/sse-client.ts';
+
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of cleanUp.splice(0).toReversed()) await step();
+});
+
+function startMain() {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'main.ts'), {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  cleanUp.push(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  return {
+    child,
+    exited,
+    stderr: () => stderr,
+    async configure(config: object): Promise<FromServer> {
+      const answer = once(child, 'message');
+      child.send({ type: 'configure', config });
+      return FromServer.parse((await answer)[0]);
+    },
+  };
+}
+
+async function startOrchestrator() {
+  const orchestrator = createFakeOrchestrator();
+  await orchestrator.start();
+  cleanUp.push(orchestrator.kill);
+  return {
+    orchestrator,
+    config: { host: '127.0.0.1', port: 0, orchestrator: { url: orchestrator.url(), secret: SECRET } },
+  };
+}
+
+it.each(['SIGTERM', 'SIGINT', 'disconnect'] as const)(
+  'says that it is ready, and ends on %s with a stream open',
+  async (how) => {
+    const { orchestrator, config } = await startOrchestrator();
+    const { child, configure, exited, stderr } = startMain();
+    const ready = await configure(config);
+    if (ready.type !== 'ready') throw new Error(JSON.stringify(ready));
+    const address = `http://127.0.0.1:${ready.port}`;
+    await expect.poll(async () => (await fetch(`${address}/api/health`)).status).toBe(200);
+    const stream = await openStream(`${address}/api/events`);
+    orchestrator.emit();
+    await expect.poll(stream.ids).toEqual([1]);
+
+    if (how === 'disconnect') child.disconnect();
+    else child.kill(how);
+    expect(await exited).toEqual([0, null]);
+    await expect.poll(stream.closed).toBe(true);
+    expect(stderr()).toBe('');
+  },
+);
+
+it('is ready before the orchestrator is', async () => {
+  const { configure } = startMain();
+  const ready = await configure({
+    host: '127.0.0.1',
+    port: 0,
+    orchestrator: { url: 'ws://127.0.0.1:9', secret: SECRET },
+  });
+  if (ready.type !== 'ready') throw new Error(JSON.stringify(ready));
+  const health = await fetch(`http://127.0.0.1:${ready.port}/api/health`);
+  expect([health.status, await health.json()]).toEqual([503, { status: 'starting' }]);
+});
+
+it('gives up with clear words when the port is taken', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  cleanUp.push(() => squatter.close());
+  const address = squatter.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const { configure, exited } = startMain();
+  const { config } = await startOrchestrator();
+  expect(await configure({ ...config, port })).toEqual({
+    type: 'failed',
+    code: 'port_in_use',
+    fatal: true,
+    message: `Port ${port} on 127.0.0.1 is in use by another program. Choose another with --port, or stop what uses it.`,
+  });
+  expect(await exited).toEqual([1, null]);
+});
+
+it('gives up on a configuration that it cannot read', async () => {
+  const { configure, exited } = startMain();
+  expect(await configure({ host: '127.0.0.1' })).toMatchObject({ type: 'failed', code: 'bad_config', fatal: true });
+  expect(await exited).toEqual([1, null]);
+});

@@ -1,0 +1,66 @@
+/** The process edge of the web server: the supervisor's pipe, signals and the exit code. */
+import { type FromServer, ToServer, WebServerConfig } from '@callboard/contract';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { startWebServer } from './start.ts';
+import { failed, startFailure } from './start-failure.ts';
+
+/** How long open requests may take to end. */
+const GRACE_MS = 5_000;
+
+const level = process.env.CALLBOARD_LOG_LEVEL ?? '';
+const known = level === 'silent' || Object.hasOwn(pino.levels.values, level);
+const log = pino({ name: 'web-server', level: known ? level : 'warn' }, pino.destination({ fd: 2, sync: true }));
+
+let stop: () => Promise<void> = async () => undefined;
+let configured = false;
+let exiting = false;
+
+function exit(code: number): void {
+  if (exiting) return;
+  exiting = true;
+  setTimeout(() => process.exit(code), GRACE_MS).unref();
+  void stop().finally(() => process.exit(code));
+}
+
+/** Resolves once the supervisor has it, or is gone. */
+function tell(message: FromServer): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send === undefined || !process.connected) resolve();
+    else process.send(message, undefined, {}, () => resolve());
+  });
+}
+
+async function configure(raw: unknown): Promise<void> {
+  const config = WebServerConfig.safeParse(raw);
+  if (!config.success) return giveUp(failed('bad_config', z.prettifyError(config.error), true));
+  try {
+    const server = await startWebServer(config.data, log);
+    stop = server.stop;
+    if (exiting) return void stop().finally(() => process.exit());
+    await tell({ type: 'ready', port: server.port });
+  } catch (error) {
+    log.error({ err: error }, 'the web server cannot start');
+    await giveUp(startFailure(error, config.data));
+  }
+}
+
+async function giveUp(message: FromServer): Promise<void> {
+  await tell(message);
+  exit(1);
+}
+
+process.on('message', (raw) => {
+  const message = ToServer.safeParse(raw);
+  if (!message.success || message.data.type !== 'configure' || configured) return;
+  configured = true;
+  void configure(message.data.config);
+});
+process.on('disconnect', () => exit(0));
+process.on('SIGTERM', () => exit(0));
+process.on('SIGINT', () => exit(0));
+
+if (process.send === undefined) {
+  process.stderr.write('The web server is run by Callboard itself: use npm start.\n');
+  process.exit(1);
+}

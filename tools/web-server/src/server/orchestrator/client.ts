@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Actor,
+  BoardEvent,
+  type CommandInput,
+  type CommandReply,
+  type CommandType,
+  commands,
+  eventName,
+  type TextDelta,
+} from '@callboard/contract';
+import type { FastifyBaseLogger } from 'fastify';
+import { OrchestratorUnreachable, ProtocolError } from '../errors.ts';
+import { type Connection, type InitHead, NOT_CONNECTED, openConnection, type WireEvent } from './connection.ts';
+import { createEventFeed } from './event-feed.ts';
+
+export type OrchestratorStatus = 'ready' | 'unreachable';
+
+/** Called synchronously, in order; must not throw. */
+interface OrchestratorListener {
+  /** Every event once, by ascending `seq`, across reconnects. */
+  event?: (event: BoardEvent) => void;
+  /** Events up to `seq()` were passed over because they could not be had. */
+  resync?: () => void;
+  textDelta?: (delta: TextDelta) => void;
+  status?: (status: OrchestratorStatus) => void;
+}
+
+interface SendOptions {
+  /** Who gives the command. */
+  actor?: Actor;
+  /** Ends the waiting; a command that was sent may be carried out all the same. */
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+export interface OrchestratorClient {
+  /**
+   * Gives a command and waits for its reply. Rejects with Rejection or OperationalError as the orchestrator refused
+   * it, with OrchestratorUnreachable at once when there is no connection and when it ends before the reply (the
+   * command may have been applied: it is never repeated), and with `no_confirmation` after the time limit.
+   */
+  send<T extends CommandType>(type: T, input: CommandInput<T>, options?: SendOptions): Promise<CommandReply<T>>;
+  /** Returns how to stop listening. */
+  listen(listener: OrchestratorListener): () => void;
+  status(): OrchestratorStatus;
+  /** Resolves when commands can be given; rejects when the signal aborts. */
+  whenReady(signal: AbortSignal): Promise<void>;
+  /** The number of the newest event that listeners have seen; null until the first connection. */
+  seq(): number | null;
+  /** What the orchestrator said of itself; null while unreachable. */
+  about(): { version: string; protocol: number } | null;
+  close(): Promise<void>;
+}
+
+export interface OrchestratorClientParts {
+  url: string;
+  secret: string;
+  log: FastifyBaseLogger;
+  heartbeatMs?: number;
+  /** The longest pause between two attempts to connect. */
+  maxBackoffMs?: number;
+}
+
+const DEFAULT_LIMIT_MS = 30_000;
+const SLOW_LIMIT_MS = 120_000;
+/** These wait for processes, and for git. */
+const SLOW: ReadonlySet<CommandType> = new Set(['start_stage', 'stop_stage', 'complete_stage', 'remove_stage']);
+const FIRST_BACKOFF_MS = 50;
+const EVENTS_PER_PAGE = 500;
+
+/** Keeps one connection to the orchestrator, for ever, until `close`. Connecting begins at once. */
+export function createOrchestratorClient(parts: OrchestratorClientParts): OrchestratorClient {
+  const { url, secret, log, heartbeatMs = 5_000, maxBackoffMs = 1_000 } = parts;
+  const listeners = new Set<OrchestratorListener>();
+  const stopping = new AbortController();
+  let current: { connection: Connection; head: InitHead } | null = null;
+  let lastReason = '';
+
+  const feed = createEventFeed({
+    fetchPage: (since) => send('get_events', { since, limit: EVENTS_PER_PAGE }),
+    emit: (event) => tell((listener) => listener.event?.(event)),
+    resync: () => tell((listener) => listener.resync?.()),
+    log,
+  });
+
+  function tell(call: (listener: OrchestratorListener) => void): void {
+    for (const listener of [...listeners]) call(listener);
+  }
+
+  function onEvent({ type, seq, at, data }: WireEvent): void {
+    const event = BoardEvent.safeParse({ type: eventName(type), seq, at, data });
+    if (!event.success) log.error({ type, seq, issues: event.error.issues }, 'an event breaks the contract');
+    feed.take(seq, event.success ? event.data : null);
+  }
+
+  /** Resolves when the connection has ended, with whether it had been ready. */
+  async function connectOnce(): Promise<boolean> {
+    let wasReady = false;
+    const connection = openConnection({
+      url,
+      secret,
+      heartbeatMs,
+      handlers: {
+        init(head) {
+          current = { connection, head };
+          wasReady = true;
+          lastReason = '';
+          log.info({ version: head.version, seq: head.seq }, 'orchestrator connected');
+          feed.begin(head.seq);
+          tell((listener) => listener.status?.('ready'));
+        },
+        event: onEvent,
+        textDelta: (delta) => tell((listener) => listener.textDelta?.(delta)),
+      },
+    });
+    const onStop = () => connection.close();
+    stopping.signal.addEventListener('abort', onStop, { once: true });
+    const reason = await connection.ended;
+    stopping.signal.removeEventListener('abort', onStop);
+    current = null;
+    if (!stopping.signal.aborted && reason !== lastReason) log.warn({ reason }, 'orchestrator unreachable');
+    lastReason = reason;
+    if (wasReady) tell((listener) => listener.status?.('unreachable'));
+    return wasReady;
+  }
+
+  async function run(): Promise<void> {
+    let pause = FIRST_BACKOFF_MS;
+    while (!stopping.signal.aborted) {
+      const wasReady = await connectOnce();
+      pause = wasReady ? FIRST_BACKOFF_MS : Math.min(pause * 2, maxBackoffMs);
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  async function send<T extends CommandType>(
+    type: T,
+    input: CommandInput<T>,
+    { actor, signal, timeoutMs = SLOW.has(type) ? SLOW_LIMIT_MS : DEFAULT_LIMIT_MS }: SendOptions = {},
+  ): Promise<CommandReply<T>> {
+    if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
+    const data = await current.connection.request(type, input, { actor, signal, timeoutMs });
+    const reply = commands[type].reply.safeParse(data);
+    if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
+    return reply.data as CommandReply<T>; // the schema was looked up by T
+  }
+
+  function listen(listener: OrchestratorListener): () => void {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  async function whenReady(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (current !== null) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const unlisten = listen({ status: (status) => status === 'ready' && resolve() });
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    await promise.finally(() => {
+      unlisten();
+      signal.removeEventListener('abort', onAbort);
+    });
+  }
+
+  const running = run();
+  return {
+    send,
+    listen,
+    whenReady,
+    status: () => (current === null ? 'unreachable' : 'ready'),
+    seq: feed.seq,
+    about: () => (current === null ? null : { version: current.head.version, protocol: current.head.protocol }),
+    async close() {
+      stopping.abort();
+      await running;
+    },
+  };
+}

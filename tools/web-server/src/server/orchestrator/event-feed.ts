@@ -1,0 +1,92 @@
+import type { BoardEvent } from '@callboard/contract';
+import type { FastifyBaseLogger } from 'fastify';
+import { OrchestratorUnreachable } from '../errors.ts';
+
+interface EventPage {
+  events: BoardEvent[];
+  resync: boolean;
+}
+
+export interface EventFeedParts {
+  /** The stored events after `since`, ascending, at most a page of them. */
+  fetchPage: (since: number) => Promise<EventPage>;
+  emit: (event: BoardEvent) => void;
+  /** Some events up to `seq()` cannot be had: whatever was derived from them must be loaded anew. */
+  resync: () => void;
+  log: FastifyBaseLogger;
+}
+
+/**
+ * Puts the events of many connections into one order: each is emitted once, by ascending `seq`. What is missing
+ * (after a reconnect, or between two live events) is fetched before anything newer is emitted; live events that
+ * arrive meanwhile are not kept, since the fetch goes on until it has reached them.
+ */
+export function createEventFeed({ fetchPage, emit, resync, log }: EventFeedParts) {
+  let last: number | null = null;
+  /** The newest number known to exist. */
+  let newest = 0;
+  let fetching = false;
+  /** Raised by everything that makes a fetch under way pointless. */
+  let round = 0;
+
+  function deliver(event: BoardEvent): void {
+    last = event.seq;
+    emit(event);
+  }
+
+  function skipTo(seq: number): void {
+    last = seq;
+    resync();
+  }
+
+  /** A connection has begun, and its state is true at `seq`. */
+  function begin(seq: number): void {
+    round += 1;
+    fetching = false;
+    newest = seq;
+    if (last === null) last = seq;
+    else if (seq < last) skipTo(seq);
+    else if (seq > last) void closeGap(last);
+  }
+
+  /** A live event; null when it has a number but cannot be read. */
+  function take(seq: number, event: BoardEvent | null): void {
+    if (last === null) return;
+    newest = Math.max(newest, seq);
+    if (seq <= last || fetching) return;
+    if (seq > last + 1) void closeGap(last);
+    else if (event === null) skipTo(seq);
+    else deliver(event);
+  }
+
+  async function closeGap(from: number): Promise<void> {
+    round += 1;
+    const mine = round;
+    fetching = true;
+    let reached = from;
+    try {
+      while (reached < newest) {
+        const target = newest;
+        const page = await fetchPage(reached);
+        if (mine !== round) return;
+        if (page.resync) skipTo(target);
+        for (const event of page.events) if (event.seq > reached && !page.resync) deliver(event);
+        if (last === reached) skipTo(target); // the log does not hold what it should
+        reached = last ?? target;
+      }
+    } catch (error) {
+      if (mine !== round || error instanceof OrchestratorUnreachable) return; // the next connection begins anew
+      log.error({ err: error, from: reached, to: newest }, 'missed events could not be fetched');
+      skipTo(newest);
+    } finally {
+      if (mine === round) fetching = false;
+    }
+  }
+
+  return {
+    begin,
+    take,
+    /** The number of the newest emitted event; null until the first connection. */
+    seq: (): number | null => last,
+  };
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import type { WebServerConfig } from '@callboard/contract';
+import type { FastifyBaseLogger } from 'fastify';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type AppSettings, buildApp, listeningPort } from './app.ts';
+import { createEventHub } from './events/event-hub.ts';
+import { createLifecycle } from './lifecycle.ts';
+import { createOrchestratorClient } from './orchestrator/client.ts';
+
+export interface WebServer {
+  /** The port that was really taken. */
+  port: number;
+  /** Ends the event streams, then the requests, then the connection to the orchestrator. Never rejects. */
+  stop: () => Promise<void>;
+}
+
+/** What tests change. */
+export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port'> {
+  /** Of the event streams. */
+  heartbeatMs: number;
+  maxUnreadBytes: number;
+  /** Of the connection to the orchestrator. */
+  pingMs: number;
+  maxBackoffMs: number;
+}
+
+const defaults: WebServerSettings = {
+  version: packageJson.version,
+  clientDir: join(import.meta.dirname, '../../dist/client'),
+  requestsPerSecond: 100,
+  loginsPerMinute: 10,
+  loginCacheMs: 3_000,
+  heartbeatMs: 15_000,
+  maxUnreadBytes: 4 * 1024 * 1024,
+  pingMs: 5_000,
+  maxBackoffMs: 1_000,
+};
+
+/**
+ * Starts the web server. Resolves once it listens, whether or not the orchestrator can be reached yet; rejects with
+ * the system's error (`EADDRINUSE`, ...) after everything that had begun was stopped again.
+ */
+export async function startWebServer(
+  config: WebServerConfig,
+  log: FastifyBaseLogger,
+  overrides: Partial<WebServerSettings> = {},
+): Promise<WebServer> {
+  const { heartbeatMs, maxUnreadBytes, pingMs, maxBackoffMs, ...settings } = { ...defaults, ...overrides };
+  const { host, port, orchestrator } = config;
+  const life = createLifecycle(log);
+  try {
+    const client = createOrchestratorClient({ ...orchestrator, log, heartbeatMs: pingMs, maxBackoffMs });
+    life.onStop('orchestrator client', () => client.close());
+    const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
+    life.onStop('event hub', () => hub.close());
+    const app = await buildApp({ client, hub, log, settings: { ...settings, host, port } });
+    life.onStop('http', () => app.close());
+    await app.listen({ host, port });
+    return { port: listeningPort(app) ?? port, stop: life.stop };
+  } catch (error) {
+    await life.stop();
+    throw error;
+  }
+}

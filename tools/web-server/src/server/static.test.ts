@@ -1,0 +1,72 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type Harness, startHarness } from '../../test/harness.ts';
+
+let harness: Harness;
+let clientDir: string;
+beforeEach(async () => {
+  clientDir = await mkdtemp(join(tmpdir(), 'callboard-client-'));
+  harness = await startHarness({ clientDir });
+});
+afterEach(async () => {
+  await harness.stop();
+  await rm(clientDir, { recursive: true });
+});
+
+const page = { accept: 'text/html,application/xhtml+xml' };
+
+async function build(): Promise<void> {
+  await mkdir(join(clientDir, 'assets'));
+  await writeFile(join(clientDir, 'index.html'), '<!doctype html><title>Callboard</title>');
+  await writeFile(join(clientDir, 'assets', 'app-1a2b3c.js'), 'export {};');
+  await writeFile(join(clientDir, '.hidden'), 'no');
+}
+
+it('serves the client, without a login: pages fresh each time, hashed files for ever', async () => {
+  await build();
+  for (const url of ['/', '/index.html', '/stages/STAGE-1?tab=diff']) {
+    const response = await harness.app.inject({ url, headers: page });
+    expect([response.statusCode, response.headers['cache-control']]).toEqual([200, 'no-cache']);
+    expect(response.body).toContain('<title>Callboard</title>');
+  }
+  const asset = await harness.app.inject({ url: '/assets/app-1a2b3c.js' });
+  expect(asset.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+  expect(asset.headers['content-type']).toMatch(/javascript/);
+});
+
+it('does not answer with a page where no page was asked for', async () => {
+  await build();
+  for (const request of [
+    { url: '/assets/gone-9f8e7d.js', headers: page },
+    { url: '/missing.png', headers: { accept: 'image/*' } },
+    { url: '/stages', method: 'POST' as const, headers: page },
+    { url: '/.hidden' },
+  ]) {
+    const response = await harness.app.inject(request);
+    expect([request.url, response.statusCode, response.headers['content-type']]).toEqual([
+      request.url,
+      404,
+      'text/plain',
+    ]);
+  }
+});
+
+it('does not leave its folder', async () => {
+  await build();
+  for (const url of ['/../package.json', '/%2e%2e/package.json', '/assets/..%2f..%2fpackage.json']) {
+    const response = await harness.app.inject({ url });
+    expect(response.statusCode).toBeGreaterThanOrEqual(400);
+  }
+});
+
+it('says what to do when the client is not built, and serves it once it is', async () => {
+  const missing = await harness.app.inject({ url: '/', headers: page });
+  expect([missing.statusCode, missing.body]).toEqual([
+    500,
+    'The client is not built; run npm install (or npm run build).\n',
+  ]);
+  await build();
+  expect((await harness.app.inject({ url: '/', headers: page })).statusCode).toBe(200);
+});

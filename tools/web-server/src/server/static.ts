@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Rejection } from './errors.ts';
+import { sendProblem } from './http-error.ts';
+
+const NOT_BUILT = 'The client is not built; run npm install (or npm run build).\n';
+const YEAR = 'public, max-age=31536000, immutable';
+
+/**
+ * Serves the built client from `clientDir`: files under `assets/` carry a hash in their names and are kept for ever,
+ * everything else is asked for again each time. A page address of the client's own router gets `index.html`.
+ * The build may appear, or be replaced, while the server runs.
+ */
+export async function serveClient(app: FastifyInstance, clientDir: string): Promise<void> {
+  const assets = `${join(clientDir, 'assets')}${sep}`;
+  await app.register(fastifyStatic, {
+    root: clientDir,
+    suppressWarning: true,
+    cacheControl: false,
+    dotfiles: 'ignore',
+    setHeaders(reply, path) {
+      reply.header('cache-control', path.startsWith(assets) ? YEAR : 'no-cache');
+    },
+  });
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? '';
+    if (path === '/api' || path.startsWith('/api/')) {
+      const words = `There is no ${request.method} ${path}; /api/openapi.json lists what there is.`;
+      return sendProblem(new Rejection('not_found', words), request.log, reply);
+    }
+    return isPage(request, path) ? sendPage(reply) : reply.code(404).type('text/plain').send('Not found\n');
+  });
+
+  function sendPage(reply: FastifyReply): FastifyReply {
+    if (existsSync(join(clientDir, 'index.html'))) return reply.sendFile('index.html');
+    return reply.code(500).type('text/plain; charset=utf-8').send(NOT_BUILT);
+  }
+}
+
+function isPage({ method, headers }: FastifyRequest, path: string): boolean {
+  if (method !== 'GET' || path.startsWith('/assets/')) return false;
+  return path === '/' || headers.accept?.includes('text/html') === true;
+}

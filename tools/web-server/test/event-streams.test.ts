@@ -1,0 +1,227 @@
+import { afterEach, expect, it } from 'vitest';
+import { bearer, type HarnessOptions, startHarness } from './harness.ts';
+import { modeChanged, stage } from './samples.ts';
+import { type OpenStream, openStream } from './sse-client.ts';
+
+const cleanUp: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const step of cleanUp.splice(0).toReversed()) await step();
+});
+
+async function start(options: HarnessOptions = {}) {
+  const harness = await startHarness(options);
+  cleanUp.push(harness.stop);
+  const address = await harness.listen();
+  async function stream(query = '', headers: Record<string, string> = {}): Promise<OpenStream> {
+    const opened = await openStream(`${address}/api/events${query}`, headers);
+    cleanUp.push(opened.close);
+    return opened;
+  }
+  const watch = (streamId: string, stageIds: string[]) =>
+    fetch(`${address}/api/events/${streamId}/watch`, {
+      method: 'PUT',
+      headers: { ...bearer, 'content-type': 'application/json' },
+      body: JSON.stringify({ stageIds }),
+    });
+  return { ...harness, address, stream, watch };
+}
+
+const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => i + first);
+
+it('begins with its id and the number it goes on from, then passes on what happens', async () => {
+  const { orchestrator, stream } = await start({ prepare: (fake) => void fake.store() });
+  const opened = await stream();
+  expect(opened.status).toBe(200);
+  expect(opened.headers['content-type']).toBe('text/event-stream');
+  expect(opened.headers['content-security-policy']).toContain("default-src 'self'");
+  await expect.poll(() => opened.events.length).toBe(2);
+  orchestrator.emit();
+  await expect
+    .poll(() => opened.events)
+    .toEqual([
+      { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1 } },
+      { event: 'orchestrator-status', id: null, data: { status: 'ready' } },
+      { event: 'mode-changed', id: '2', data: modeChanged(2).data },
+    ]);
+});
+
+it('replays what came after Last-Event-ID, over many pages, without gap or duplicate', async () => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 1_700; i++) orchestrator.store();
+  orchestrator.emit();
+  const opened = await stream('', { 'Last-Event-ID': '3' });
+  for (let i = 0; i < 20; i++) orchestrator.emit();
+  await expect.poll(opened.ids).toEqual(upTo(1_721, 4));
+  expect(opened.named('stream')).toMatchObject([{ data: { seq: 3 } }]);
+});
+
+it('takes ?since= where a browser cannot set a header', async () => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 5; i++) orchestrator.emit();
+  const opened = await stream('?since=2');
+  await expect.poll(opened.ids).toEqual([3, 4, 5]);
+  expect((await stream('?since=two')).status).toBe(400);
+});
+
+it('keeps live events in place while the replay is still being read', async () => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 5; i++) orchestrator.emit();
+  const answered = Promise.withResolvers<void>();
+  const readEvents = orchestrator.handlers.get_events;
+  orchestrator.handlers.get_events = async (input) => {
+    const page = await readEvents?.(input);
+    await answered.promise;
+    return page ?? { events: [], resync: true };
+  };
+  const opened = await stream('?since=0');
+  await expect.poll(() => orchestrator.inputsOf('get_events').length).toBe(1);
+  for (let i = 0; i < 5; i++) orchestrator.emit();
+  answered.resolve();
+  await expect.poll(opened.ids).toEqual(upTo(10));
+  orchestrator.emit();
+  await expect.poll(opened.ids).toEqual(upTo(11));
+});
+
+it('shows each event once across a restart of the orchestrator, to old and new streams alike', async () => {
+  const { orchestrator, stream, client } = await start();
+  const first = await stream();
+  orchestrator.emit();
+  await expect.poll(first.ids).toEqual([1]);
+  await orchestrator.kill();
+  await expect.poll(() => first.named('orchestrator-status').at(-1)?.data).toEqual({ status: 'unreachable' });
+  const second = await stream('?since=0'); // let in by the login cache; it waits for the orchestrator
+  for (let i = 0; i < 700; i++) orchestrator.store();
+  await orchestrator.start();
+  await client.whenReady(AbortSignal.timeout(5_000));
+  orchestrator.emit();
+  await expect.poll(first.ids).toEqual(upTo(702));
+  await expect.poll(second.ids).toEqual(upTo(702));
+  expect(first.named('orchestrator-status').map(({ data }) => data)).toEqual([
+    { status: 'ready' },
+    { status: 'unreachable' },
+    { status: 'ready' },
+  ]);
+});
+
+it('goes on with the replay when the connection ends in the middle of it', async () => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 1_200; i++) orchestrator.store();
+  orchestrator.emit();
+  const readEvents = orchestrator.handlers.get_events;
+  orchestrator.handlers.get_events = (input) => {
+    if (orchestrator.inputsOf('get_events').length === 2) orchestrator.dropConnections();
+    return readEvents?.(input) ?? { events: [], resync: true };
+  };
+  const opened = await stream('?since=0');
+  await expect.poll(opened.ids).toEqual(upTo(1_201));
+});
+
+it.each([
+  ['what is asked for is no longer kept', '?since=1'],
+  ['the client is ahead of the log', '?since=99'],
+])('sends resync with the current number when %s', async (_, query) => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 9; i++) orchestrator.emit();
+  orchestrator.prune(5);
+  const opened = await stream(query);
+  await expect.poll(() => opened.named('resync')).toEqual([{ event: 'resync', id: '9', data: { seq: 9 } }]);
+  orchestrator.emit();
+  await expect.poll(opened.ids).toEqual([10]);
+});
+
+it('passes resync on to open streams when the orchestrator begins a new log', async () => {
+  const { orchestrator, stream } = await start();
+  for (let i = 0; i < 3; i++) orchestrator.emit();
+  const opened = await stream('?since=3');
+  await orchestrator.kill();
+  orchestrator.startOver();
+  orchestrator.store();
+  await orchestrator.start();
+  await expect.poll(() => opened.named('resync')).toEqual([{ event: 'resync', id: '1', data: { seq: 1 } }]);
+  orchestrator.emit();
+  await expect.poll(opened.ids).toEqual([2]);
+});
+
+it('gives text only to the streams that watch its stage, also after a reconnect', async () => {
+  const { orchestrator, stream, watch } = await start();
+  const [first, second] = [await stream(), await stream()];
+  await expect.poll(() => first.events.length + second.events.length).toBe(4);
+  expect((await watch(first.streamId(), ['STAGE-1', 'STAGE-2'])).status).toBe(204);
+  expect((await watch(second.streamId(), ['STAGE-2', 'STAGE-3'])).status).toBe(204);
+  expect(orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: ['STAGE-1', 'STAGE-2', 'STAGE-3'] });
+
+  const delta = { stageId: stage.id, blockId: 'b', kind: 'text' as const, text: 'Hel', parentToolUseId: null };
+  orchestrator.textDelta(delta);
+  await expect.poll(() => first.named('text-delta')).toEqual([{ event: 'text-delta', id: null, data: delta }]);
+  expect(second.named('text-delta')).toEqual([]);
+
+  orchestrator.received.length = 0;
+  orchestrator.dropConnections();
+  await expect.poll(() => orchestrator.inputsOf('watch')).toEqual([{ stageIds: ['STAGE-1', 'STAGE-2', 'STAGE-3'] }]);
+
+  first.close();
+  await expect.poll(() => orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: ['STAGE-2', 'STAGE-3'] });
+});
+
+it('answers 404 for a stream that is not open, and 400 for what is no id', async () => {
+  const { watch } = await start();
+  const unknown = await watch('0198f2d4-7c1e-7000-8000-000000000000', []);
+  expect(unknown.status).toBe(404);
+  expect(await unknown.json()).toMatchObject({ code: 'not_found' });
+  expect((await watch('no-id', [])).status).toBe(400);
+});
+
+it('cuts off a client that does not read, and lets it come back by replay', async () => {
+  const { orchestrator, stream } = await start({ maxUnreadBytes: 64 * 1024 });
+  const slow = await stream();
+  const quick = await stream();
+  await expect.poll(() => slow.events.length).toBe(2);
+  slow.pause();
+  // Far more than the kernel takes for a socket that nobody reads, in portions that the quick one keeps up with.
+  for (let sent = 1; sent <= 400; sent++) {
+    orchestrator.emit(100_000);
+    if (sent % 10 === 0) await expect.poll(() => quick.ids().length, { interval: 2 }).toBe(sent);
+  }
+  slow.resume();
+  await expect.poll(slow.closed).toBe(true);
+  const got = slow.ids();
+  expect(got).toEqual(upTo(got.length));
+  expect(got.length).toBeLessThan(400);
+  const again = await stream('', { 'Last-Event-ID': String(got.length) });
+  await expect.poll(again.ids).toEqual(upTo(400, got.length + 1));
+});
+
+it('sends a comment now and then, and ends a stream whose login is over', async () => {
+  let now = 0;
+  const { orchestrator, stream } = await start({ heartbeatMs: 10, now: () => now });
+  const opened = await stream();
+  await expect.poll(opened.text).toContain('\n\n: heartbeat\n\n');
+  orchestrator.logins.clear();
+  now = 60_000;
+  await expect.poll(opened.closed).toBe(true);
+});
+
+it('ends the streams of a login that logs out', async () => {
+  const { address, orchestrator, stream } = await start();
+  orchestrator.logins.set('another', 'Ben');
+  const mine = await stream();
+  const other = await stream('', { authorization: 'Bearer another' });
+  const response = await fetch(`${address}/api/logout`, { method: 'POST', headers: bearer });
+  expect(response.status).toBe(204);
+  await expect.poll(mine.closed).toBe(true);
+  expect(other.closed()).toBe(false);
+});
+
+it('ends every stream when the server closes', async () => {
+  const { app, stream } = await start();
+  const opened = await stream();
+  await app.close();
+  await expect.poll(opened.closed).toBe(true);
+});
+
+it('answers 503, not an empty stream, while the orchestrator was never reached', async () => {
+  const { stream } = await start({ orchestrated: false });
+  const refused = await stream();
+  expect(refused.status).toBe(503);
+  expect(refused.headers['retry-after']).toBe('1');
+});

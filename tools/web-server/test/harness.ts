@@ -1,0 +1,90 @@
+/** The web server's own parts, wired as in start.ts, on a fake orchestrator. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { type AppSettings, buildApp } from '../src/server/app.ts';
+import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
+import { createLifecycle } from '../src/server/lifecycle.ts';
+import { createOrchestratorClient } from '../src/server/orchestrator/client.ts';
+import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.ts';
+
+export interface HarnessOptions
+  extends Partial<AppSettings>,
+    Partial<Pick<EventHubParts, 'heartbeatMs' | 'maxUnreadBytes'>> {
+  now?: () => number;
+  /** False: the orchestrator is not there. */
+  orchestrated?: boolean;
+  /** Prepares the orchestrator before anything connects. */
+  prepare?: (orchestrator: ReturnType<typeof createFakeOrchestrator>) => void;
+}
+
+/** A logger that keeps what was logged as an error, so that a test fails on one it did not expect. */
+export function createTestLog() {
+  const errors: string[] = [];
+  return { errors, log: pino({ level: 'error' }, { write: (line: string) => void errors.push(line) }) };
+}
+
+export const bearer = { authorization: `Bearer ${GOOD_TOKEN}` };
+
+export async function startHarness(options: HarnessOptions = {}) {
+  const {
+    now,
+    orchestrated = true,
+    prepare,
+    heartbeatMs = 60_000,
+    maxUnreadBytes = 4 * 1024 * 1024,
+    ...settings
+  } = options;
+  const { errors, log } = createTestLog();
+  const life = createLifecycle(log);
+  const emptyDir = await mkdtemp(join(tmpdir(), 'callboard-web-'));
+  life.onStop('folder', () => rm(emptyDir, { recursive: true }));
+  const orchestrator = createFakeOrchestrator();
+  prepare?.(orchestrator);
+  if (orchestrated) await orchestrator.start();
+  life.onStop('orchestrator', orchestrator.kill);
+
+  const url = orchestrated ? orchestrator.url() : 'ws://127.0.0.1:9';
+  const client = createOrchestratorClient({ url, secret: SECRET, log, maxBackoffMs: 50 });
+  life.onStop('client', client.close);
+  const hub = createEventHub({ client, log, heartbeatMs, maxUnreadBytes });
+  life.onStop('hub', hub.close);
+  const app: FastifyInstance = await buildApp({
+    client,
+    hub,
+    log,
+    ...(now === undefined ? {} : { now }),
+    settings: {
+      host: '127.0.0.1',
+      port: 80, // what inject says in its Host header
+      version: '0.1.0',
+      clientDir: join(emptyDir, 'not-built'),
+      requestsPerSecond: 10_000,
+      loginsPerMinute: 10_000,
+      loginCacheMs: 3_000,
+      ...settings,
+    },
+  });
+  life.onStop('app', () => app.close());
+  if (orchestrated) await client.whenReady(AbortSignal.timeout(5_000));
+
+  return {
+    orchestrator,
+    client,
+    hub,
+    app,
+    dir: emptyDir,
+    /** What was logged as an error; a test that expects some empties it. */
+    errors,
+    /** Starts to listen; the address. */
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    async stop(): Promise<void> {
+      await life.stop();
+      if (errors.length > 0) throw new Error(`unexpected errors in the log:\n${errors.join('')}`);
+    },
+  };
+}
+
+export type Harness = Awaited<ReturnType<typeof startHarness>>;

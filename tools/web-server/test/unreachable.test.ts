@@ -1,0 +1,57 @@
+import { afterEach, expect, it } from 'vitest';
+import { noAnswer } from './fake-orchestrator.ts';
+import { bearer, type Harness, startHarness } from './harness.ts';
+
+let harness: Harness;
+afterEach(() => harness.stop());
+
+it('is healthy exactly while the orchestrator can be reached, without a login', async () => {
+  harness = await startHarness();
+  const { app, orchestrator, client } = harness;
+  const healthy = await app.inject({ url: '/api/health' });
+  expect([healthy.statusCode, healthy.json()]).toEqual([200, { status: 'ok' }]);
+
+  await orchestrator.kill();
+  await expect.poll(client.status).toBe('unreachable');
+  const starting = await app.inject({ url: '/api/health' });
+  expect([starting.statusCode, starting.json()]).toEqual([503, { status: 'starting' }]);
+  expect(starting.headers['retry-after']).toBe('1');
+
+  await orchestrator.start();
+  await expect.poll(async () => (await app.inject({ url: '/api/health' })).statusCode).toBe(200);
+});
+
+it('tells more of its health to those who are logged in, and no less to the others', async () => {
+  harness = await startHarness({ prepare: (fake) => void fake.store() });
+  const { app } = harness;
+  expect((await app.inject({ url: '/api/health', headers: bearer })).json()).toEqual({
+    status: 'ok',
+    version: '0.1.0',
+    protocol: 1,
+    orchestrator: { status: 'ready', version: '0.1.0', seq: 1 },
+  });
+  const stranger = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });
+  expect([stranger.statusCode, stranger.json()]).toEqual([200, { status: 'ok' }]);
+});
+
+it('answers 503 with Retry-After at once while there is no orchestrator', async () => {
+  harness = await startHarness({ orchestrated: false });
+  const response = await harness.app.inject({ url: '/api/board', headers: bearer });
+  expect(response.statusCode).toBe(503);
+  expect(response.headers['retry-after']).toBe('1');
+  expect(response.json()).toMatchObject({ code: 'orchestrator_unreachable' });
+});
+
+it('does not pretend: a command whose reply is lost is 503 and says that the state must be looked at', async () => {
+  harness = await startHarness();
+  const { app, orchestrator, client } = harness;
+  orchestrator.handlers.interrupt = noAnswer;
+  const waiting = app.inject({ method: 'POST', url: '/api/sessions/STAGE-1/interrupt', headers: bearer });
+  await expect.poll(() => orchestrator.inputsOf('interrupt').length).toBe(1);
+  orchestrator.dropConnections();
+  const response = await waiting;
+  expect(response.statusCode).toBe(503);
+  expect(response.json().detail).toContain('look at the state before trying again');
+  await client.whenReady(AbortSignal.timeout(5_000));
+  expect(orchestrator.inputsOf('interrupt')).toHaveLength(1);
+});
