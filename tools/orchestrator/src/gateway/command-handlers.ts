@@ -8,6 +8,7 @@ import {
   type SessionView,
   type StageId,
   type StageView,
+  type TranscriptEntry,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { Logins } from '../auth/logins.ts';
@@ -69,10 +70,18 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
   const isStage = async (stageId: StageId) => (await store.read.stages.find(stageId)) !== null;
 
+  /** A decision's entry is written when it is made; how far its delivery got since is looked up. */
+  async function withCurrentDecision(entry: TranscriptEntry): Promise<TranscriptEntry> {
+    if (entry.kind !== 'decision') return entry;
+    const stored = await store.read.requests.find(entry.stageId, entry.decision.requestId);
+    return { ...entry, decision: stored?.decision ?? entry.decision };
+  }
+
   async function eventsSince(since: number, limit: number): Promise<{ events: BoardEvent[]; resync: boolean }> {
     const first = await store.read.events.firstSeq();
     const last = await store.read.events.lastSeq();
-    if (since > last || (first !== null && since < first - 1)) return { events: [], resync: true };
+    const isKept = since === last || (first !== null && since >= first - 1 && since < last);
+    if (!isKept) return { events: [], resync: true };
     return { events: await store.read.events.since(since, limit), resync: false };
   }
 
@@ -128,7 +137,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     get_session: ({ stageId }) => sessionOf(stageId),
     get_transcript: async ({ stageId, after, before, limit }) => {
       if (!(await isStage(stageId))) throw unknownStage(stageId);
-      const entries = await store.read.transcript.page(stageId, { after, before, limit: limit ?? TRANSCRIPT_PAGE });
+      const page = await store.read.transcript.page(stageId, { after, before, limit: limit ?? TRANSCRIPT_PAGE });
+      const entries = await Promise.all(page.map(withCurrentDecision));
       return { entries, total: (await store.read.sessions.find(stageId))?.transcriptLength ?? 0 };
     },
     get_pending: async ({ stageId }) => {

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
+import { onTestFinished } from 'vitest';
+import { processesOf, run } from './processes.ts';
+
+const BIN = fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url));
+
+/** Callboard as a user has it: the command, its servers, the real `claude`; on a scripted model, in a folder of its own. */
+export interface Installation {
+  readonly folder: string;
+  readonly repo: string;
+  readonly dataDir: string;
+  readonly model: ScriptedModel;
+  /** Starts it as `npm start` does and resolves when it is ready. */
+  start(): Promise<Running>;
+  /** Runs another command, such as `down`, and resolves with what it printed. */
+  command(...args: string[]): Promise<{ code: number | null; output: string }>;
+}
+
+export interface Running {
+  readonly supervisor: ChildProcess;
+  /** The one-time link that was printed. */
+  readonly loginLink: string;
+  readonly origin: string;
+  /** As Ctrl-C does. */
+  stop(): Promise<void>;
+}
+
+/** Removed, with every process it has started, when the test is over; a process that is left fails the test. */
+export async function install(extraEnv: Record<string, string> = {}): Promise<Installation> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const repo = await createRepository(join(folder, 'shop'));
+  await mkdir(join(folder, 'tmp'));
+  const dataDir = join(folder, 'data');
+  const model = await startScriptedModel();
+  onTestFinished(() => model.close());
+  const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp'), ...extraEnv };
+
+  const callboard = (...args: string[]) =>
+    spawn(process.execPath, [BIN, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+
+  const installation: Installation = {
+    folder,
+    repo,
+    dataDir,
+    model,
+    async start() {
+      const ports = ['--port', '0', '--orchestrator-port', '0'];
+      const child = callboard('start', '--repo', repo, '--no-open', ...ports);
+      const said: string[] = [];
+      child.stderr.on('data', (data) => said.push(String(data)));
+      const exited = once(child, 'exit');
+      const lines = createInterface({ input: child.stdout });
+      const [line] = await Promise.race([once(lines, 'line'), exited.then(() => [''])]);
+      const loginLink = /^Callboard ready: (\S+)$/.exec(String(line))?.[1];
+      if (loginLink === undefined) throw new Error(`it did not start: ${said.join('')}`);
+      const stop = async () => {
+        child.kill('SIGINT');
+        await exited;
+      };
+      return { supervisor: child, loginLink, origin: new URL(loginLink).origin, stop };
+    },
+    async command(...args) {
+      const child = callboard(...args);
+      const output: string[] = [];
+      child.stdout.on('data', (data) => output.push(String(data)));
+      child.stderr.on('data', (data) => output.push(String(data)));
+      const [code] = await once(child, 'close');
+      return { code, output: output.join('') };
+    },
+  };
+  onTestFinished(async () => {
+    const { code, output } = await installation.command('down');
+    const left = await processesOf(folder);
+    if (code !== 0 || left.length > 0) throw new Error(`left running: ${left.join('; ')} ${output}`);
+  });
+  return installation;
+}
+
+async function createRepository(path: string): Promise<string> {
+  await mkdir(path);
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], path);
+  await git('init', '--quiet', '--initial-branch=main');
+  await writeFile(join(path, 'README.md'), '# Shop\n');
+  await git('add', '.');
+  await git('commit', '--quiet', '--no-gpg-sign', '-m', 'First');
+  return path;
+}

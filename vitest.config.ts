@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+
+const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
+
+/** All tests of the workspace in one run. Two workers: the real `claude` and Chromium want the machine as well. */
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      ...['contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
+        test: { name, root: `tools/${name}`, ...patience },
+      })),
+      { test: { name: 'e2e', root: 'e2e', include: ['**/*.e2e.test.ts'], ...patience, testTimeout: 120_000 } },
+    ],
+  },
+});
