@@ -72,12 +72,14 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'approval-requested':
     case 'question-requested':
     case 'plan-requested':
+    case 'elicitation-requested':
       return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
     case 'approval-cancelled':
     case 'approval-resolved': {
       const key = requestKey(event.data);
       return { ...parts, pending: parts.pending.filter((p) => requestKey(p) !== key) };
     }
+    case 'rules-updated':
     case 'decision-updated':
     case 'message-queued':
     case 'message-sent':

@@ -4,7 +4,7 @@ import type { Column, Stage } from './stages.ts';
 /** All that a stage's column follows from. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
-  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'queued' | 'queueHeld'> | null;
+  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate'> | null;
   /** How many requests of the stage wait for an answer. */
   pending: number;
   /** Whether the stage of that id is done; an unknown id is not (dependencies fail closed). */
@@ -26,6 +26,7 @@ export function column({ stage, session, pending, isDone }: ColumnFacts): Column
       return 'needs-you';
     case 'idle':
     case 'ended':
+      if (session.atGate) return 'needs-you';
       return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
     default:
       return session.state satisfies never;

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { BoardView } from './board.ts';
+import { StageDiff } from './diff.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { MessageId, ProjectId, StageId } from './ids.ts';
 import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
-import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
-import { PermissionMode, SessionSummary } from './sessions.ts';
-import { NewStage, StagePatch, StageView } from './stages.ts';
+import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
+import { PermissionRule } from './rules.ts';
+import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
+import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 
 /** Raised when the two parts could no longer understand each other; checked on connect. */
@@ -22,6 +24,30 @@ export type Actor = z.infer<typeof Actor>;
 
 /** A login that lasts: the web server puts `secret` into the cookie, the orchestrator keeps its hash. */
 const LoginSession = z.object({ secret: z.string(), actor: Actor, expiresAt: z.iso.datetime() });
+
+export const ModeBody = z.strictObject({ mode: PermissionMode });
+/** The model, the effort, or both; a model of null is the default one. */
+export const ModelBody = z.strictObject({
+  model: z.string().trim().min(1).max(200).nullable().optional(),
+  effort: Effort.optional(),
+});
+/** With `merge` the stage's branch is merged into the branch that the repository's main checkout is on. */
+export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
+/** An absolute path, or one relative to the repository. */
+export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
+const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
+export const DecisionFilter = z.strictObject({
+  stageId: StageId.optional(),
+  outcome: RequestOutcome.optional(),
+  kind: RequestKind.optional(),
+  by: z.string().optional(),
+  toolName: z.string().optional(),
+  /** Decided at or after, and before, these instants. */
+  since: z.iso.datetime().optional(),
+  before: z.iso.datetime().optional(),
+  limit: z.int().positive().max(1000).optional(),
+});
+export type DecisionFilter = z.infer<typeof DecisionFilter>;
 
 /** All of a session: its summary, its queue and what it waits for. */
 export const SessionView = SessionSummary.extend({ queue: z.array(QueuedMessage), pending: z.array(PendingRequest) });
@@ -40,15 +66,29 @@ export const commands = {
 
   create_project: { input: NewProject, reply: z.object({ project: Project, created: z.boolean() }) },
   update_project: { input: ProjectPatch.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
-  remove_project: { input: z.object({ projectId: ProjectId }), reply: nothing },
+  remove_project: { input: z.object({ projectId: ProjectId }), reply: z.object({ project: Project }) },
+  get_projects: { input: nothing, reply: z.object({ projects: z.array(Project) }) },
+  /** Stages from the Markdown files of a folder; all of them or, when one is wrong, none. */
+  import_stages: { input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },
+  /** `repository`: the allow rules of the repository's own settings, which Claude Code ignores unless the project passes them. */
+  get_rules: {
+    input: z.object({ projectId: ProjectId }),
+    reply: z.object({ rules: z.array(PermissionRule), repository: z.array(z.string()) }),
+  },
+  /** Running sessions keep it until their process ends. */
+  remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },
 
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
   get_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   update_stage: { input: z.object({ ...onStage, patch: StagePatch }), reply: z.object({ stage: StageView }) },
-  remove_stage: { input: z.object(onStage), reply: nothing },
+  /** `left`: what was not removed, so that nothing is lost, in words; null when all is gone. */
+  remove_stage: { input: z.object(onStage), reply: z.object({ stage: Stage, left: z.string().nullable() }) },
+  get_diff: { input: z.object(onStage), reply: z.object({ diff: StageDiff }) },
   start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  /** Lets the next phase of its pipeline begin. */
+  advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  complete_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  complete_stage: { input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
 
   get_session: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   get_transcript: {
@@ -66,22 +106,29 @@ export const commands = {
     reply: z.object({ pending: z.array(PendingRequest) }),
   },
   get_decisions: {
-    input: z.object({ stageId: StageId.optional(), limit: z.int().positive().max(1000).optional() }),
-    reply: z.object({ decisions: z.array(Decision) }),
+    input: DecisionFilter,
+    /** Newest first. `next`: give it as `before` for the following page; null at the end. */
+    reply: z.object({ decisions: z.array(Decision), next: z.string().nullable() }),
   },
 
   send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
   get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },
   edit_queued: {
-    input: MessagePatch.extend({ ...onStage, messageId: MessageId }),
+    input: z.object({ ...onStage, messageId: MessageId, patch: MessagePatch }),
     reply: z.object({ message: QueuedMessage }),
+  },
+  /** Sends a row that waits: into the running turn, or at once by interrupting it. */
+  send_queued: {
+    input: z.object({ ...onStage, messageId: MessageId, mode: z.enum(['steer', 'now']) }),
+    reply: SendMessageReply,
   },
   remove_queued: { input: z.object({ ...onStage, messageId: MessageId }), reply: z.object({ message: QueuedMessage }) },
 
   approve_tool: { input: ApproveBody.extend(onStage), reply: z.object({ decision: Decision }) },
   answer_question: { input: AnswerBody.extend(onStage), reply: z.object({ decision: Decision }) },
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
-  set_mode: { input: z.object({ ...onStage, mode: PermissionMode }), reply: z.object({ session: SessionView }) },
+  set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
+  set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 
   /** Trades a one-time login code for a login; a used or unknown code is refused with `bad_login_link`. */
   auth_redeem: { input: z.object({ code: z.string() }), reply: LoginSession },

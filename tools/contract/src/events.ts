@@ -3,6 +3,7 @@ import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { QueuedMessage } from './messages.ts';
 import { Project } from './projects.ts';
 import { Decision, PendingRequest } from './requests.ts';
+import { PermissionRule } from './rules.ts';
 import { SessionSummary } from './sessions.ts';
 import { Stage } from './stages.ts';
 
@@ -12,6 +13,8 @@ const ofStage = { stageId: StageId };
 export const eventData = {
   'project-updated': z.object({ projectId: ProjectId, project: Project }),
   'project-removed': z.object({ projectId: ProjectId }),
+  /** All rules of the project and its stages, as they are now. */
+  'rules-updated': z.object({ projectId: ProjectId, rules: z.array(PermissionRule) }),
   'stage-created': z.object({ ...ofStage, stage: Stage }),
   'stage-updated': z.object({ ...ofStage, stage: Stage }),
   'stage-removed': z.object(ofStage),
@@ -19,6 +22,7 @@ export const eventData = {
   'approval-requested': PendingRequest,
   'question-requested': PendingRequest,
   'plan-requested': PendingRequest,
+  'elicitation-requested': PendingRequest,
   /** The CLI withdrew the request, or its process ended: nobody's decision. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
@@ -58,6 +62,8 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('approval-requested'),
   eventSchema('question-requested'),
   eventSchema('plan-requested'),
+  eventSchema('elicitation-requested'),
+  eventSchema('rules-updated'),
   eventSchema('approval-cancelled'),
   eventSchema('approval-resolved'),
   eventSchema('decision-updated'),

@@ -8,6 +8,23 @@ import { MessageId, StageId } from './ids.ts';
 export const MessageMode = z.enum(['append', 'replace', 'steer', 'now']);
 export type MessageMode = z.infer<typeof MessageMode>;
 
+/** An image or a text file that goes with a message, without its content. */
+export const AttachmentInfo = z.object({ name: z.string(), mediaType: z.string() });
+export type AttachmentInfo = z.infer<typeof AttachmentInfo>;
+
+/** What the API takes: images, PDF documents and text. */
+export const Attachment = z.strictObject({
+  name: z.string().trim().min(1).max(200),
+  mediaType: z
+    .string()
+    .regex(
+      /^(image\/(png|jpeg|gif|webp)|application\/(pdf|json)|text\/[a-z0-9.+-]+)$/,
+      'is not an image, a PDF or a text',
+    ),
+  dataBase64: z.base64().min(1),
+});
+export type Attachment = z.infer<typeof Attachment>;
+
 /** A follow-up that waits for its moment. */
 export const QueuedMessage = z.object({
   stageId: StageId,
@@ -17,6 +34,9 @@ export const QueuedMessage = z.object({
   createdAt: z.iso.datetime(),
   /** Place in the queue, ascending; not contiguous. */
   position: z.int(),
+  attachments: z.array(AttachmentInfo).default([]),
+  /** A person chose to have Claude Code run it as a command (`/compact`, say). */
+  isCommand: z.boolean().default(false),
 });
 export type QueuedMessage = z.infer<typeof QueuedMessage>;
 
@@ -25,10 +45,19 @@ const MessageText = z
   .max(200_000)
   .refine((text) => text.trim() !== '', 'is empty; write something to send');
 
-export const MessageBody = z.strictObject({ message: MessageText, mode: MessageMode.optional() });
+export const MessageBody = z.strictObject({
+  message: MessageText,
+  mode: MessageMode.optional(),
+  attachments: z.array(Attachment).max(20).optional(),
+  /** Run a leading `/` as a command of Claude Code instead of sending it as text. */
+  isCommand: z.boolean().optional(),
+});
 export type MessageBody = z.infer<typeof MessageBody>;
 
-export const MessagePatch = z.strictObject({ message: MessageText });
+/** Changes a row that waits: its text, its place (0 is the next to go), or both. */
+export const MessagePatch = z
+  .strictObject({ message: MessageText.optional(), place: z.int().nonnegative().optional() })
+  .refine((patch) => patch.message !== undefined || patch.place !== undefined, 'needs a message or a place');
 export type MessagePatch = z.infer<typeof MessagePatch>;
 
 /** `sent`: on its way into the living process. `queued`: a row that waits. `resumed`: the ended session is started again with it. */

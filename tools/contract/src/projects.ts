@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { ProjectId } from './ids.ts';
 
+/** What a project may have its own way; each has a default. */
+export const ProjectSettings = z.object({
+  /** A request that nobody answers for this long is denied, in words that say so; null: it waits for ever. */
+  requestTimeoutMs: z.int().min(1_000).nullable().default(null),
+  /** Ignored files (globs relative to the repository) that every new worktree gets a copy of, such as `.env`. */
+  copyIgnored: z.array(z.string().min(1)).max(50).default([]),
+  /** Pass the repository's own allow rules: Claude Code ignores them in a worktree nobody has trusted in a terminal. */
+  passRepositoryRules: z.boolean().default(false),
+});
+export type ProjectSettings = z.infer<typeof ProjectSettings>;
+
 /** A git repository on the orchestrator's machine. */
 export const Project = z.object({
   id: ProjectId,
@@ -8,6 +19,7 @@ export const Project = z.object({
   /** Absolute path of the repository's main checkout. */
   path: z.string(),
   createdAt: z.iso.datetime(),
+  settings: ProjectSettings,
 });
 export type Project = z.infer<typeof Project>;
 
@@ -17,5 +29,14 @@ export const NewProject = z.strictObject({
 });
 export type NewProject = z.infer<typeof NewProject>;
 
-export const ProjectPatch = z.strictObject({ name: z.string().trim().min(1).max(200).optional() });
+export const ProjectPatch = z.strictObject({
+  name: z.string().trim().min(1).max(200).optional(),
+  settings: z
+    .strictObject({
+      requestTimeoutMs: z.int().min(1_000).nullable().optional(),
+      copyIgnored: z.array(z.string().min(1)).max(50).optional(),
+      passRepositoryRules: z.boolean().optional(),
+    })
+    .optional(),
+});
 export type ProjectPatch = z.infer<typeof ProjectPatch>;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { RequestId, StageId } from './ids.ts';
+import { RuleScope } from './rules.ts';
 
 /** The kinds of request that a person answers. Further kinds plug in: `docs/interactive-tools.md`. */
-export const RequestKind = z.enum(['approval', 'question', 'plan']);
+export const RequestKind = z.enum(['approval', 'question', 'plan', 'elicitation']);
 export type RequestKind = z.infer<typeof RequestKind>;
 
 /** The input of a tool call, as the CLI gave it. Its shape is the tool's own. */
@@ -13,7 +14,10 @@ export type ToolInput = z.infer<typeof ToolInput>;
 export const PermissionUpdate = z.looseObject({ type: z.string() });
 export type PermissionUpdate = z.infer<typeof PermissionUpdate>;
 
-/** What Claude waits for. */
+/**
+ * What Claude waits for. An `elicitation` comes from an MCP server, not from a tool call: `displayName` is the server,
+ * `input` has its `message` and the JSON Schema `requested_schema` of the form to fill in, `toolUseId` is empty.
+ */
 export const PendingRequest = z.object({
   stageId: StageId,
   requestId: RequestId,
@@ -34,6 +38,8 @@ export const PendingRequest = z.object({
   /** True where "always allow" must not be offered. */
   suppressAlwaysAllow: z.boolean(),
   createdAt: z.iso.datetime(),
+  /** When it is denied by itself, where the project has a time limit. */
+  expiresAt: z.iso.datetime().nullable().default(null),
 });
 export type PendingRequest = z.infer<typeof PendingRequest>;
 
@@ -74,9 +80,12 @@ export const ApproveBody = z.strictObject({
   decision: z.enum(['allow', 'deny']),
   /** Read by the model, word for word, when the decision is `deny`. */
   reason: z.string().max(20_000).optional(),
-  /** Replaces the whole input of the call. */
+  /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
+  /** Granted with it; they take effect at once, for the session. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
+  /** For whom the allow rules among them are kept beyond the session; without it they are not kept. */
+  remember: RuleScope.optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),
 });

@@ -30,6 +30,27 @@ export const BackgroundTask = z.object({
 });
 export type BackgroundTask = z.infer<typeof BackgroundTask>;
 
+/** How full the model's context is. */
+export const ContextUsage = z.object({ usedTokens: z.number(), maxTokens: z.number(), percentage: z.number() });
+export type ContextUsage = z.infer<typeof ContextUsage>;
+
+/** Cumulative over the conversation, over all models. */
+export const TokenUsage = z.object({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheCreation: z.number(),
+});
+export type TokenUsage = z.infer<typeof TokenUsage>;
+
+/** A line of the list that Claude keeps of what it has to do. */
+export const Todo = z.object({ content: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) });
+export type Todo = z.infer<typeof Todo>;
+
+/** As the CLI names them. */
+export const Effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
+export type Effort = z.infer<typeof Effort>;
+
 /** What the board shows of a session. */
 export const SessionSummary = z.object({
   stageId: StageId,
@@ -48,6 +69,14 @@ export const SessionSummary = z.object({
   lastAction: z.string().nullable(),
   /** Cumulative over the conversation, as the CLI reports it. */
   costUsd: z.number(),
+  tokens: TokenUsage.nullable().default(null),
+  contextUsage: ContextUsage.nullable().default(null),
+  effort: z.string().nullable().default(null),
+  todos: z.array(Todo).default([]),
+  /** Which phase of the stage's pipeline it works on, from 0. */
+  phaseIndex: z.int().nonnegative().default(0),
+  /** The phase is finished, and a person has to let the next one begin. */
+  atGate: z.boolean().default(false),
   backgroundTasks: z.array(BackgroundTask),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),

@@ -12,6 +12,16 @@ export type Worktree = z.infer<typeof Worktree>;
 /** 0 is the most urgent. */
 const Priority = z.int().min(0).max(9);
 
+/** A step of a stage's pipeline. */
+export const Phase = z.strictObject({
+  name: z.string().trim().min(1).max(100),
+  prompt: z.string().trim().min(1).max(200_000),
+  permissionMode: PermissionMode.optional(),
+  /** `human`: a person looks at the result before the next phase begins. */
+  gate: z.enum(['none', 'human']).default('none'),
+});
+export type Phase = z.infer<typeof Phase>;
+
 /** One unit of work: a card. Everything that is stored of it; `column` is derived from this and its session. */
 export const Stage = z.object({
   id: StageId,
@@ -25,6 +35,10 @@ export const Stage = z.object({
   autoStart: z.boolean(),
   /** Kept in the backlog by a person, whatever its dependencies. */
   held: z.boolean(),
+  /** Empty for a stage that is one prompt. The first phase follows the stage's own prompt. */
+  pipeline: z.array(Phase).default([]),
+  /** The file it was imported from, absolute; null for one written here. */
+  source: z.string().nullable().default(null),
   completedAt: z.iso.datetime().nullable(),
   worktree: Worktree.nullable(),
   createdAt: z.iso.datetime(),
@@ -50,6 +64,7 @@ export const NewStage = z.strictObject({
   model: Model.nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),
+  pipeline: z.array(Phase).max(20).optional(),
 });
 export type NewStage = z.infer<typeof NewStage>;
 

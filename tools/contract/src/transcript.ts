@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MessageId, StageId } from './ids.ts';
+import { AttachmentInfo } from './messages.ts';
 import { Decision, ToolInput } from './requests.ts';
 
 /**
@@ -23,6 +24,7 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     text: z.string(),
     messageId: MessageId.nullable(),
     by: z.string().nullable(),
+    attachments: z.array(AttachmentInfo).default([]),
   }),
   z.object({ ...base, kind: z.literal('text'), text: z.string(), blockId: z.string() }),
   z.object({ ...base, kind: z.literal('thinking'), text: z.string(), blockId: z.string() }),

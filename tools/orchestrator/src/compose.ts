@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import type { OrchestratorConfig, StageId } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
+import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
@@ -14,8 +15,11 @@ import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { userEnvironment } from './lib/user-environment.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
+import { startScheduler } from './scheduler/scheduler.ts';
+import { startIdleWatch } from './sessions/idle-watch.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
@@ -41,6 +45,8 @@ export interface Orchestrator {
 const GRACES = { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 };
 const INITIALIZE_TIMEOUT_MS = 60_000;
 const CONFIRMATION_MS = 2_000;
+/** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
+const IDLE_MS = 60 * 60 * 1_000;
 
 /**
  * Builds every part in the order of their dependencies, takes up the sessions of before, and only then opens the door.
@@ -87,14 +93,24 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const projects = createProjects({ store, worktrees });
     for (const path of config.repos) await projects.register({ path });
     const logins = createLogins({ store, edges, ownerName: ownerName(), tokenSha256: config.tokenSha256 });
+    const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: CONFIRMATION_MS });
+    const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
+    life.onStop('time limits', timeLimits.stop);
     const handlers = commandHandlers({
       store,
-      log,
       projects,
       stages: createStages({ store }),
       sessions,
-      approvals: createApprovalService({ store, edges, outboxBell, confirmationMs: CONFIRMATION_MS }),
-      messages: createMessageQueue({ store, edges, outboxBell, resumeWith: sessions.resumeWith }),
+      approvals,
+      messages: createMessageQueue({
+        store,
+        edges,
+        outboxBell,
+        resumeWith: sessions.resumeWith,
+        interrupt: sessions.interrupt,
+        onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
+      }),
+      imports: createStageImports({ store }),
       worktrees,
       logins,
     });
@@ -102,6 +118,15 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     gateway = await openGateway({ store, log, handlers, host, port, secret, version: VERSION });
     life.onStop('gateway', gateway.close);
     await lock.setPort(gateway.port);
+    const scheduler = startScheduler({
+      store,
+      log,
+      maxParallel: config.maxParallel,
+      start: (id) => sessions.start(id, null),
+    });
+    life.onStop('scheduler', scheduler.stop);
+    const idleWatch = startIdleWatch({ store, edges, log, idleMs: IDLE_MS, endIdle: sessions.endIdle });
+    life.onStop('idle watch', idleWatch.stop);
     return { port: gateway.port, createLoginCode: logins.createCode, stop: life.stop };
   } catch (error) {
     await life.stop();

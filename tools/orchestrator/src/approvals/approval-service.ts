@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type AnswerBody,
-  type ApproveBody,
-  answersProblem,
-  type Decision,
-  type PendingRequest,
-  questionsOf,
-  type RequestId,
-  type StageId,
+import type {
+  AnswerBody,
+  ApproveBody,
+  Decision,
+  PendingRequest,
+  PermissionRule,
+  RequestId,
+  StageId,
 } from '@callboard/contract';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
-import { decideRequest, type Verdict } from '../session-state/requests.ts';
+import { decideRequest } from '../session-state/requests.ts';
+import { keepable, keepRules, tellRules } from '../session-state/rules.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { type Answer, allow, answerQuestion, deny, timeOut } from './answers.ts';
 
 export interface ApprovalParts {
   store: Store;
@@ -30,43 +31,48 @@ export interface ApprovalParts {
  */
 export interface ApprovalService {
   /**
-   * Allows or denies a tool call or a plan.
+   * Allows or denies a tool call, a plan or an MCP server's form.
    * @throws Rejection `unknown_request` (also another stage's), `already_decided` and `request_closed` with the
-   *   decision, `wrong_kind`, `unknown_stage`
+   *   decision, `wrong_kind`, `bad_request`
    */
   approve(stageId: StageId, body: ApproveBody, actor: string): Promise<Decision>;
-  /** Answers a question. @throws as `approve`, and `bad_request` unless exactly the questions asked are answered. */
+  /** Answers a question. @throws as `approve` */
   answer(stageId: StageId, body: AnswerBody, actor: string): Promise<Decision>;
+  /** Takes back a kept rule. Running sessions have it until their process ends. @throws Rejection `unknown_rule` */
+  revoke(ruleId: string): Promise<PermissionRule>;
+  /** Denies a request whose time is up, in words that say that nobody answered. @throws as `approve` */
+  expire(request: PendingRequest): Promise<void>;
 }
-
-/** What goes to the CLI for a verdict. */
-interface Answer {
-  verdict: Omit<Verdict, 'by' | 'delivery'>;
-  response: Record<string, unknown>;
-}
-
-const DENIED = 'The user said no to this and gave no reason.';
 
 export function createApprovalService({ store, edges, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
+  /** Stores the decision and its answer in one step; from then on it will be delivered, and delivered once. */
   async function decide(
     stageId: StageId,
     requestId: RequestId,
-    actor: string,
+    actor: string | null,
     answerTo: (request: PendingRequest) => Answer,
-  ) {
-    const decision = await store.transact(async (tx) => {
-      const request = await requireOpen(tx, stageId, requestId);
-      const { verdict, response } = answerTo(request.request);
+    alsoStore: (tx: Tx) => Promise<void> = async () => undefined,
+  ): Promise<Decision> {
+    return store.transact(async (tx) => {
+      const { request, launchId } = await requireOpen(tx, stageId, requestId);
+      const { verdict, response } = answerTo(request);
       const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
-      const row = { id: edges.newId(), stageId, launchId: request.launchId, wireId: requestId };
-      await tx.outbox.insert({ ...row, body, actor, createdAt: tx.now });
+      await tx.outbox.insert({
+        id: edges.newId(),
+        stageId,
+        launchId,
+        wireId: requestId,
+        body,
+        actor,
+        createdAt: tx.now,
+      });
       const draft = await openDraft(tx, stageId);
-      const decided = await decideRequest(tx, draft, request.request, { ...verdict, by: actor, delivery: 'accepted' });
+      const decision = await decideRequest(tx, draft, request, { ...verdict, by: actor, delivery: 'accepted' });
+      await alsoStore(tx);
       await saveDraft(tx, draft);
       tx.afterCommit(() => outboxBell.ring(stageId));
-      return decided;
+      return decision;
     });
-    return settled(decision);
   }
 
   /** Waits a moment for the CLI to confirm, so that the reply can tell what really happened. */
@@ -79,10 +85,11 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
         return;
       if (event.data.delivery !== 'written') resolve(event.data);
     });
+    const stored = async () => (await store.read.requests.find(stageId, requestId))?.decision ?? decision;
     try {
-      const stored = (await store.read.requests.find(stageId, requestId))?.decision ?? decision;
-      if (stored.delivery !== 'accepted') return requireApplied(stored);
-      const late = sleep(confirmationMs, decision, { signal: patience.signal, ref: false }).catch(() => decision);
+      const now = await stored();
+      if (now.delivery !== 'accepted' && now.delivery !== 'written') return requireApplied(now);
+      const late = sleep(confirmationMs, undefined, { signal: patience.signal, ref: false }).then(stored, stored);
       return requireApplied(await Promise.race([promise, late]));
     } finally {
       patience.abort();
@@ -90,13 +97,33 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     }
   }
 
+  async function remember(tx: Tx, stageId: StageId, body: ApproveBody, by: string): Promise<void> {
+    const stage = await tx.stages.find(stageId);
+    if (body.decision !== 'allow' || body.remember === undefined || stage === null) return;
+    await keepRules(tx, stage, body.remember, keepable(body.updatedPermissions ?? []), { by, newId: edges.newId });
+  }
+
   return {
-    approve: (stageId, body, actor) =>
-      decide(stageId, body.requestId, actor, (request) =>
-        body.decision === 'allow' ? allow(request, body) : deny(body),
-      ),
-    answer: (stageId, body, actor) =>
-      decide(stageId, body.requestId, actor, (request) => answerQuestion(request, body)),
+    async approve(stageId, body, actor) {
+      const answer = (request: PendingRequest) =>
+        body.decision === 'allow' ? allow(request, body) : deny(request, body);
+      return settled(await decide(stageId, body.requestId, actor, answer, (tx) => remember(tx, stageId, body, actor)));
+    },
+    async answer(stageId, body, actor) {
+      return settled(await decide(stageId, body.requestId, actor, (request) => answerQuestion(request, body)));
+    },
+    revoke: (ruleId) =>
+      store.transact(async (tx) => {
+        const rule = await tx.rules.find(ruleId);
+        if (rule === null)
+          throw new Rejection('unknown_rule', `There is no rule ${ruleId}; it may have been taken back already.`);
+        await tx.rules.remove(ruleId);
+        await tellRules(tx, rule.projectId);
+        return rule;
+      }),
+    async expire({ stageId, requestId }) {
+      await decide(stageId, requestId, null, timeOut);
+    },
   };
 }
 
@@ -105,9 +132,8 @@ async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId) {
   if (stored === null) {
     throw new Rejection('unknown_request', `${stageId} has no request ${requestId}. It may belong to another stage.`);
   }
-  const { decision } = stored;
-  if (decision === null) return stored;
-  throw conflict(decision);
+  if (stored.decision === null) return stored;
+  throw conflict(stored.decision);
 }
 
 /** Tells a later answer which decision stands. */
@@ -116,12 +142,11 @@ function conflict(decision: Decision): Rejection {
     const message = `This request is closed; your answer was not used. ${decision.reason ?? ''}`.trim();
     return new Rejection('request_closed', message, { decision });
   }
-  const who = decision.by ?? 'nobody in time';
-  return new Rejection(
-    'already_decided',
-    `This request was already ${decision.outcome} by ${who} at ${decision.at}; your answer was not used.`,
-    { decision },
-  );
+  const what =
+    decision.outcome === 'timed-out'
+      ? `This request had been denied at ${decision.at}, as nobody answered within the time limit`
+      : `This request was already ${decision.outcome} by ${decision.by ?? 'someone'} at ${decision.at}`;
+  return new Rejection('already_decided', `${what}; your answer was not used.`, { decision });
 }
 
 function requireApplied(decision: Decision): Decision {
@@ -130,55 +155,3 @@ function requireApplied(decision: Decision): Decision {
     'Your answer came too late: Claude Code had withdrawn the request, or its process had ended. It was not used.';
   throw new Rejection('request_closed', message, { decision });
 }
-
-function allow(request: PendingRequest, body: ApproveBody): Answer {
-  if (request.kind === 'question') {
-    throw new Rejection(
-      'wrong_kind',
-      'This is a question: allowing it without answers would tell Claude that nobody answered. Send the answers instead.',
-    );
-  }
-  const updatedPermissions =
-    request.kind === 'plan' ? withMode(body.updatedPermissions ?? []) : body.updatedPermissions;
-  return {
-    verdict: { outcome: 'allowed', reason: null, answers: null, updatedInput: body.updatedInput ?? null },
-    // A bare allow runs the original input; `updatedInput` is sent only if a person changed it.
-    response: { behavior: 'allow', ...defined({ updatedInput: body.updatedInput, updatedPermissions }) },
-  };
-}
-
-/** Accepting a plan always names the mode that follows. */
-function withMode(
-  updates: NonNullable<ApproveBody['updatedPermissions']>,
-): NonNullable<ApproveBody['updatedPermissions']> {
-  if (updates.some((update) => update.type === 'setMode')) return updates;
-  return [...updates, { type: 'setMode', mode: 'default', destination: 'session' }];
-}
-
-function deny(body: ApproveBody): Answer {
-  const reason = body.reason?.trim() ? body.reason : null;
-  return {
-    verdict: { outcome: 'denied', reason, answers: null, updatedInput: null },
-    // `message` must be there: without it the model reads of an invalid permission result.
-    response: { behavior: 'deny', message: reason ?? DENIED, ...defined({ interrupt: body.interrupt }) },
-  };
-}
-
-function answerQuestion(request: PendingRequest, { answers }: AnswerBody): Answer {
-  if (request.kind !== 'question') {
-    throw new Rejection(
-      'wrong_kind',
-      `This is a request to use ${request.displayName}, not a question. Allow or deny it.`,
-    );
-  }
-  const problem = answersProblem(questionsOf(request.input), answers);
-  if (problem !== null) throw new Rejection('bad_request', problem);
-  const updatedInput = { ...request.input, answers };
-  return {
-    verdict: { outcome: 'answered', reason: null, answers, updatedInput: null },
-    response: { behavior: 'allow', updatedInput },
-  };
-}
-
-const defined = (fields: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -4,12 +4,17 @@ export interface LaunchArguments {
   dataDir: string;
   permissionMode: string;
   model: string | null;
+  effort: string | null;
+  /** Permission rules that hold from the start, and folders outside of the worktree that may be read. */
+  allow: readonly string[];
+  directories: readonly string[];
   /** A conversation to go on with, or the id that a new one is to have. */
   conversation: { resume: string } | { start: string };
 }
 
 /** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is not in its help). */
-export function claudeArguments({ dataDir, permissionMode, model, conversation }: LaunchArguments): string[] {
+export function claudeArguments(launch: LaunchArguments): string[] {
+  const { permissionMode, model, effort, conversation } = launch;
   return [
     '-p',
     '--input-format=stream-json',
@@ -22,17 +27,22 @@ export function claudeArguments({ dataDir, permissionMode, model, conversation }
     '--permission-mode',
     permissionMode,
     ...(model === null ? [] : ['--model', model]),
+    ...(effort === null ? [] : ['--effort', effort]),
     '--settings',
-    JSON.stringify(settings(dataDir)),
+    JSON.stringify(settings(launch)),
   ];
 }
 
-function settings(dataDir: string): object {
+function settings({ dataDir, allow, directories }: LaunchArguments): object {
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
     // Callboard's own files are none of the agent's business.
-    permissions: { deny: own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]) },
+    permissions: {
+      deny: own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]),
+      allow,
+      additionalDirectories: directories,
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationalError } from '../lib/errors.ts';
@@ -39,8 +39,10 @@ function bundled(): string[] {
 }
 
 async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  try {
+    await access(path, constants.X_OK); // which a folder may pass as well
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
 }

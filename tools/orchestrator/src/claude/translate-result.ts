@@ -7,11 +7,28 @@ import type { ResultMessage } from './wire/messages.ts';
  * subtype; and an interrupted turn is told by its `terminal_reason`, since its `errors` are diagnostics unfit for people.
  */
 export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd {
-  const figures = { durationMs: result.duration_ms ?? null, costUsd: result.total_cost_usd ?? null };
+  const figures = {
+    durationMs: result.duration_ms ?? null,
+    costUsd: result.total_cost_usd ?? null,
+    tokens: tokensOf(result),
+  };
   const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';
   if (aborted) return { outcome: 'interrupted', message: null, ...figures };
   if (!result.is_error) return { outcome: 'succeeded', message: null, ...figures };
   return { outcome: 'failed', message: failureText(result), ...figures };
+}
+
+/** Over all models, and like the cost cumulative: the last value counts, a sum of them would not. */
+function tokensOf({ modelUsage }: z.infer<typeof ResultMessage>): TurnEnd['tokens'] {
+  if (modelUsage === undefined) return null;
+  const models = Object.values(modelUsage);
+  const sum = (key: keyof (typeof models)[number]) => models.reduce((total, model) => total + model[key], 0);
+  return {
+    input: sum('inputTokens'),
+    output: sum('outputTokens'),
+    cacheRead: sum('cacheReadInputTokens'),
+    cacheCreation: sum('cacheCreationInputTokens'),
+  };
 }
 
 function failureText({ subtype, result, errors }: z.infer<typeof ResultMessage>): string {

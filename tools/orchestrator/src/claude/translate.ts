@@ -1,4 +1,6 @@
+import type { RequestKind } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
+import { requestKind } from '../domain/request-kinds.ts';
 import { translateResult } from './translate-result.ts';
 import { translateSystem } from './translate-system.ts';
 import type { Frame } from './wire/frames.ts';
@@ -38,12 +40,43 @@ function conversationOf(message: Record<string, unknown>): AgentEvent[] {
     : [];
 }
 
-function translateRequest({ requestId, subtype, request }: Extract<Frame, { kind: 'request' }>): AgentEvent {
-  if (subtype !== 'can_use_tool') return { type: 'asked-unknown', requestId, subtype };
-  const parsed = wire.CanUseTool.safeParse(request);
+function translateRequest({ requestId, request }: Extract<Frame, { kind: 'request' }>): AgentEvent {
+  const asked = askedFor(request);
   // A malformed permission request that is merely ignored would leave the agent waiting for ever.
-  if (!parsed.success) return { type: 'asked-unknown', requestId, subtype };
-  return { type: 'asked', requestId, ask: askOf(parsed.data) };
+  return asked === null
+    ? { type: 'asked-unknown', requestId, subtype: request.subtype }
+    : { type: 'asked', requestId, ...asked };
+}
+
+/** What a request asks of a person; null for one that is not for people, or not understood. */
+function askedFor(request: { subtype: string }): { kind: RequestKind; ask: Ask } | null {
+  switch (request.subtype) {
+    case 'can_use_tool': {
+      const { data } = wire.CanUseTool.safeParse(request);
+      return data === undefined ? null : { kind: requestKind(data.tool_name), ask: askOf(data) };
+    }
+    case 'elicitation': {
+      const { data } = wire.Elicitation.safeParse(request);
+      return data === undefined ? null : { kind: 'elicitation', ask: elicitationOf(data) };
+    }
+    default:
+      return null;
+  }
+}
+
+function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof wire.Elicitation>): Ask {
+  return {
+    toolName: 'elicitation',
+    displayName: input.mcp_server_name,
+    input,
+    description: input.message,
+    toolUseId: '',
+    agentId: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: true,
+  };
 }
 
 function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
@@ -66,8 +99,8 @@ function initialized(response: Record<string, unknown>): AgentEvent[] {
   const parsed = wire.Initialized.safeParse(response);
   if (!parsed.success) return [];
   const open = parsed.data.pending_permission_requests.flatMap((pending) => {
-    const ask = wire.CanUseTool.safeParse(pending?.request);
-    return pending !== null && ask.success ? [{ requestId: pending.request_id, ask: askOf(ask.data) }] : [];
+    const asked = pending === null ? null : askedFor(pending.request);
+    return pending !== null && asked !== null ? [{ requestId: pending.request_id, ...asked }] : [];
   });
   return [{ type: 'initialized', mode: parsed.data.response?.current_permission_mode ?? null, open }];
 }

@@ -1,4 +1,11 @@
-import type { BackgroundTask, NewTranscriptEntry, PermissionUpdate, ToolInput } from '@callboard/contract';
+import type {
+  BackgroundTask,
+  NewTranscriptEntry,
+  PermissionUpdate,
+  RequestKind,
+  TokenUsage,
+  ToolInput,
+} from '@callboard/contract';
 
 /** What an agent's process tells, in our own words. Only `claude/translate.ts` knows how the CLI says it. */
 export type AgentEvent =
@@ -13,14 +20,14 @@ export type AgentEvent =
   | { type: 'block'; apiMessageId: string; parentToolUseId: string | null; block: AgentBlock }
   | { type: 'tool-result'; parentToolUseId: string | null; toolUseId: string; isError: boolean; text: string }
   /** The agent waits for a person. */
-  | { type: 'asked'; requestId: string; ask: Ask }
+  | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
   /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */
   | { type: 'asked-unknown'; requestId: string; subtype: string }
   | { type: 'withdrawn'; requestId: string }
   /** A control response: the reply to a request of ours, or the echo of an answer of ours that counted. */
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /** The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against. */
-  | { type: 'initialized'; mode: string | null; open: { requestId: string; ask: Ask }[] }
+  | { type: 'initialized'; mode: string | null; open: { requestId: string; kind: RequestKind; ask: Ask }[] }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
   /** All background tasks there are now. */
@@ -44,7 +51,7 @@ export type AgentBlock =
   /** A block we show nothing of (redacted thinking, say); it counts as a place in the message all the same. */
   | { kind: 'other' };
 
-/** A tool call that waits for a person's word. */
+/** A tool call, or an MCP server's form, that waits for a person's word. */
 export interface Ask {
   toolName: string;
   displayName: string;
@@ -66,4 +73,6 @@ export interface TurnEnd {
   durationMs: number | null;
   /** Cumulative over the conversation. */
   costUsd: number | null;
+  /** Cumulative over the conversation. */
+  tokens: TokenUsage | null;
 }

@@ -5,7 +5,10 @@ import {
   type CommandInput,
   type CommandReply,
   type CommandType,
+  type ProjectId,
   type SessionView,
+  type Stage,
+  type StageDiff,
   type StageId,
   type StageView,
   type TranscriptEntry,
@@ -13,11 +16,11 @@ import {
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { Logins } from '../auth/logins.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { StageImports } from '../stages/import-stages.ts';
 import type { Projects } from '../stages/projects.ts';
 import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
@@ -26,12 +29,12 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface HandlerParts {
   store: Store;
-  log: Logger;
   projects: Projects;
   stages: Stages;
   sessions: Sessions;
   approvals: ApprovalService;
   messages: MessageQueue;
+  imports: StageImports;
   worktrees: Worktrees;
   logins: Logins;
 }
@@ -53,7 +56,7 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, projects, stages, sessions, approvals, messages, worktrees, logins, log } = parts;
+  const { store, projects, stages, sessions, approvals, messages, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = boardView(await store.board()).stages.find((candidate) => candidate.id === stageId);
@@ -85,12 +88,37 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     return { events: await store.read.events.since(since, limit), resync: false };
   }
 
-  async function removeStage(stageId: StageId): Promise<void> {
-    const { worktree, projectId } = await stages.remove(stageId);
+  async function removeStage(stageId: StageId): Promise<{ stage: Stage; left: string | null }> {
+    const stage = await stages.remove(stageId);
+    const project = await store.read.projects.find(stage.projectId);
+    if (stage.worktree === null || project === null) return { stage, left: null };
+    return { stage, ...(await worktrees.removeIfSafe(project, stage.worktree)) };
+  }
+
+  async function completeStage(stageId: StageId, merge: boolean): Promise<void> {
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    const session = await store.read.sessions.find(stageId);
+    if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
+      await sessions.stop(stageId, 'Ended, since its stage was completed.');
+    }
+    if (merge && stage?.worktree != null && project !== null) await worktrees.merge(project, stage.worktree);
+    await stages.complete(stageId);
+  }
+
+  async function diffOf(stageId: StageId): Promise<StageDiff> {
+    const stage = await store.read.stages.find(stageId);
+    if (stage === null) throw unknownStage(stageId);
+    if (stage.worktree === null)
+      throw new Rejection('no_session', `${stageId} has no worktree yet: it was never started.`);
+    return worktrees.diff(stage.worktree);
+  }
+
+  async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
     const project = await store.read.projects.find(projectId);
-    if (worktree === null || project === null) return;
-    const { removed, reason } = await worktrees.removeIfSafe(project, worktree);
-    if (!removed || reason !== null) log.info({ stageId, reason }, 'work that is not merged was left where it is');
+    if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
+    const repository = await worktrees.allowRules(project);
+    return { rules: await store.read.rules.listOf(projectId), repository };
   }
 
   return {
@@ -103,10 +131,15 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
     create_project: (input) => projects.register(input),
     update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
-    remove_project: async ({ projectId }) => {
-      await projects.remove(projectId);
-      return {};
+    remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
+    get_projects: async () => ({ projects: await store.read.projects.list() }),
+    import_stages: async ({ projectId, path }) => {
+      const { ids, created, updated } = await imports.run(projectId, path);
+      const views = new Map(boardView(await store.board()).stages.map((stage) => [stage.id, stage]));
+      return { stages: ids.flatMap((id) => views.get(id) ?? []), created, updated };
     },
+    get_rules: ({ projectId }) => rulesOf(projectId),
+    remove_rule: async ({ ruleId }) => ({ rule: await approvals.revoke(ruleId) }),
 
     create_stage: async (input) => viewOf((await stages.create(input)).id),
     get_stage: ({ stageId }) => viewOf(stageId),
@@ -114,12 +147,15 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await stages.update(stageId, patch);
       return viewOf(stageId);
     },
-    remove_stage: async ({ stageId }) => {
-      await removeStage(stageId);
-      return {};
-    },
+    remove_stage: ({ stageId }) => removeStage(stageId),
+    get_diff: async ({ stageId }) => ({ diff: await diffOf(stageId) }),
     start_stage: async ({ stageId }, { actor }) => {
       await sessions.start(stageId, actor.name);
+      return viewOf(stageId);
+    },
+    advance_stage: async ({ stageId }) => {
+      if (!(await isStage(stageId))) throw unknownStage(stageId);
+      await sessions.advance(stageId);
       return viewOf(stageId);
     },
     stop_stage: async ({ stageId }, { actor }) => {
@@ -127,10 +163,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await sessions.stop(stageId, `Stopped by ${actor.name}.`);
       return viewOf(stageId);
     },
-    complete_stage: async ({ stageId }) => {
-      const idle = (await store.read.sessions.find(stageId))?.state === 'idle';
-      if (idle) await sessions.stop(stageId, 'Ended, since its stage was completed.');
-      await stages.complete(stageId);
+    complete_stage: async ({ stageId, merge }) => {
+      await completeStage(stageId, merge ?? false);
       return viewOf(stageId);
     },
 
@@ -146,18 +180,16 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       if (!(await isStage(stageId))) throw unknownStage(stageId);
       return { pending: await store.read.requests.listOpenOf(stageId) };
     },
-    get_decisions: async ({ stageId, limit }) => ({
-      decisions: await store.read.requests.decisions(stageId ?? null, limit ?? DECISIONS_PAGE),
-    }),
+    get_decisions: ({ limit, ...filter }) =>
+      store.read.requests.decisions({ ...filter, limit: limit ?? DECISIONS_PAGE }),
 
     send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
     get_queue: async ({ stageId }) => {
       const { session } = await sessionOf(stageId);
       return { queue: session.queue, held: session.queueHeld };
     },
-    edit_queued: async ({ stageId, messageId, message }) => ({
-      message: await messages.edit(stageId, messageId, message),
-    }),
+    edit_queued: async ({ stageId, messageId, patch }) => ({ message: await messages.edit(stageId, messageId, patch) }),
+    send_queued: ({ stageId, messageId, mode }) => messages.sendQueued(stageId, messageId, mode),
     remove_queued: async ({ stageId, messageId }) => ({ message: await messages.remove(stageId, messageId) }),
 
     approve_tool: async ({ stageId, ...body }, { actor }) => ({
@@ -172,6 +204,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     },
     set_mode: async ({ stageId, mode }) => {
       await sessions.setMode(stageId, mode);
+      return sessionOf(stageId);
+    },
+    set_model: async ({ stageId, model, effort }) => {
+      await sessions.setModel(stageId, { model, effort });
       return sessionOf(stageId);
     },
 

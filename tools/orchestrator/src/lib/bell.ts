@@ -19,7 +19,7 @@ export function createBell<K>(): Bell<K> {
       listeners.set(key, set.add(listener));
       return () => {
         set.delete(listener);
-        if (set.size === 0) listeners.delete(key);
+        if (set.size === 0 && listeners.get(key) === set) listeners.delete(key);
       };
     },
   };

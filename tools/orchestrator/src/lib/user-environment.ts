@@ -2,9 +2,12 @@ import { delimiter, sep } from 'node:path';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Set by npm for its scripts, by Node's launcher, or by us; none of it belongs to the user's own environment. */
+/**
+ * Set by npm for its scripts (in small letters; `NPM_TOKEN` and the like are the user's), by Node's launcher, or by us;
+ * none of it belongs to the user's own environment.
+ */
 const isOurs = (name: string) =>
-  /^(CALLBOARD_|npm_)/i.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);
+  /^(CALLBOARD_|npm_)/.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);
 
 /** `node_modules/.bin` folders and npm's own node-gyp folder, which npm puts in front of PATH. */
 const isFromNpm = (entry: string) =>

@@ -1,6 +1,7 @@
 import {
   type MessageBody,
   MessageId,
+  type MessagePatch,
   type QueuedMessage,
   type SendMessageReply,
   type StageId,
@@ -10,7 +11,8 @@ import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { deliver, queuedMessage } from '../session-state/delivery.ts';
-import type { MessageRow } from '../store/records.ts';
+import type { SessionDraft } from '../session-state/draft.ts';
+import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 export interface MessageQueueParts {
@@ -19,29 +21,37 @@ export interface MessageQueueParts {
   outboxBell: Bell<StageId>;
   /** Begins a launch in this transaction, to work on the message. */
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<void>;
+  /** Cuts the running turn off, so that the message that waits in front goes next. */
+  interrupt: (stageId: StageId) => Promise<void>;
+  /** An interrupt that did not work; the message waits until the turn ends by itself. */
+  onInterruptFailed: (stageId: StageId, error: unknown) => void;
 }
 
 /** Follow-ups, per stage, in order. Nothing a person wrote is ever dropped. */
 export interface MessageQueue {
   /**
-   * Sends at once when the session is idle, resumes one that has ended, and otherwise adds a row (`append`), or a row
-   * in the place of all rows not yet delivered (`replace`, which returns their texts).
+   * Sends at once when the session is idle, and resumes one that has ended. While Claude works: `append` adds a row,
+   * `replace` puts it in the place of all rows not yet delivered (and returns their texts), `steer` writes it into the
+   * running turn, `now` interrupts the turn and sends it next.
    * @throws Rejection `no_session`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
-  /** @throws Rejection `no_session`, `unknown_message`, `already_sent` */
-  edit(stageId: StageId, messageId: MessageId, text: string): Promise<QueuedMessage>;
-  /** Takes a row out and returns it. @throws as `edit` */
+  /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent` */
+  sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now'): Promise<SendMessageReply>;
+  /** Changes text or place. @throws as `sendQueued` */
+  edit(stageId: StageId, messageId: MessageId, patch: MessagePatch): Promise<QueuedMessage>;
+  /** Takes a row out and returns it. @throws as `sendQueued` */
   remove(stageId: StageId, messageId: MessageId): Promise<QueuedMessage>;
 }
 
-export function createMessageQueue({ store, edges, outboxBell, resumeWith }: MessageQueueParts): MessageQueue {
-  async function addRow(tx: Tx, stageId: StageId, text: string, actor: string): Promise<MessageRow> {
+export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
+  const { store, edges, outboxBell, resumeWith } = parts;
+
+  async function addRow(tx: Tx, stageId: StageId, content: MessageContent, actor: string): Promise<MessageRow> {
     const messageId = MessageId.parse(edges.newWireId());
     const last = (await tx.outbox.queueOf(stageId)).at(-1)?.position ?? 0;
-    const body = { kind: 'message', text, entered: false } as const;
     const row = { id: edges.newId(), stageId, launchId: null, wireId: messageId, actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body, position: last + 1 });
+    await tx.outbox.insert({ ...row, body: messageBody(content), position: last + 1 });
     return requireQueued(tx, stageId, messageId);
   }
 
@@ -51,35 +61,68 @@ export function createMessageQueue({ store, edges, outboxBell, resumeWith }: Mes
     return rows.map((row) => row.body.text);
   }
 
+  /** Puts the row in front of all others, held or not, and cuts the running turn off. */
+  async function makeUrgent(tx: Tx, stageId: StageId, row: MessageRow): Promise<void> {
+    const first = (await tx.outbox.queueOf(stageId))[0]?.position ?? 0;
+    await tx.outbox.setPosition(row.id, first - 1);
+    await tx.outbox.setBody(row.id, { ...row.body, urgent: true });
+    tx.afterCommit(() => {
+      parts.interrupt(stageId).catch((error: unknown) => parts.onInterruptFailed(stageId, error));
+    });
+  }
+
+  /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the draft. */
+  async function dispatch(tx: Tx, draft: SessionDraft, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
+    const { state, stageId, queueHeld } = draft.record;
+    draft.queueChanged = true;
+    if (state === 'idle') {
+      // Past rows that are held after a failed turn: those wait for a word of their own.
+      if (queueHeld || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
+    } else if (state === 'busy' || state === 'waiting') {
+      if (mode === 'steer') await deliver(tx, draft, row);
+      if (mode === 'now') await makeUrgent(tx, stageId, row);
+    }
+  }
+
+  async function sendRow(
+    tx: Tx,
+    stageId: StageId,
+    row: MessageRow,
+    mode: MessageBody['mode'],
+  ): Promise<SendMessageReply> {
+    const draft = await openDraft(tx, stageId);
+    if (draft.record.launchId === null) {
+      await resumeWith(tx, stageId, row);
+      return { status: 'resumed', messageId: row.wireId };
+    }
+    await dispatch(tx, draft, row, mode);
+    await saveDraft(tx, draft); // delivers, when the session is idle
+    tx.afterCommit(() => outboxBell.ring(stageId));
+    const waits = (await tx.outbox.findQueued(stageId, row.wireId)) !== null;
+    return { status: waits ? 'queued' : 'sent', messageId: row.wireId };
+  }
+
   return {
-    send: (stageId, { message, mode = 'append' }, actor) =>
+    send: (stageId, { message, mode, attachments = [], isCommand = false }, actor) =>
       store.transact(async (tx) => {
-        const record = await tx.sessions.find(stageId);
-        if (record === null) throw noSession(stageId);
+        await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
-        const row = await addRow(tx, stageId, message, actor);
-        const reply = { messageId: row.wireId, ...(replaced === undefined ? {} : { replaced }) };
+        const row = await addRow(tx, stageId, { text: message, attachments, isCommand }, actor);
         await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
-        if (record.launchId === null) {
-          await resumeWith(tx, stageId, row);
-          return { status: 'resumed', ...reply };
-        }
-        const draft = await openDraft(tx, stageId);
-        draft.queueChanged = true;
-        // Past rows that are held after a failed turn: those wait for a word of their own.
-        if (record.state === 'idle' && record.queueHeld) await deliver(tx, draft, row);
-        await saveDraft(tx, draft); // delivers, when the session is idle
-        tx.afterCommit(() => outboxBell.ring(stageId));
-        const waits = (await tx.outbox.findQueued(stageId, row.wireId)) !== null;
-        return { status: waits ? 'queued' : 'sent', ...reply };
+        const reply = await sendRow(tx, stageId, row, mode);
+        return replaced === undefined ? reply : { ...reply, replaced };
       }),
 
-    edit: (stageId, messageId, text) =>
+    sendQueued: (stageId, messageId, mode) =>
+      store.transact(async (tx) => sendRow(tx, stageId, await requireQueued(tx, stageId, messageId), mode)),
+
+    edit: (stageId, messageId, { message, place }) =>
       store.transact(async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
-        await tx.outbox.setBody(row.id, { ...row.body, text });
+        if (message !== undefined) await tx.outbox.setBody(row.id, { ...row.body, text: message });
+        if (place !== undefined) await moveTo(tx, row, place);
         await touch(tx, stageId);
-        return queuedMessage({ ...row, body: { ...row.body, text } });
+        return queuedMessage(await requireQueued(tx, stageId, messageId));
       }),
 
     remove: (stageId, messageId) =>
@@ -90,6 +133,13 @@ export function createMessageQueue({ store, edges, outboxBell, resumeWith }: Mes
         return queuedMessage(row);
       }),
   };
+}
+
+/** Numbers the queue anew with the row at its new place; a place behind the end is the end. */
+async function moveTo(tx: Tx, row: MessageRow, place: number): Promise<void> {
+  const others = (await tx.outbox.queueOf(row.stageId)).filter((other) => other.id !== row.id);
+  const ordered = others.toSpliced(place, 0, row);
+  for (const [index, { id }] of ordered.entries()) await tx.outbox.setPosition(id, index + 1);
 }
 
 async function touch(tx: Tx, stageId: StageId): Promise<void> {

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type LaunchId, RequestId } from '@callboard/contract';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
-import { requestKind } from '../domain/request-kinds.ts';
+import { todosOf } from '../domain/todos.ts';
 import type { Edges } from '../lib/edges.ts';
+import { own } from '../lib/own.ts';
 import type { Tx } from '../store/store.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
@@ -53,7 +54,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return;
     }
     case 'asked':
-      return openRequest(tx, draft, RequestId.parse(event.requestId), requestKind(event.ask.toolName), event.ask);
+      return openRequest(tx, draft, RequestId.parse(event.requestId), event.kind, event.ask);
     case 'asked-unknown':
       return refuse(context, event.requestId, event.subtype);
     case 'withdrawn':
@@ -63,12 +64,13 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
     case 'initialized':
       return initialized(context, event);
     case 'turn-ended': {
-      const { outcome, message, durationMs, costUsd } = event.end;
+      const { outcome, message, durationMs, costUsd, tokens } = event.end;
       draft.record = {
         ...record,
         turnRunning: await hasUnreadMessages(tx, context.launchId),
         lastTurn: { outcome, message, at: tx.now },
         costUsd: costUsd ?? record.costUsd,
+        tokens: tokens ?? record.tokens,
         queueHeld: outcome !== 'succeeded',
         blocks: {},
       };
@@ -94,14 +96,17 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
 
 function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent, { type: 'block' }>): void {
   const { apiMessageId, parentToolUseId } = event;
-  const index = draft.record.blocks[apiMessageId] ?? 0;
+  const index = own(draft.record.blocks, apiMessageId) ?? 0;
   const others = Object.entries(draft.record.blocks).filter(([id]) => id !== apiMessageId);
   const blocks = Object.fromEntries([...others, [apiMessageId, index + 1] as const].slice(-REMEMBERED_MESSAGES));
   draft.record = { ...draft.record, blocks };
   const { block: content } = event;
   if (content.kind === 'other') return;
   if (content.kind === 'tool-use') {
-    draft.record = { ...draft.record, lastAction: describeTool(content.toolName, content.input, worktree) };
+    const lastAction = describeTool(content.toolName, content.input, worktree);
+    // A subagent's list is not the session's.
+    const todos = parentToolUseId === null ? todosOf(content.toolName, content.input) : null;
+    draft.record = { ...draft.record, lastAction, todos: todos ?? draft.record.todos };
     addEntry(draft, tx.now, { ...content, parentToolUseId });
     return;
   }
@@ -147,8 +152,8 @@ async function initialized(
   for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
     if (!theirs.has(request.requestId)) await closeRequest(tx, draft, request, 'Claude Code no longer waits for it.');
   }
-  for (const { requestId, ask } of event.open) {
-    await openRequest(tx, draft, RequestId.parse(requestId), requestKind(ask.toolName), ask);
+  for (const { requestId, kind, ask } of event.open) {
+    await openRequest(tx, draft, RequestId.parse(requestId), kind, ask);
   }
 }
 

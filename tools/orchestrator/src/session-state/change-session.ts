@@ -4,6 +4,7 @@ import { type SessionRecord, summaryOf } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { deliverNext, queuedMessage } from './delivery.ts';
 import type { SessionDraft } from './draft.ts';
+import { followPipeline } from './pipeline.ts';
 
 /** @throws Rejection `no_session` when the stage was never started. */
 export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft> {
@@ -24,13 +25,14 @@ export function deriveState(record: SessionRecord, openRequests: number): Sessio
 }
 
 /**
- * Derives the state, delivers the next queued message if the session has become idle, stores everything and tells of
+ * Derives the state, gives a session that has become idle its next queued message or its next phase, stores everything and tells of
  * what changed. A session never shows as idle while a message waits that it could work on.
  */
 export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRecord> {
   const { stageId } = draft.record;
   const open = (await tx.requests.listOpenOf(stageId)).length;
-  if (deriveState(draft.record, open) === 'idle' && !draft.record.queueHeld) await deliverNext(tx, draft);
+  if (deriveState(draft.record, open) === 'idle') await deliverNext(tx, draft);
+  if (deriveState(draft.record, open) === 'idle') await followPipeline(tx, draft);
   const state = deriveState(draft.record, open);
   const queue = await tx.outbox.queueOf(stageId);
   draft.record = {

@@ -1,4 +1,4 @@
-import type { LaunchId, QueuedMessage } from '@callboard/contract';
+import type { Attachment, AttachmentInfo, LaunchId, QueuedMessage } from '@callboard/contract';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
@@ -11,12 +11,19 @@ export const queuedMessage = (row: MessageRow): QueuedMessage => ({
   by: row.actor,
   createdAt: row.createdAt,
   position: row.position,
+  attachments: row.body.attachments.map(attachmentInfo),
+  isCommand: row.body.isCommand,
 });
 
-/** Gives the first row of the queue to the session's launch, if there is one; the outbox then writes it. */
+const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ name, mediaType });
+
+/**
+ * Gives the first row of the queue to the session's launch, if there is one that may go: one a person wants sent now
+ * goes also while the queue is held. The outbox then writes it.
+ */
 export async function deliverNext(tx: Tx, draft: SessionDraft): Promise<void> {
   const [first] = await tx.outbox.queueOf(draft.record.stageId);
-  if (first !== undefined) await deliver(tx, draft, first);
+  if (first !== undefined && (first.body.urgent || !draft.record.queueHeld)) await deliver(tx, draft, first);
 }
 
 /** Gives one message to the session's launch. It gets its transcript entry now, once in its life. */
@@ -32,6 +39,7 @@ export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Pro
       text: row.body.text,
       messageId: row.wireId,
       by: row.actor,
+      attachments: row.body.attachments.map(attachmentInfo),
     });
   }
   draft.record = { ...draft.record, turnRunning: true };

@@ -1,5 +1,6 @@
-import { type Decision, type PendingRequest, RequestId, type RequestKind } from '@callboard/contract';
+import { type Decision, type PendingRequest, RequestId, type RequestKind, type StageId } from '@callboard/contract';
 import type { Ask } from '../domain/agent-event.ts';
+import { own } from '../lib/own.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { StoredRequest } from '../store/tables/requests.ts';
@@ -10,6 +11,7 @@ const REQUESTED = {
   approval: 'approval-requested',
   question: 'question-requested',
   plan: 'plan-requested',
+  elicitation: 'elicitation-requested',
 } as const satisfies Record<RequestKind, string>;
 
 /** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
@@ -23,10 +25,25 @@ export async function openRequest(
   const { stageId, launchId, agents } = draft.record;
   if (launchId === null) return;
   const { agentId, ...shown } = ask;
-  const agent = agentId === null ? null : (agents[agentId]?.description ?? agentId);
-  const request: PendingRequest = { stageId, requestId, kind, agent, createdAt: tx.now, ...shown };
+  const agent = agentId === null ? null : (own(agents, agentId)?.description ?? agentId);
+  const request: PendingRequest = {
+    stageId,
+    requestId,
+    kind,
+    agent,
+    createdAt: tx.now,
+    expiresAt: await expiry(tx, stageId),
+    ...shown,
+  };
   if (!(await tx.requests.open(request, launchId))) return;
   await tx.emit({ type: REQUESTED[kind], data: request });
+}
+
+/** When a request that comes now is denied by itself; null without a time limit in its project. */
+async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {
+  const stage = await tx.stages.find(stageId);
+  const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
+  return limitMs == null ? null : new Date(Date.parse(tx.now) + limitMs).toISOString();
 }
 
 /** What a person, a time limit or nobody decided, before its bookkeeping. */

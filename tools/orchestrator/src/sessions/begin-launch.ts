@@ -1,11 +1,12 @@
 import { join } from 'node:path';
-import { LaunchId, type Stage, type StageId } from '@callboard/contract';
+import { LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { saveDraft } from '../session-state/change-session.ts';
-import { deliver, deliverNext } from '../session-state/delivery.ts';
+import { deliver } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
-import type { MessageRow, SessionRecord } from '../store/records.ts';
+import { firstMode, firstPrompt } from '../session-state/pipeline.ts';
+import { type MessageRow, type SessionRecord, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 
 /** A launch that is committed and not yet spawned. */
@@ -17,6 +18,8 @@ export interface BegunLaunch {
   conversation: { resume: string } | { start: string };
   permissionMode: string;
   model: string | null;
+  effort: string | null;
+  rules: PermissionRule[];
 }
 
 export interface BeginParts {
@@ -76,7 +79,7 @@ export async function beginLaunch(
   if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
   else await deliver(tx, draft, message);
   await saveDraft(tx, draft);
-  const { sessionId, mode } = draft.record;
+  const { sessionId, mode, effort } = draft.record;
   return {
     launchId,
     folder,
@@ -84,6 +87,8 @@ export async function beginLaunch(
     conversation: sessionId === null ? { start: edges.newWireId() } : { resume: sessionId },
     permissionMode: mode,
     model: stage.model,
+    effort,
+    rules: await tx.rules.listFor(stage.projectId, stageId),
   };
 }
 
@@ -92,12 +97,14 @@ async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage,
   if (queue.length === 0) {
     const cutOff = draft.record.lastTurn !== null && draft.record.lastTurn.outcome !== 'succeeded';
     if (!first && !cutOff) return; // it comes up idle, ready for a message
-    const text = first ? stage.prompt : CONTINUE;
+    const text = first ? firstPrompt(stage) : CONTINUE;
     const id = edges.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: { kind: 'message', text, entered: false } });
+    await tx.outbox.insert({ ...row, body: textMessage(text) });
   }
-  await deliverNext(tx, draft);
+  // A person asked for it to go on: that lets the first row go also where the queue is held.
+  const [row] = await tx.outbox.queueOf(stage.id);
+  if (row !== undefined) await deliver(tx, draft, row);
 }
 
 function newSession(stage: Stage, now: string): SessionRecord {
@@ -105,7 +112,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     stageId: stage.id,
     state: 'ended',
     stateSince: now,
-    mode: stage.permissionMode,
+    mode: firstMode(stage),
     model: stage.model,
     sessionId: null,
     launchId: null,
@@ -113,6 +120,12 @@ function newSession(stage: Stage, now: string): SessionRecord {
     lastTurn: null,
     lastAction: null,
     costUsd: 0,
+    tokens: null,
+    contextUsage: null,
+    effort: null,
+    todos: [],
+    phaseIndex: 0,
+    atGate: false,
     backgroundTasks: [],
     queued: 0,
     queueHeld: false,

@@ -3,8 +3,17 @@ import type { Channel } from '../claude/channel.ts';
 import { encodeRow } from '../claude/wire/encode.ts';
 import { AppError } from '../lib/errors.ts';
 import { createNudged, type Nudged } from '../lib/wait.ts';
+import { requestOf, setDelivery } from '../session-state/requests.ts';
 import type { OutboxRow } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** An answer whose echo has overtaken this is confirmed already, and stays so. */
+async function markWritten(tx: Tx, row: OutboxRow): Promise<void> {
+  await tx.outbox.setWritten(row.id, tx.now);
+  if (row.kind !== 'answer') return;
+  const stored = await requestOf(tx, row);
+  if (stored?.decision?.delivery === 'accepted') await setDelivery(tx, stored, 'written');
+}
 
 /** Up to this many bytes a write into a pipe is all or nothing (PIPE_BUF). */
 const ATOMIC_BYTES = 4096;
@@ -26,7 +35,7 @@ export interface OutboxWriterParts {
 export function createOutboxWriter({ store, channel, launchId, onGone, onError }: OutboxWriterParts): Nudged {
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
-    const mark = () => store.transact((tx) => tx.outbox.setWritten(row.id, tx.now));
+    const mark = () => store.transact((tx) => markWritten(tx, row));
     if (row.kind === 'control') {
       await mark();
       await channel.write(line);

@@ -2,13 +2,15 @@ import type { StageId, TextDelta } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { createProtocolPeer } from '../claude/protocol-peer.ts';
+import { ContextUsageReply } from '../claude/wire/messages.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { settlesWithin } from '../lib/wait.ts';
 import { applyEvent, blockId } from '../session-state/apply-event.ts';
-import { openDraft, saveDraft } from '../session-state/change-session.ts';
+import { changeSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
@@ -48,6 +50,7 @@ export interface SessionExecutor {
 const LAZY_OFFSET_BYTES = 1024 * 1024;
 
 const LAST_LINE_MS = 1_000;
+const CONTEXT_USAGE_MS = 10_000;
 
 export function createSessionExecutor(
   launch: LaunchRecord,
@@ -76,6 +79,42 @@ export function createSessionExecutor(
     });
     storedOffset = end;
     writer.nudge();
+    if (lasting.some((event) => event.type === 'turn-ended')) void updateContextUsage();
+  }
+
+  /** How full the context is can only be asked for. A reply that does not come, or is not understood, changes nothing. */
+  async function updateContextUsage(): Promise<void> {
+    try {
+      const reply = await request(
+        { subtype: 'get_context_usage', detail: 'summary' },
+        AbortSignal.timeout(CONTEXT_USAGE_MS),
+      );
+      const { response } = ContextUsageReply.parse(reply);
+      const contextUsage = {
+        usedTokens: response.totalTokens,
+        maxTokens: response.maxTokens,
+        percentage: response.percentage,
+      };
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (draft) => {
+          draft.record = { ...draft.record, contextUsage };
+        }),
+      );
+    } catch (error) {
+      log.info({ reason: messageOf(error) }, 'the context usage is not known');
+    }
+  }
+
+  async function request(fields: { subtype: string; [field: string]: unknown }, signal: AbortSignal) {
+    const wireId = edges.newWireId();
+    const reply = peer.reply(wireId, signal);
+    reply.catch(() => undefined); // awaited below, unless storing the row fails first
+    await store.transact(async (tx) => {
+      const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request: fields } });
+    });
+    writer.nudge();
+    return reply;
   }
 
   function passOn({ apiMessageId, index, kind, text, parentToolUseId }: Extract<AgentEvent, { type: 'delta' }>): void {
@@ -104,17 +143,7 @@ export function createSessionExecutor(
   return {
     launch,
     process,
-    async request(request, signal) {
-      const wireId = edges.newWireId();
-      const reply = peer.reply(wireId, signal);
-      reply.catch(() => undefined); // awaited below, unless storing the row fails first
-      await store.transact(async (tx) => {
-        const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
-        await tx.outbox.insert({ ...row, body: { kind: 'control', request } });
-      });
-      writer.nudge();
-      return reply;
-    },
+    request,
     reply: peer.reply,
     async finish() {
       channel.finish();

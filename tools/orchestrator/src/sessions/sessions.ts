@@ -1,4 +1,4 @@
-import type { LaunchId, PermissionMode, StageId } from '@callboard/contract';
+import type { Effort, LaunchId, PermissionMode, StageId } from '@callboard/contract';
 import { claudeArguments } from '../claude/arguments.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
@@ -6,8 +6,9 @@ import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts
 import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
 import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
-import { changeSession, noSession } from '../session-state/change-session.ts';
+import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import { beginPhase } from '../session-state/pipeline.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -42,12 +43,21 @@ export interface Sessions {
   adopt(launchId: LaunchId, process: AgentProcess): Promise<void>;
   /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
-  /** @throws Rejection `no_session`, `not_running`, `no_confirmation` */
+  /**
+   * Ends the running turn. A process that does not confirm in time is ended; its session can be resumed.
+   * @throws Rejection `no_session`, `not_running`
+   */
   interrupt(stageId: StageId): Promise<void>;
   /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
   setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
+  /** Changes the model (null: the default one), the effort, or both. @throws as `setMode` */
+  setModel(stageId: StageId, change: { model?: string | null | undefined; effort?: Effort | undefined }): Promise<void>;
+  /** Lets the next phase begin. @throws Rejection `no_session`, `not_at_gate` */
+  advance(stageId: StageId): Promise<void>;
   /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
   stop(stageId: StageId, reason: string): Promise<void>;
+  /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
+  endIdle(stageId: StageId): Promise<void>;
   /** Lets go of all processes, which live on. */
   detachAll(): Promise<void>;
 }
@@ -55,7 +65,7 @@ export interface Sessions {
 const CONFIRMATION_MS = 10_000;
 
 export function createSessions(parts: SessionsParts): Sessions {
-  const { store, edges, log, worktrees, dataDir, env, graces, initializeTimeoutMs } = parts;
+  const { store, edges, log, worktrees, dataDir, env, graces, initializeTimeoutMs, outboxBell } = parts;
   const running = new Map<StageId, RunningSession>();
   const launching = new Set<Promise<unknown>>();
 
@@ -89,11 +99,21 @@ export function createSessions(parts: SessionsParts): Sessions {
   }
 
   async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
-    const { launchId, folder, conversation, permissionMode, model } = begun;
+    const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const command = await parts.findClaude();
-    const cwd = await ensureWorktree(stageId);
+    const { cwd, repositoryRules } = await ensureWorktree(stageId);
+    const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
+    const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
     await createLaunchFolder(folder);
-    const args = claudeArguments({ dataDir, permissionMode, model, conversation });
+    const args = claudeArguments({
+      dataDir,
+      permissionMode,
+      model,
+      effort,
+      conversation,
+      allow: [...allow, ...repositoryRules],
+      directories,
+    });
     const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
     await store.transact((tx) => tx.launches.setLive(launchId, process.identity));
     const session = await attach(launchId, process);
@@ -111,7 +131,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     }
   }
 
-  async function ensureWorktree(stageId: StageId): Promise<string> {
+  async function ensureWorktree(stageId: StageId): Promise<{ cwd: string; repositoryRules: string[] }> {
     const stage = await store.read.stages.find(stageId);
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
@@ -123,7 +143,8 @@ export function createSessions(parts: SessionsParts): Sessions {
         await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
       });
     }
-    return worktree.path;
+    const repositoryRules = project.settings.passRepositoryRules ? await worktrees.allowRules(project) : [];
+    return { cwd: worktree.path, repositoryRules };
   }
 
   /** Spawns what was begun; a failure is settled like a process that died, then told. */
@@ -138,6 +159,14 @@ export function createSessions(parts: SessionsParts): Sessions {
     const done = () => launching.delete(launched);
     launched.then(done, done);
     return launched;
+  }
+
+  /** Begins a launch in the caller's transaction and spawns it after the commit. */
+  async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<void> {
+    const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
+    tx.afterCommit(() => {
+      carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
+    });
   }
 
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
@@ -169,12 +198,7 @@ export function createSessions(parts: SessionsParts): Sessions {
         throw launchRejection(error);
       });
     },
-    async resumeWith(tx, stageId, message) {
-      const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
-      tx.afterCommit(() => {
-        carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
-      });
-    },
+    resumeWith: launchIn,
     async adopt(launchId, process) {
       const session = await attach(launchId, process);
       const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
@@ -185,7 +209,18 @@ export function createSessions(parts: SessionsParts): Sessions {
       await (await attach(launchId, gone, openSpoolOnly)).ended;
     },
     async interrupt(stageId) {
-      await confirmed(await requireRunning(stageId), { subtype: 'interrupt', cancel_queued: true });
+      const session = await requireRunning(stageId);
+      try {
+        await session.executor.request(
+          { subtype: 'interrupt', cancel_queued: true },
+          AbortSignal.timeout(graces.interruptMs),
+        );
+      } catch (error) {
+        log.warn({ err: error, stageId }, 'an interrupt was not confirmed; the process is ended');
+        await session.stop(
+          'Claude Code did not react to the interrupt, so its process was ended. A message resumes the session.',
+        );
+      }
     },
     async setMode(stageId, mode) {
       const session = running.get(stageId);
@@ -196,14 +231,64 @@ export function createSessions(parts: SessionsParts): Sessions {
         }),
       );
     },
+    async setModel(stageId, { model, effort }) {
+      const session = running.get(stageId);
+      if (session !== undefined && model !== undefined) await confirmed(session, { subtype: 'set_model', model });
+      if (session !== undefined && effort !== undefined) {
+        await confirmed(session, { subtype: 'apply_flag_settings', settings: { effortLevel: effort } });
+      }
+      await store.transact((tx) => keepModel(tx, stageId, model, effort));
+    },
+    async advance(stageId) {
+      await store.transact(async (tx) => {
+        const draft = await openDraft(tx, stageId);
+        const next = (await requireStage(tx, stageId)).pipeline[draft.record.phaseIndex + 1];
+        if (!draft.record.atGate || next === undefined) {
+          throw new Rejection('not_at_gate', `${stageId} does not wait at a gate, so there is nothing to let go on.`);
+        }
+        await beginPhase(tx, draft, next);
+        await saveDraft(tx, draft);
+        const [row] = draft.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
+        if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));
+        else await launchIn(tx, stageId, row);
+      });
+    },
     async stop(stageId, reason) {
       await (await requireRunning(stageId)).stop(reason);
+    },
+    async endIdle(stageId) {
+      const record = await store.read.sessions.find(stageId);
+      const session = running.get(stageId);
+      if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || session === undefined) return;
+      await session.stop('Ended after a long time without work, to free its memory. A message resumes it.');
+      // A message that came in the last moment has gone back into the queue: it is what the session is resumed for.
+      await store.transact(async (tx) => {
+        const [row] = await tx.outbox.queueOf(stageId);
+        if (row !== undefined && (await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, row);
+      });
     },
     async detachAll() {
       await Promise.allSettled(launching);
       await Promise.all([...running.values()].map((session) => session.detach()));
     },
   };
+}
+
+/** What was chosen holds for later launches as well. */
+async function keepModel(
+  tx: Tx,
+  stageId: StageId,
+  model: string | null | undefined,
+  effort: Effort | undefined,
+): Promise<void> {
+  await changeSession(tx, stageId, (draft) => {
+    if (effort !== undefined) draft.record = { ...draft.record, effort };
+    if (model !== undefined && draft.record.launchId === null) draft.record = { ...draft.record, model };
+  });
+  if (model === undefined) return;
+  const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };
+  await tx.stages.update(stage);
+  await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
 }
 
 function launchRejection(error: unknown): unknown {

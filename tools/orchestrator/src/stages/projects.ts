@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type NewProject, type Project, ProjectId, type ProjectPatch } from '@callboard/contract';
+import { type NewProject, type Project, ProjectId, type ProjectPatch, ProjectSettings } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -14,7 +14,7 @@ export interface Projects {
   /** @throws Rejection `unknown_project` */
   update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
   /** @throws Rejection `unknown_project`, `project_in_use` when it has stages */
-  remove(id: ProjectId): Promise<void>;
+  remove(id: ProjectId): Promise<Project>;
 }
 
 export function createProjects({ store, worktrees }: { store: Store; worktrees: Worktrees }): Projects {
@@ -32,7 +32,13 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
         if (known !== null) return { project: known, created: false };
         const id = await unusedId(tx, basename(root));
         return {
-          project: await save(tx, { id, name: name ?? basename(root), path: root, createdAt: tx.now }),
+          project: await save(tx, {
+            id,
+            name: name ?? basename(root),
+            path: root,
+            createdAt: tx.now,
+            settings: ProjectSettings.parse({}),
+          }),
           created: true,
         };
       });
@@ -40,18 +46,24 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
     update: (id, patch) =>
       store.transact(async (tx) => {
         const project = await require(tx, id);
-        return save(tx, { ...project, name: patch.name ?? project.name });
+        const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });
+        return save(tx, { ...project, name: patch.name ?? project.name, settings });
       }),
     remove: (id) =>
       store.transact(async (tx) => {
-        await require(tx, id);
+        const project = await require(tx, id);
         if (await tx.stages.isUsed(id))
           throw new Rejection('project_in_use', `${id} still has stages. Delete them first.`);
         await tx.projects.remove(id);
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
+        return project;
       }),
   };
 }
+
+/** A patch without the fields it does not name. */
+const defined = (patch: object | undefined): object =>
+  Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== undefined));
 
 async function require(tx: Tx, id: ProjectId): Promise<Project> {
   const project = await tx.projects.find(id);

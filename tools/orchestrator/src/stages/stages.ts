@@ -1,4 +1,4 @@
-import { type NewStage, type Stage, StageId, type StagePatch } from '@callboard/contract';
+import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -42,6 +42,8 @@ export function createStages({ store }: { store: Store }): Stages {
           model: wanted.model ?? null,
           autoStart: wanted.autoStart ?? false,
           held: wanted.held ?? false,
+          pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
+          source: null,
           completedAt: null,
           worktree: null,
           createdAt: tx.now,

@@ -6,7 +6,7 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   {
     id: 1,
     statements: [
-      `create table projects (id text primary key, name text not null, path text not null unique, created_at text not null)`,
+      `create table projects (id text primary key, name text not null, path text not null unique, settings text not null, created_at text not null)`,
       `create table stages (
          ordinal integer primary key autoincrement, id text not null unique, project_id text not null references projects(id),
          completed_at text, document text not null)`,
@@ -25,13 +25,18 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index outbox_by_wire_id on outbox(wire_id)`,
       `create table requests (
          stage_id text not null references stages(id) on delete cascade, request_id text not null, launch_id text not null,
-         state text not null, document text not null, decision text, created_at text not null, decided_at text,
+         state text not null, kind text not null, tool_name text not null, document text not null, decision text,
+         outcome text, decided_by text, created_at text not null, decided_at text,
          primary key (stage_id, request_id))`,
       `create index requests_by_state on requests(state, created_at)`,
+      `create index requests_by_decision on requests(decided_at)`,
       `create table transcript (
          stage_id text not null references stages(id) on delete cascade, "index" integer not null, document text not null,
          primary key (stage_id, "index")) without rowid`,
       `create table events (seq integer primary key autoincrement, at text not null, type text not null, data text not null)`,
+      `create table rules (
+         id text primary key, project_id text not null references projects(id) on delete cascade,
+         stage_id text references stages(id) on delete cascade, document text not null)`,
       `create table logins (secret_hash text primary key, kind text not null, name text not null, created_at text not null, expires_at text)`,
       `create table counters (name text primary key, value integer not null)`,
       `insert into counters (name, value) values ('stage', 0)`,

@@ -1,4 +1,4 @@
-import { type LaunchId, type MessageId, SessionSummary, type StageId } from '@callboard/contract';
+import { Attachment, type LaunchId, type MessageId, SessionSummary, type StageId } from '@callboard/contract';
 import { z } from 'zod';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 
@@ -66,12 +66,35 @@ export interface OutboxRow {
 
 export const OutboxBody = z.discriminatedUnion('kind', [
   /** `entered`: it has its transcript entry, so that a second delivery after a resume does not make another. */
-  z.object({ kind: z.literal('message'), text: z.string(), entered: z.boolean() }),
+  z.object({
+    kind: z.literal('message'),
+    text: z.string(),
+    entered: z.boolean(),
+    attachments: z.array(Attachment).default([]),
+    /** Have the CLI run a leading `/` as a command. */
+    isCommand: z.boolean().default(false),
+    /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
+    urgent: z.boolean().default(false),
+  }),
   /** The `response` object of a control response, as it goes over the wire. */
   z.object({ kind: z.literal('answer'), response: z.record(z.string(), z.unknown()) }),
   z.object({ kind: z.literal('control'), request: z.looseObject({ subtype: z.string() }) }),
 ]);
 export type OutboxBody = z.infer<typeof OutboxBody>;
+
+/** What a message consists of. */
+export type MessageContent = Pick<Extract<OutboxBody, { kind: 'message' }>, 'text' | 'attachments' | 'isCommand'>;
+
+/** The body of a message that has not been delivered. */
+export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind: 'message' }> => ({
+  kind: 'message',
+  entered: false,
+  urgent: false,
+  ...content,
+});
+
+/** The body of a message that is nothing but text. */
+export const textMessage = (text: string) => messageBody({ text, attachments: [], isCommand: false });
 
 export type MessageRow = OutboxRow & { wireId: MessageId; body: Extract<OutboxBody, { kind: 'message' }> };
 

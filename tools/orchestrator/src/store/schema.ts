@@ -8,6 +8,8 @@ interface ProjectsTable {
   id: string;
   name: string;
   path: string;
+  /** A `ProjectSettings`. */
+  settings: string;
   created_at: string;
 }
 
@@ -72,10 +74,14 @@ interface RequestsTable {
   launch_id: string;
   /** `open`, `decided`, `closed`. */
   state: string;
+  kind: string;
+  tool_name: string;
   /** A `PendingRequest`. */
   document: string;
   /** A `Decision`; null while open. */
   decision: string | null;
+  outcome: string | null;
+  decided_by: string | null;
   created_at: string;
   decided_at: string | null;
 }
@@ -91,6 +97,15 @@ interface EventsTable {
   at: string;
   type: string;
   data: string;
+}
+
+interface RulesTable {
+  id: string;
+  project_id: string;
+  /** Null for a rule of the whole project. */
+  stage_id: string | null;
+  /** A `PermissionRule`, whole. */
+  document: string;
 }
 
 interface LoginsTable {
@@ -116,6 +131,7 @@ export interface Schema {
   requests: RequestsTable;
   transcript: TranscriptTable;
   events: EventsTable;
+  rules: RulesTable;
   logins: LoginsTable;
   counters: CountersTable;
 }

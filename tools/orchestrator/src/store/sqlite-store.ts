@@ -45,13 +45,12 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
   let last: Promise<unknown> = Promise.resolve();
 
-  function publish(event: BoardEvent): void {
-    for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        log.error({ err: error, event: event.type }, 'an event listener failed');
-      }
+  /** What is committed is committed: whoever fails to hear of it is no reason to call the transaction failed. */
+  function tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      log.error({ err: error }, 'a listener failed after a commit');
     }
   }
 
@@ -64,10 +63,17 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
       const emit: Tx['emit'] = async (event) => {
         events.push(await all.events.append(event, now));
       };
-      return work({ ...all, now, emit, afterCommit: (hint) => hints.push(hint) });
+      return work({
+        ...all,
+        now,
+        newId: edges.newId,
+        newWireId: edges.newWireId,
+        emit,
+        afterCommit: (hint) => hints.push(hint),
+      });
     });
-    for (const event of events) publish(event);
-    for (const hint of hints) hint();
+    for (const event of events) for (const listener of listeners) tell(() => listener(event));
+    for (const hint of hints) tell(hint);
     return result;
   }
 

@@ -7,6 +7,7 @@ import { loginsTable } from './tables/logins.ts';
 import { outboxTable } from './tables/outbox.ts';
 import { projectsTable } from './tables/projects.ts';
 import { requestsTable } from './tables/requests.ts';
+import { rulesTable } from './tables/rules.ts';
 import { sessionsTable } from './tables/sessions.ts';
 import { stagesTable } from './tables/stages.ts';
 import { transcriptTable } from './tables/transcript.ts';
@@ -22,6 +23,7 @@ export function tables(db: Database) {
     requests: requestsTable(db),
     transcript: transcriptTable(db),
     events: eventsTable(db),
+    rules: rulesTable(db),
     logins: loginsTable(db),
   };
 }
@@ -31,6 +33,10 @@ export type Tables = ReturnType<typeof tables>;
 export interface Tx extends Tables {
   /** The instant of the transaction, the same for all it writes. */
   readonly now: string;
+  /** A new id, for a row. */
+  newId(): string;
+  /** A new id, for what goes to the CLI. */
+  newWireId(): string;
   /** Adds an event to the log; it is published after the commit. */
   emit(event: NewEvent): Promise<void>;
   /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */

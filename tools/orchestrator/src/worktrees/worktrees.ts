@@ -1,8 +1,11 @@
-import { access, mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Project, StageId, Worktree } from '@callboard/contract';
-import { execa } from 'execa';
-import { OperationalError, Rejection } from '../lib/errors.ts';
+import { access, cp, mkdir, readFile, realpath } from 'node:fs/promises';
+import { dirname, join, matchesGlob } from 'node:path';
+import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract';
+import { z } from 'zod';
+import { Rejection } from '../lib/errors.ts';
+import { diffOf } from './diff.ts';
+import { mergeInto } from './merge.ts';
+import { createGit } from './run-git.ts';
 
 export interface WorktreesParts {
   dataDir: string;
@@ -18,75 +21,104 @@ export interface Worktrees {
    */
   inspect(path: string): Promise<{ root: string }>;
   /**
-   * Makes the stage's worktree from the repository's current commit, or finds the one that is there.
+   * Makes the stage's worktree from the repository's current commit, with copies of the project's listed ignored files,
+   * or finds the one that is there.
    * @throws OperationalError `worktree_failed` with git's own words
    */
   ensure(project: Project, stageId: StageId): Promise<Worktree>;
+  /** What was changed since the base. @throws OperationalError `worktree_failed` */
+  diff(worktree: Worktree): Promise<StageDiff>;
+  /**
+   * Merges the stage's branch into the branch that the main checkout is on, and leaves the checkout untouched if it cannot.
+   * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
+   */
+  merge(project: Project, worktree: Worktree): Promise<void>;
+  /** The repository's own allow rules, which Claude Code ignores in a worktree that nobody has trusted in a terminal. */
+  allowRules(project: Project): Promise<string[]>;
   /** Removes a worktree that has nothing to lose. What is not committed, or not merged, stays; the answer says what. */
-  removeIfSafe(project: Project, worktree: Worktree): Promise<{ removed: boolean; reason: string | null }>;
+  removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
 }
 
-export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
-  const git = (cwd: string, ...args: string[]) =>
-    execa('git', args, { cwd, env, extendEnv: false, reject: false, stdin: 'ignore', timeout: 60_000 });
+const RepositorySettings = z.object({ permissions: z.object({ allow: z.array(z.string()) }) });
 
-  async function mustGit(cwd: string, ...args: string[]): Promise<string> {
-    const { failed, stdout, stderr, shortMessage } = await git(cwd, ...args);
-    if (failed)
-      throw new OperationalError(
-        'worktree_failed',
-        `git ${args[0]} ${args[1] ?? ''} failed in ${cwd}: ${stderr || shortMessage}`,
-      );
-    return stdout.trim();
+export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
+  const git = createGit(env);
+
+  async function copyIgnored(project: Project, path: string): Promise<void> {
+    const { copyIgnored: globs } = project.settings;
+    if (globs.length === 0) return;
+    const ignored = await git.must(project.path, ['ls-files', '--others', '--ignored', '--exclude-standard', '-z']);
+    for (const file of ignored.split('\0')) {
+      if (file === '' || !globs.some((glob) => matchesGlob(file, glob))) continue;
+      await mkdir(dirname(join(path, file)), { recursive: true });
+      await cp(join(project.path, file), join(path, file), { errorOnExist: false, force: false });
+    }
   }
 
   return {
     async inspect(path) {
-      const there = await access(path).then(
-        () => true,
-        () => false,
-      );
-      if (!there) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
-      const top = await git(path, 'rev-parse', '--show-toplevel');
+      if (!(await isThere(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
+      const top = await git.try(path, ['rev-parse', '--show-toplevel']);
       if (top.failed) {
-        throw new Rejection(
-          'not_a_repository',
-          `${path} is not a git repository. Run "git init" there and make a first commit, or choose another folder.`,
-        );
+        const advice = 'Run "git init" there and make a first commit, or choose another folder.';
+        throw new Rejection('not_a_repository', `${path} is not a git repository. ${advice}`);
       }
       const root = await realpath(top.stdout.trim());
-      const head = await git(root, 'rev-parse', '--verify', 'HEAD^{commit}');
+      const head = await git.try(root, ['rev-parse', '--verify', 'HEAD^{commit}']);
       if (head.failed) {
-        throw new Rejection(
-          'no_commits',
-          `The repository at ${root} has no commit yet, so no worktree can be made from it. Make a first commit.`,
-        );
+        const advice = 'so no worktree can be made from it. Make a first commit.';
+        throw new Rejection('no_commits', `The repository at ${root} has no commit yet, ${advice}`);
       }
       return { root };
     },
 
     async ensure(project, stageId) {
       const parent = join(dataDir, 'worktrees', project.id);
-      const path = join(parent, stageId);
       const branch = `callboard/${stageId}`;
       await mkdir(parent, { recursive: true, mode: 0o700 });
-      const known = await mustGit(project.path, 'worktree', 'list', '--porcelain');
-      if (known.split('\n').includes(`worktree ${path}`)) {
-        const base = await mustGit(project.path, 'merge-base', 'HEAD', branch);
-        return { path, branch, base };
+      const path = join(await realpath(parent), stageId); // git lists worktrees by their real paths
+      const list = await git.must(project.path, ['worktree', 'list', '--porcelain']);
+      const isKnown = list.split('\n').includes(`worktree ${path}`);
+      if (!isKnown || !(await isThere(path))) {
+        const force = isKnown ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+        const exists = !(await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]))
+          .failed;
+        const target = exists ? [path, branch] : ['-b', branch, path];
+        await git.must(project.path, ['worktree', 'add', ...force, ...target]);
+        await copyIgnored(project, path);
       }
-      const exists = !(await git(project.path, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`)).failed;
-      const base = await mustGit(project.path, 'rev-parse', 'HEAD');
-      await mustGit(project.path, 'worktree', 'add', ...(exists ? [path, branch] : ['-b', branch, path, base]));
-      return { path, branch, base };
+      return { path, branch, base: await git.must(project.path, ['merge-base', 'HEAD', branch]) };
+    },
+
+    diff: (worktree) => diffOf(git, worktree),
+    merge: (project, worktree) => mergeInto(git, project, worktree),
+
+    async allowRules(project) {
+      const text = await readFile(join(project.path, '.claude', 'settings.json'), 'utf8').catch(() => '{}');
+      const parsed = RepositorySettings.safeParse(parseJson(text));
+      return parsed.success ? parsed.data.permissions.allow : [];
     },
 
     async removeIfSafe(project, worktree) {
       // Without --force: git refuses to remove a worktree with changes or untracked files, and a branch that is not merged.
-      const removal = await git(project.path, 'worktree', 'remove', worktree.path);
-      if (removal.failed) return { removed: false, reason: removal.stderr };
-      const branch = await git(project.path, 'branch', '-d', worktree.branch);
-      return { removed: true, reason: branch.failed ? branch.stderr : null };
+      const removal = await git.try(project.path, ['worktree', 'remove', worktree.path]);
+      if (removal.failed) return { left: `The worktree ${worktree.path} was left where it is: ${removal.stderr}` };
+      const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
+      return { left: branch.failed ? `The branch ${worktree.branch} was kept: it has work that is not merged.` : null };
     },
   };
 }
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

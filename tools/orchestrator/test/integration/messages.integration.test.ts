@@ -29,7 +29,11 @@ it('queues while Claude works, one row a turn, in order, and never into an open 
   const third = await send('Third.');
   const fourth = await send('Fourth.');
   expect((await client.command('get_queue', { stageId })).queue).toHaveLength(3);
-  await client.command('edit_queued', { stageId, messageId: third.messageId, message: said('Third, edited.') });
+  await client.command('edit_queued', {
+    stageId,
+    messageId: third.messageId,
+    patch: { message: said('Third, edited.') },
+  });
   await client.command('remove_queued', { stageId, messageId: fourth.messageId });
   expect(model.requests.filter((request) => JSON.stringify(request).includes('Second.'))).toEqual([]);
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
@@ -43,7 +47,7 @@ it('queues while Claude works, one row a turn, in order, and never into an open 
   const ends = (await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end');
   expect(ends).toHaveLength(3);
   await expect(
-    client.command('edit_queued', { stageId, messageId: third.messageId, message: 'x' }),
+    client.command('edit_queued', { stageId, messageId: third.messageId, patch: { message: 'x' } }),
   ).rejects.toMatchObject({
     code: 'already_sent',
   });

@@ -5,6 +5,22 @@ export function encodeRow({ wireId, body }: Pick<OutboxRow, 'wireId' | 'body'>):
   return `${JSON.stringify(frameOf(wireId, body))}\n`;
 }
 
+type Message = Extract<OutboxRow['body'], { kind: 'message' }>;
+
+/** Text alone goes as a string; with attachments, as content blocks of the Messages API. */
+function content({ text, attachments }: Message): string | object[] {
+  if (attachments.length === 0) return text;
+  return [...attachments.map(block), { type: 'text', text }];
+}
+
+function block({ name, mediaType, dataBase64 }: Message['attachments'][number]): object {
+  const source = { type: 'base64', media_type: mediaType, data: dataBase64 };
+  if (mediaType.startsWith('image/')) return { type: 'image', source };
+  if (mediaType === 'application/pdf') return { type: 'document', source, title: name };
+  const file = Buffer.from(dataBase64, 'base64').toString('utf8');
+  return { type: 'text', text: `The file ${name}:\n\n${file}` };
+}
+
 function frameOf(wireId: string, body: OutboxRow['body']): object {
   switch (body.kind) {
     case 'message':
@@ -12,9 +28,9 @@ function frameOf(wireId: string, body: OutboxRow['body']): object {
         type: 'user',
         uuid: wireId,
         // Text is sent as text: without this the CLI would run a leading "/" as a command.
-        client_composed: true,
+        ...(body.isCommand ? {} : { client_composed: true }),
         origin: { kind: 'human' }, // else the CLI does not count it in `queued_turn_count`
-        message: { role: 'user', content: body.text },
+        message: { role: 'user', content: content(body) },
       };
     case 'answer':
       return { type: 'control_response', response: { ...body.response, request_id: wireId } };

@@ -1,3 +1,4 @@
+import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
 
 /**
@@ -7,7 +8,7 @@ import { z } from 'zod';
  */
 export type Frame =
   /** The CLI asks and waits for `control_response` of that id. */
-  | { kind: 'request'; requestId: string; subtype: string; request: Record<string, unknown> }
+  | { kind: 'request'; requestId: string; subtype: string; request: { subtype: string; [field: string]: unknown } }
   /** The CLI takes its own request back. */
   | { kind: 'cancel'; requestId: string }
   /** A reply to a request of ours, or (with `--replay-user-messages`) the echo of an answer of ours that counted. */
@@ -19,13 +20,13 @@ export type Frame =
 const JsonObject = z.record(z.string(), z.unknown());
 const Request = z.looseObject({
   type: z.literal('control_request'),
-  request_id: z.string().min(1),
+  request_id: RequestId,
   request: z.looseObject({ subtype: z.string() }),
 });
-const Cancel = z.looseObject({ type: z.literal('control_cancel_request'), request_id: z.string().min(1) });
+const Cancel = z.looseObject({ type: z.literal('control_cancel_request'), request_id: RequestId });
 const Response = z.looseObject({
   type: z.literal('control_response'),
-  response: z.looseObject({ subtype: z.string(), request_id: z.string() }),
+  response: z.looseObject({ subtype: z.string(), request_id: RequestId }),
 });
 
 /** Never throws. */

@@ -1,3 +1,4 @@
+import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
 
 /**
@@ -40,14 +41,27 @@ export const ToolResultBlock = z.object({
   is_error: z.boolean().nullish(),
 });
 
+/** Only what is said of success is needed: a result that was not understood would leave its turn running for ever. */
 export const ResultMessage = z.object({
   subtype: text,
   is_error: z.boolean(),
-  result: text.optional(),
-  terminal_reason: text.nullish(),
-  duration_ms: z.number().optional(),
-  total_cost_usd: z.number().optional(),
-  errors: z.array(text).optional(),
+  result: text.optional().catch(undefined),
+  terminal_reason: text.nullish().catch(undefined),
+  duration_ms: z.number().optional().catch(undefined),
+  total_cost_usd: z.number().optional().catch(undefined),
+  errors: z.array(text).optional().catch(undefined),
+  modelUsage: z
+    .record(
+      text,
+      z.object({
+        inputTokens: z.number().default(0),
+        outputTokens: z.number().default(0),
+        cacheReadInputTokens: z.number().default(0),
+        cacheCreationInputTokens: z.number().default(0),
+      }),
+    )
+    .optional()
+    .catch(undefined),
 });
 
 export const StreamEvent = z.object({
@@ -95,23 +109,37 @@ export const ModelFallback = z.object({
   content: text.optional(),
 });
 
+/** A request is refused, unseen by a person, only where it lacks what a person needs to decide or the answer needs to arrive. */
 export const CanUseTool = z.object({
   tool_name: text,
-  display_name: text.optional(),
+  display_name: text.optional().catch(undefined),
   input: z.record(z.string(), z.unknown()),
-  description: text.nullish(),
+  description: text.nullish().catch(null),
   tool_use_id: text,
-  agent_id: text.nullish(),
-  decision_reason: text.nullish(),
-  blocked_path: text.nullish(),
-  permission_suggestions: z.array(z.looseObject({ type: text })).nullish(),
-  suppress_always_allow_rule: z.boolean().nullish(),
+  agent_id: text.nullish().catch(null),
+  decision_reason: text.nullish().catch(null),
+  blocked_path: text.nullish().catch(null),
+  permission_suggestions: z
+    .array(z.looseObject({ type: text }))
+    .nullish()
+    .catch(null),
+  suppress_always_allow_rule: z.boolean().nullish().catch(null),
 });
+
+/** An MCP server asks the person for something; `requested_schema` is the JSON Schema of a flat form. */
+export const Elicitation = z.looseObject({ mcp_server_name: text, message: text });
 
 /** The answer to `initialize`: the open requests stand beside the response proper, whole, as they were sent. */
 export const Initialized = z.object({
   pending_permission_requests: z.array(
-    z.object({ request_id: text, request: z.looseObject({ subtype: text }) }).or(z.unknown().transform(() => null)),
+    z
+      .object({ request_id: RequestId, request: z.looseObject({ subtype: text }) })
+      .or(z.unknown().transform(() => null)),
   ),
   response: z.object({ current_permission_mode: text.optional() }).optional(),
+});
+
+/** The reply to `get_context_usage`, as far as it is shown. */
+export const ContextUsageReply = z.object({
+  response: z.object({ totalTokens: z.number(), maxTokens: z.number(), percentage: z.number() }),
 });

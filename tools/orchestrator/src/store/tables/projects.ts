@@ -1,10 +1,16 @@
 import { Project, type ProjectId } from '@callboard/contract';
 import type { Database } from '../database.ts';
 
-type Row = { id: string; name: string; path: string; created_at: string };
+type Row = { id: string; name: string; path: string; settings: string; created_at: string };
 
 const toProject = (row: Row): Project =>
-  Project.parse({ id: row.id, name: row.name, path: row.path, createdAt: row.created_at });
+  Project.parse({
+    id: row.id,
+    name: row.name,
+    path: row.path,
+    createdAt: row.created_at,
+    settings: JSON.parse(row.settings),
+  });
 
 /** Projects, by the time they were registered. */
 export function projectsTable(db: Database) {
@@ -23,10 +29,11 @@ export function projectsTable(db: Database) {
     },
     async save(project: Project): Promise<void> {
       const { id, name, path, createdAt } = project;
+      const settings = JSON.stringify(project.settings);
       await db
         .insertInto('projects')
-        .values({ id, name, path, created_at: createdAt })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path }))
+        .values({ id, name, path, settings, created_at: createdAt })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings }))
         .execute();
     },
     async remove(id: ProjectId): Promise<void> {

@@ -1,4 +1,11 @@
-import { Decision, LaunchId, PendingRequest, type RequestId, type StageId } from '@callboard/contract';
+import {
+  Decision,
+  type DecisionFilter,
+  LaunchId,
+  PendingRequest,
+  type RequestId,
+  type StageId,
+} from '@callboard/contract';
 import type { Selectable } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
@@ -40,6 +47,8 @@ export function requestsTable(db: Database) {
           request_id: request.requestId,
           launch_id: launchId,
           state: 'open',
+          kind: request.kind,
+          tool_name: request.toolName,
           document: JSON.stringify(request),
           created_at: request.createdAt,
         })
@@ -53,17 +62,45 @@ export function requestsTable(db: Database) {
         .set({
           state: decision.outcome === 'closed' ? 'closed' : 'decided',
           decision: JSON.stringify(decision),
+          outcome: decision.outcome,
+          decided_by: decision.by,
           decided_at: decision.at,
         })
         .where('stage_id', '=', decision.stageId)
         .where('request_id', '=', decision.requestId)
         .execute();
     },
-    /** The decision log, newest first. */
-    async decisions(stageId: StageId | null, limit: number): Promise<Decision[]> {
-      let query = select().where('decision', 'is not', null).orderBy('decided_at', 'desc').limit(limit);
-      if (stageId !== null) query = query.where('stage_id', '=', stageId);
-      return (await query.execute()).flatMap((row) => toStored(row).decision ?? []);
+    /**
+     * The decision log, newest first. `next` is where the following page begins (its decisions were made before that
+     * instant); decisions of one instant are never torn apart, so a page can be a little longer than asked for.
+     */
+    async decisions({ limit, ...filter }: DecisionQuery): Promise<{ decisions: Decision[]; next: string | null }> {
+      const query = decided(filter);
+      const rows = await query.limit(limit + 1).execute();
+      const boundary = rows[limit]?.decided_at;
+      if (boundary == null) return { decisions: rows.flatMap(decisionOf), next: null };
+      const whole = rows.filter((row) => (row.decided_at ?? '') > boundary);
+      const page = whole.length > 0 ? whole : await query.where('decided_at', '=', boundary).execute();
+      return { decisions: page.flatMap(decisionOf), next: page.at(-1)?.decided_at ?? null };
     },
   };
+
+  function decided(filter: Omit<DecisionQuery, 'limit'>) {
+    let query = select().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
+    if (filter.stageId !== undefined) query = query.where('stage_id', '=', filter.stageId);
+    if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
+    if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
+    if (filter.by !== undefined) query = query.where('decided_by', '=', filter.by);
+    if (filter.toolName !== undefined) query = query.where('tool_name', '=', filter.toolName);
+    if (filter.since !== undefined) query = query.where('decided_at', '>=', filter.since);
+    if (filter.before !== undefined) query = query.where('decided_at', '<', filter.before);
+    return query;
+  }
 }
+
+export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
+
+const decisionOf = (row: Selectable<Schema['requests']>): Decision[] => {
+  const { decision } = toStored(row);
+  return decision === null ? [] : [decision];
+};

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  AT,
+  sampleDecision,
+  sampleEvent,
+  sampleProject,
+  sampleRequest,
+  sampleSession,
+  sampleStage,
+} from '../test/samples.ts';
+import { type BoardParts, type BoardView, boardView, foldBoard } from './board.ts';
+import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
+import { StageId } from './ids.ts';
+
+const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [] };
+const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
+const fold = (events: readonly NewEvent[], from = empty): BoardView =>
+  events.reduce((view, event, index) => foldBoard(view, numbered(event, from.seq + index + 1)), from);
+
+const created = (id: string, fields: Record<string, unknown> = {}): NewEvent => ({
+  type: 'stage-created',
+  data: { stageId: StageId.parse(id), stage: sampleStage({ id, ...fields }) },
+});
+const updated = (id: string, fields: Record<string, unknown> = {}): NewEvent => ({
+  type: 'stage-updated',
+  data: { stageId: StageId.parse(id), stage: sampleStage({ id, ...fields }) },
+});
+const session = (stageId: string, fields: Record<string, unknown> = {}): NewEvent => ({
+  type: 'session-updated',
+  data: sampleSession({ stageId, ...fields }),
+});
+
+it('moves the card of a stage as its session goes on', () => {
+  const columns = [created('STAGE-1'), session('STAGE-1'), session('STAGE-1', { state: 'failed' })];
+  const seen = columns.map((_event, index) => fold(columns.slice(0, index + 1)).stages[0]?.column);
+  expect(seen).toEqual(['ready', 'running', 'needs-you']);
+});
+
+it('frees a stage when the one it waits for is done', () => {
+  const view = fold([created('STAGE-1'), created('STAGE-2', { dependsOn: ['STAGE-1'] })]);
+  expect(view.stages.map((stage) => stage.column)).toEqual(['ready', 'backlog']);
+  const after = fold([updated('STAGE-1', { completedAt: AT })], view);
+  expect(after.stages.map((stage) => stage.column)).toEqual(['done', 'ready']);
+});
+
+it("shows a request until it is resolved, and takes a removed stage's requests along", () => {
+  const asked: NewEvent = { type: 'approval-requested', data: sampleRequest() };
+  const view = fold([created('STAGE-1'), session('STAGE-1'), asked]);
+  expect(view.pending).toHaveLength(1);
+  expect(view.stages[0]?.column).toBe('needs-you');
+  const answered = fold([{ type: 'approval-resolved', data: sampleDecision() }], view);
+  expect(answered).toMatchObject({ pending: [], stages: [{ column: 'running' }] });
+  expect(fold([sampleEvent('stage-removed')], view)).toMatchObject({ pending: [], stages: [] });
+});
+
+it('tells requests of the same id in two stages apart', () => {
+  const both = ['STAGE-1', 'STAGE-2'].map(
+    (stageId): NewEvent => ({ type: 'approval-requested', data: sampleRequest({ stageId }) }),
+  );
+  const view = fold([created('STAGE-1'), created('STAGE-2'), ...both, sampleEvent('approval-resolved')]);
+  expect(view.pending.map((request) => request.stageId)).toEqual(['STAGE-2']);
+});
+
+it('keeps the session of a stage that is changed', () => {
+  const view = fold([created('STAGE-1'), session('STAGE-1'), updated('STAGE-1', { title: 'Other' })]);
+  expect(view.stages[0]).toMatchObject({ title: 'Other', column: 'running', session: { state: 'busy' } });
+});
+
+it('gives a view back as it is for an event that it holds already', () => {
+  const view = fold([created('STAGE-1'), session('STAGE-1')]);
+  for (const type of Object.keys(eventData) as EventType[]) {
+    expect(foldBoard(view, numbered(sampleEvent(type), view.seq))).toBe(view);
+  }
+});
+
+it('counts every event, also one that the board does not show', () => {
+  const view = fold([created('STAGE-1')]);
+  for (const type of ['transcript-appended', 'queue-updated', 'message-queued', 'mode-changed'] as const) {
+    const after = foldBoard(view, numbered(sampleEvent(type), view.seq + 1));
+    expect(after).toEqual({ ...view, seq: view.seq + 1 });
+    expect(after.stages).toBe(view.stages);
+    expect(after.pending).toBe(view.pending);
+  }
+});
+
+it('does not change the view it was given', () => {
+  const view = fold([created('STAGE-1'), created('STAGE-2'), session('STAGE-1')]);
+  const copy = structuredClone(view);
+  for (const type of Object.keys(eventData) as EventType[]) foldBoard(view, numbered(sampleEvent(type), view.seq + 1));
+  expect(view).toEqual(copy);
+});
+
+const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
+  fc.constantFrom('a', 'b').map((id): NewEvent => {
+    const project = sampleProject({ id, name: `Project ${id}`, path: `/repos/${id}` });
+    return { type: 'project-updated', data: { projectId: project.id, project } };
+  }),
+  fc
+    .constantFrom('a', 'b')
+    .map((id): NewEvent => ({ type: 'project-removed', data: { projectId: sampleProject({ id }).id } })),
+  fc
+    .record({
+      id: fc.constantFrom('S1', 'S2', 'S3'),
+      isNew: fc.boolean(),
+      held: fc.boolean(),
+      completedAt: fc.constantFrom(null, AT),
+      dependsOn: fc.subarray(['S1', 'S2', 'S3', 'S9']),
+    })
+    .map(({ id, isNew, ...fields }) => (isNew ? created(id, fields) : updated(id, fields))),
+  fc
+    .constantFrom('S1', 'S2', 'S3')
+    .map((id): NewEvent => ({ type: 'stage-removed', data: { stageId: StageId.parse(id) } })),
+  fc
+    .record({
+      id: fc.constantFrom('S1', 'S2', 'S3'),
+      state: fc.constantFrom('starting', 'busy', 'waiting', 'idle', 'ended', 'failed'),
+      outcome: fc.constantFrom('succeeded', 'failed', 'interrupted'),
+    })
+    .map(({ id, state, outcome }) => session(id, { state, lastTurn: { outcome, at: AT, message: null } })),
+  fc
+    .record({
+      type: fc.constantFrom('approval-requested', 'question-requested', 'plan-requested', 'elicitation-requested'),
+      stageId: fc.constantFrom('S1', 'S2', 'S3'),
+      requestId: fc.constantFrom('r1', 'r2'),
+    })
+    .map(({ type, ...ids }): NewEvent => ({ type, data: sampleRequest(ids) }) as NewEvent),
+  fc
+    .record({
+      type: fc.constantFrom('approval-cancelled', 'approval-resolved'),
+      stageId: fc.constantFrom('S1', 'S2', 'S3'),
+      requestId: fc.constantFrom('r1', 'r2'),
+    })
+    .map(({ type, ...ids }): NewEvent => {
+      const data = type === 'approval-resolved' ? sampleDecision(ids) : { ...sampleDecision(ids), reason: 'withdrawn' };
+      return { type, data } as NewEvent;
+    }),
+  fc.constantFrom('decision-updated', 'queue-updated', 'transcript-appended').map((type) => sampleEvent(type)),
+);
+
+/** What the events say, told once more in the plainest way: records by id, in the order in which they came up. */
+function describe(events: readonly NewEvent[]): BoardParts {
+  const projects = new Map<string, BoardParts['projects'][number]>();
+  const stages = new Map<string, BoardParts['stages'][number]>();
+  const pending = new Map<string, BoardParts['pending'][number]>();
+  for (const { type, data } of events) {
+    if (type === 'project-updated') projects.set(data.projectId, data.project);
+    if (type === 'project-removed') projects.delete(data.projectId);
+    if (type === 'stage-created' || type === 'stage-updated') {
+      stages.set(data.stageId, { ...data.stage, session: stages.get(data.stageId)?.session ?? null });
+    }
+    if (type === 'stage-removed') {
+      stages.delete(data.stageId);
+      for (const [key, request] of pending) if (request.stageId === data.stageId) pending.delete(key);
+    }
+    if (type === 'session-updated') {
+      const stage = stages.get(data.stageId);
+      if (stage !== undefined) stages.set(data.stageId, { ...stage, session: data });
+    }
+    if (type.endsWith('-requested') && 'requestId' in data && 'input' in data) {
+      pending.set(`${data.stageId} ${data.requestId}`, data);
+    }
+    if (type === 'approval-cancelled' || type === 'approval-resolved') {
+      pending.delete(`${data.stageId} ${data.requestId}`);
+    }
+  }
+  return {
+    seq: events.length,
+    projects: [...projects.values()],
+    stages: [...stages.values()],
+    pending: [...pending.values()],
+  };
+}
+
+it('ends, after any events, at the board that they describe', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+      expect(fold(events)).toEqual(boardView(describe(events)));
+    }),
+  );
+});
+
+it('keeps every stage that an event did not change, so that only changed cards are drawn again', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 30 }), anyEvent, (events, last) => {
+      const before = fold(events);
+      const after = foldBoard(before, numbered(last, before.seq + 1));
+      for (const stage of after.stages) {
+        const old = before.stages.find((other) => other.id === stage.id);
+        const isSame = old !== undefined && JSON.stringify(old) === JSON.stringify(stage);
+        // An update that says nothing new may make a new object; anything else may not.
+        const isItsOwn = 'stageId' in last.data && last.data.stageId === stage.id;
+        if (isSame && !isItsOwn) expect(stage).toBe(old);
+      }
+    }),
+  );
+});
+
+it('may be given every event twice', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
+      const twice = events.flatMap((event, index) => [numbered(event, index + 1), numbered(event, index + 1)]);
+      expect(twice.reduce(foldBoard, empty)).toEqual(fold(events));
+    }),
+  );
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { type CommandInput, type CommandReply, type CommandType, commands } from '../commands.ts';
+import { type CommandError, problems } from '../problems.ts';
+import { TransportError } from './transport.ts';
+
+/** The input as its schema has it; throws `bad_request`, before anything is sent. */
+export function checkedInput<T extends CommandType>(type: T, input: CommandInput<T>): Record<string, unknown> {
+  const parsed = z.safeParse<z.ZodType<Record<string, unknown>>>(commands[type].input, input);
+  if (parsed.success) return parsed.data;
+  throw new TransportError(problems.bad_request, 'bad_request', z.prettifyError(parsed.error));
+}
+
+/** The reply as its schema has it; throws `unreadable` for one of another version of Callboard. */
+export function checkedReply<T extends CommandType>(type: T, data: unknown): CommandReply<T> {
+  const parsed = commands[type].reply.safeParse(data);
+  if (parsed.success) return parsed.data as CommandReply<T>; // the schema was looked up by T
+  const words = `Callboard's answer to ${type} is not understood; the two may be of different versions.`;
+  throw new TransportError(0, 'unreadable', `${words}\n${z.prettifyError(parsed.error)}`);
+}
+
+/** The refusal of a command as an error. */
+export const refused = ({ code, message, decision }: CommandError): TransportError =>
+  new TransportError(problems[code], code, message, { decision: decision ?? null });

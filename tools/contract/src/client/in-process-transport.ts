@@ -1,0 +1,85 @@
+import { type Actor, type CommandInput, type CommandReply, type CommandType, ReplyFrame } from '../commands.ts';
+import { type BoardEvent, TextDelta } from '../events.ts';
+import type { StageId } from '../ids.ts';
+import { checkedInput, checkedReply, refused } from './checks.ts';
+import { aborted, orAborted } from './pause.ts';
+import type { StreamItem, Transport } from './transport.ts';
+
+/** Tells a listener what happens; returns how to stop. */
+type Listen<T> = (listener: (item: T) => void) => () => void;
+
+export interface InProcessTransportOptions {
+  /**
+   * Carries out a command frame as it would have come over the WebSocket, and returns the reply frame: the
+   * orchestrator's own entry, with its checks of the input and its words for a refusal.
+   */
+  execute: (frame: string, watch: (stageIds: readonly StageId[]) => void) => Promise<unknown>;
+  /** Every stored event, once it is stored. */
+  onEvent: Listen<BoardEvent>;
+  onTextDelta?: Listen<TextDelta>;
+  /** In whose name commands are given. */
+  actor: Actor;
+}
+
+const EVENTS_PER_PAGE = 500;
+/** A reader that lets more than this wait loses the oldest ones: the transcript has the whole text in the end. */
+const MAX_WAITING_DELTAS = 10_000;
+const READY: StreamItem = { type: 'orchestrator-status', data: { status: 'ready' } };
+
+/** Callboard from within the orchestrator's process, without sockets; everything is copied, as by a real connection. */
+export function createInProcessTransport(options: InProcessTransportOptions): Transport {
+  const { onEvent, onTextDelta } = options;
+  let watched: ReadonlySet<StageId> = new Set();
+  const run = createRun(options, (stageIds) => {
+    watched = new Set(stageIds);
+  });
+
+  async function* events(given: number | undefined, signal: AbortSignal): AsyncGenerator<StreamItem, void> {
+    const deltas: TextDelta[] = [];
+    let woken = new AbortController();
+    // An event only wakes: the log is read, so that nothing is lost, or kept in memory for a slow reader.
+    const unlisten = onEvent(() => woken.abort());
+    const unlistenDeltas = onTextDelta?.((delta) => {
+      if (!watched.has(delta.stageId)) return;
+      if (deltas.length >= MAX_WAITING_DELTAS) deltas.shift();
+      deltas.push(TextDelta.parse(delta));
+      woken.abort();
+    });
+    try {
+      let since = given ?? (await run('get_board', {})).seq;
+      yield READY;
+      while (!signal.aborted) {
+        woken = new AbortController();
+        // Before the events: a stored text takes the place of its deltas.
+        for (const data of deltas.splice(0)) yield { type: 'text-delta', data };
+        const page = await run('get_events', { since, limit: EVENTS_PER_PAGE });
+        for (const event of page.events) {
+          if (signal.aborted) return;
+          since = event.seq;
+          yield event;
+        }
+        if (page.resync) {
+          since = (await run('get_board', {})).seq;
+          yield { type: 'resync', data: { seq: since } };
+        }
+        if (page.events.length < EVENTS_PER_PAGE) await aborted(AbortSignal.any([woken.signal, signal]));
+      }
+    } finally {
+      unlisten();
+      unlistenDeltas?.();
+    }
+  }
+
+  return { command: run, events: ({ since }, signal) => events(since, signal) };
+}
+
+function createRun({ execute, actor }: InProcessTransportOptions, watch: (stageIds: readonly StageId[]) => void) {
+  return async <T extends CommandType>(type: T, given: CommandInput<T>, signal?: AbortSignal) => {
+    signal?.throwIfAborted();
+    const frame = JSON.stringify({ ...checkedInput(type, given), type, id: 'in-process', actor });
+    const answer = await orAborted(execute(frame, watch), signal);
+    const reply = ReplyFrame.parse(JSON.parse(JSON.stringify(answer)));
+    if (!reply.ok) throw refused(reply.error);
+    return checkedReply(type, reply.data) satisfies CommandReply<T>;
+  };
+}

@@ -1,0 +1,67 @@
+import type { CommandType } from '../commands.ts';
+
+/** Those that the REST API has no route for: they belong to the web server's own work, or to one event stream. */
+type Unrouted = 'get_events' | 'watch' | `auth_${string}`;
+export type RoutedCommand = Exclude<CommandType, Unrouted>;
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Each `:name` is a field of the command. The other fields are the query of a GET, and else the body. */
+  path: string;
+  /** The one field that is the whole body. */
+  body?: string;
+}
+
+/** Where the REST API has each command: the one table of addresses, used by the web server and by its clients. */
+export const routes: { readonly [T in RoutedCommand]: Route } = {
+  get_board: { method: 'GET', path: '/api/board' },
+  get_pending: { method: 'GET', path: '/api/pending' },
+  get_decisions: { method: 'GET', path: '/api/decisions' },
+
+  create_project: { method: 'POST', path: '/api/projects' },
+  get_projects: { method: 'GET', path: '/api/projects' },
+  update_project: { method: 'PATCH', path: '/api/projects/:projectId' },
+  remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
+  import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
+  get_rules: { method: 'GET', path: '/api/projects/:projectId/rules' },
+  remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },
+
+  create_stage: { method: 'POST', path: '/api/stages' },
+  get_stage: { method: 'GET', path: '/api/stages/:stageId' },
+  update_stage: { method: 'PATCH', path: '/api/stages/:stageId', body: 'patch' },
+  remove_stage: { method: 'DELETE', path: '/api/stages/:stageId' },
+  get_diff: { method: 'GET', path: '/api/stages/:stageId/diff' },
+  start_stage: { method: 'POST', path: '/api/stages/:stageId/start' },
+  advance_stage: { method: 'POST', path: '/api/stages/:stageId/advance' },
+  stop_stage: { method: 'POST', path: '/api/stages/:stageId/stop' },
+  complete_stage: { method: 'POST', path: '/api/stages/:stageId/complete' },
+
+  get_session: { method: 'GET', path: '/api/sessions/:stageId' },
+  get_transcript: { method: 'GET', path: '/api/sessions/:stageId/transcript' },
+  send_message: { method: 'POST', path: '/api/sessions/:stageId/message' },
+  get_queue: { method: 'GET', path: '/api/sessions/:stageId/queue' },
+  edit_queued: { method: 'PATCH', path: '/api/sessions/:stageId/queue/:messageId', body: 'patch' },
+  send_queued: { method: 'POST', path: '/api/sessions/:stageId/queue/:messageId/send' },
+  remove_queued: { method: 'DELETE', path: '/api/sessions/:stageId/queue/:messageId' },
+  approve_tool: { method: 'POST', path: '/api/sessions/:stageId/approve' },
+  answer_question: { method: 'POST', path: '/api/sessions/:stageId/answer' },
+  interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
+  set_mode: { method: 'POST', path: '/api/sessions/:stageId/mode' },
+  set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
+};
+
+/** The fields that are part of a route's path. */
+export const pathFields = ({ path }: Route): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+
+/** Address, query and body of a command as an HTTP request. */
+export function toRequest(route: Route, input: Readonly<Record<string, unknown>>): { url: string; body: unknown } {
+  const named = pathFields(route);
+  const url = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
+  const rest = Object.entries(input).filter(([name, value]) => !named.includes(name) && value !== undefined);
+  if (route.method !== 'GET') {
+    const whole = Object.fromEntries(rest);
+    return { url, body: route.body === undefined ? whole : whole[route.body] };
+  }
+  const query = new URLSearchParams(rest.map(([name, value]) => [name, String(value)]));
+  return { url: query.size === 0 ? url : `${url}?${query}`, body: undefined };
+}

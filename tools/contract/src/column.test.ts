@@ -1,0 +1,83 @@
+import { expect, it } from 'vitest';
+import { AT, sampleSession, sampleStage } from '../test/samples.ts';
+import { type ColumnFacts, column } from './column.ts';
+import type { Column } from './stages.ts';
+
+interface Facts {
+  completed?: boolean;
+  held?: boolean;
+  dependsOn?: string[];
+  done?: string[];
+  pending?: number;
+  state?: string;
+  lastTurn?: 'succeeded' | 'failed' | 'interrupted';
+  atGate?: boolean;
+}
+
+function factsOf({
+  completed = false,
+  held,
+  dependsOn,
+  done = [],
+  pending = 0,
+  state,
+  lastTurn,
+  atGate,
+}: Facts): ColumnFacts {
+  const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
+  return {
+    stage: sampleStage({ completedAt: completed ? AT : null, held: held ?? false, dependsOn: dependsOn ?? [] }),
+    session: state === undefined ? null : sampleSession({ state, lastTurn: turn, atGate: atGate ?? false }),
+    pending,
+    isDone: (id) => done.includes(id),
+  };
+}
+
+const table: [string, Facts, Column][] = [
+  ['a completed stage', { completed: true }, 'done'],
+  ['a completed stage, whatever else is true of it', { completed: true, pending: 1, state: 'failed' }, 'done'],
+  ['a stage that was never started', {}, 'ready'],
+  ['a stage that a person holds', { held: true }, 'backlog'],
+  ['a stage that waits for another', { dependsOn: ['STAGE-2'] }, 'backlog'],
+  [
+    'a stage of whose dependencies one is not done',
+    { dependsOn: ['STAGE-2', 'STAGE-3'], done: ['STAGE-2'] },
+    'backlog',
+  ],
+  ['a stage whose dependencies are all done', { dependsOn: ['STAGE-2'], done: ['STAGE-2'] }, 'ready'],
+  [
+    'a held stage whose dependencies are all done',
+    { held: true, dependsOn: ['STAGE-2'], done: ['STAGE-2'] },
+    'backlog',
+  ],
+  ['a session that starts', { state: 'starting' }, 'running'],
+  ['a session that works', { state: 'busy' }, 'running'],
+  ['a session that works after a failed turn', { state: 'busy', lastTurn: 'failed' }, 'running'],
+  ['a started stage that is held or blocked', { state: 'busy', held: true, dependsOn: ['STAGE-2'] }, 'running'],
+  ['a session with an open request', { state: 'waiting', pending: 1 }, 'needs-you'],
+  ['an open request of which the session does not know yet', { state: 'busy', pending: 2 }, 'needs-you'],
+  ['a session that is about to go on after an answer', { state: 'waiting' }, 'running'],
+  ['a session that could not be started', { state: 'failed' }, 'needs-you'],
+  ['an idle session after a good turn', { state: 'idle', lastTurn: 'succeeded' }, 'review'],
+  ['an idle session after a failed turn', { state: 'idle', lastTurn: 'failed' }, 'needs-you'],
+  ['an idle session after an interrupted turn', { state: 'idle', lastTurn: 'interrupted' }, 'needs-you'],
+  ['an idle session that has not had a turn', { state: 'idle' }, 'needs-you'],
+  [
+    'an idle session whose next phase a person has to let begin',
+    { state: 'idle', lastTurn: 'succeeded', atGate: true },
+    'needs-you',
+  ],
+  [
+    'an ended session whose next phase a person has to let begin',
+    { state: 'ended', lastTurn: 'succeeded', atGate: true },
+    'needs-you',
+  ],
+  ['an ended session after a good turn', { state: 'ended', lastTurn: 'succeeded' }, 'review'],
+  ['an ended session after a failed turn', { state: 'ended', lastTurn: 'failed' }, 'needs-you'],
+  ['an ended session that was cut off', { state: 'ended', lastTurn: 'interrupted' }, 'needs-you'],
+  ['an ended session that has not had a turn', { state: 'ended' }, 'needs-you'],
+];
+
+it.each(table)('puts %s where it belongs: %o in %s', (_what, facts, expected) => {
+  expect(column(factsOf(facts))).toBe(expected);
+});

@@ -1,0 +1,143 @@
+import {
+  Decision,
+  type EventData,
+  type EventType,
+  type NewEvent,
+  PendingRequest,
+  PermissionRule,
+  Project,
+  QueuedMessage,
+  SessionSummary,
+  Stage,
+} from '../src/index.ts';
+
+/** Valid values of the contract's shapes, for tests that care about a few of their fields. */
+
+export const AT = '2026-01-02T03:04:05.000Z';
+
+export const sampleProject = (fields: Record<string, unknown> = {}): Project =>
+  Project.parse({ id: 'shop', name: 'Shop', path: '/repos/shop', createdAt: AT, settings: {}, ...fields });
+
+export const sampleStage = (fields: Record<string, unknown> = {}): Stage =>
+  Stage.parse({
+    id: 'STAGE-1',
+    projectId: 'shop',
+    title: 'A stage',
+    prompt: 'Do it',
+    dependsOn: [],
+    priority: 2,
+    permissionMode: 'default',
+    model: null,
+    autoStart: false,
+    held: false,
+    completedAt: null,
+    worktree: null,
+    createdAt: AT,
+    updatedAt: AT,
+    ...fields,
+  });
+
+export const sampleSession = (fields: Record<string, unknown> = {}): SessionSummary =>
+  SessionSummary.parse({
+    stageId: 'STAGE-1',
+    state: 'busy',
+    stateSince: AT,
+    mode: 'default',
+    model: null,
+    sessionId: null,
+    launchId: 'launch-1',
+    startedAt: AT,
+    lastTurn: null,
+    lastAction: null,
+    costUsd: 0,
+    backgroundTasks: [],
+    queued: 0,
+    queueHeld: false,
+    ...fields,
+  });
+
+export const sampleRequest = (fields: Record<string, unknown> = {}): PendingRequest =>
+  PendingRequest.parse({
+    stageId: 'STAGE-1',
+    requestId: 'request-1',
+    kind: 'approval',
+    toolName: 'Bash',
+    displayName: 'Bash',
+    input: { command: 'make' },
+    description: null,
+    toolUseId: 'toolu_1',
+    agent: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: false,
+    createdAt: AT,
+    ...fields,
+  });
+
+export const sampleDecision = (fields: Record<string, unknown> = {}): Decision =>
+  Decision.parse({
+    stageId: 'STAGE-1',
+    requestId: 'request-1',
+    kind: 'approval',
+    toolName: 'Bash',
+    toolUseId: 'toolu_1',
+    outcome: 'allowed',
+    by: 'Ada',
+    at: AT,
+    waitedMs: 5,
+    reason: null,
+    answers: null,
+    updatedInput: null,
+    delivery: 'accepted',
+    ...fields,
+  });
+
+const sampleMessage = QueuedMessage.parse({
+  stageId: 'STAGE-1',
+  messageId: 'message-1',
+  text: 'Go on',
+  by: null,
+  createdAt: AT,
+  position: 1,
+});
+
+const sampleRule = PermissionRule.parse({
+  ruleId: 'rule-1',
+  scope: 'project',
+  projectId: 'shop',
+  stageId: null,
+  kind: 'allow',
+  rule: 'Bash(npm run *)',
+  by: 'Ada',
+  createdAt: AT,
+});
+
+const { stageId, requestId } = sampleRequest();
+const { messageId } = sampleMessage;
+
+/** The data of one event of every type. A new type of event does not compile until it has its sample here. */
+export const eventSamples: { [T in EventType]: EventData<T> } = {
+  'project-updated': { projectId: sampleProject().id, project: sampleProject() },
+  'project-removed': { projectId: sampleProject().id },
+  'rules-updated': { projectId: sampleProject().id, rules: [sampleRule] },
+  'stage-created': { stageId, stage: sampleStage() },
+  'stage-updated': { stageId, stage: sampleStage() },
+  'stage-removed': { stageId },
+  'session-updated': sampleSession(),
+  'approval-requested': sampleRequest(),
+  'question-requested': sampleRequest({ kind: 'question' }),
+  'plan-requested': sampleRequest({ kind: 'plan' }),
+  'elicitation-requested': sampleRequest({ kind: 'elicitation', toolUseId: '' }),
+  'approval-cancelled': { stageId, requestId, reason: 'withdrawn' },
+  'approval-resolved': sampleDecision(),
+  'decision-updated': sampleDecision({ delivery: 'confirmed' }),
+  'message-queued': sampleMessage,
+  'message-sent': { stageId, messageId, text: 'Go on' },
+  'queue-updated': { stageId, queue: [sampleMessage], held: false },
+  'mode-changed': { stageId, mode: 'plan' },
+  'transcript-appended': { stageId, index: 1 },
+};
+
+/** The sample event of a type, unnumbered. */
+export const sampleEvent = (type: EventType): NewEvent => ({ type, data: eventSamples[type] }) as NewEvent;

@@ -1,0 +1,119 @@
+import {
+  type AnswerBody,
+  type ApproveBody,
+  answersProblem,
+  type PendingRequest,
+  questionsOf,
+} from '@callboard/contract';
+import { formContentProblem } from '../domain/form-content.ts';
+import { toolInputProblem } from '../domain/tool-input.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Verdict } from '../session-state/requests.ts';
+import { forSession, keepable } from '../session-state/rules.ts';
+
+/** What is recorded of an answer, and what goes to the CLI for it (shapes as seen with 2.1.330). */
+export interface Answer {
+  verdict: Omit<Verdict, 'by' | 'delivery'>;
+  response: Record<string, unknown>;
+}
+
+const DENIED = 'The user said no to this and gave no reason.';
+
+/** @throws Rejection `wrong_kind` for a question, `bad_request` for an input that would not run */
+export function allow(request: PendingRequest, body: ApproveBody): Answer {
+  switch (request.kind) {
+    case 'question':
+      throw new Rejection(
+        'wrong_kind',
+        'This is a question: allowing it without answers would tell Claude that nobody answered. Send the answers instead.',
+      );
+    case 'elicitation':
+      return acceptForm(request, body);
+    case 'approval':
+      return allowTool(request, body);
+    case 'plan':
+      return allowed(body, withMode(body.updatedPermissions ?? []));
+    default:
+      return request.kind satisfies never;
+  }
+}
+
+function allowTool(request: PendingRequest, body: ApproveBody): Answer {
+  const problem = body.updatedInput === undefined ? null : toolInputProblem(request.toolName, body.updatedInput);
+  if (problem !== null) throw new Rejection('bad_request', problem);
+  if (body.remember !== undefined && request.suppressAlwaysAllow) {
+    throw new Rejection('bad_request', 'Claude Code does not want this one to be allowed for good. Allow it once.');
+  }
+  if (body.remember !== undefined && keepable(body.updatedPermissions ?? []).length === 0) {
+    throw new Rejection(
+      'bad_request',
+      'There is no rule to keep: send the suggestion that is to hold in updatedPermissions.',
+    );
+  }
+  return allowed(body, body.updatedPermissions);
+}
+
+function allowed({ updatedInput }: ApproveBody, updates: ApproveBody['updatedPermissions']): Answer {
+  const updatedPermissions = updates === undefined ? undefined : forSession(updates);
+  return {
+    verdict: { outcome: 'allowed', reason: null, answers: null, updatedInput: updatedInput ?? null },
+    // A bare allow runs the original input; `updatedInput` is sent only if a person changed it.
+    response: { behavior: 'allow', ...defined({ updatedInput, updatedPermissions }) },
+  };
+}
+
+/** Accepting a plan always names the mode that follows. */
+function withMode(
+  updates: NonNullable<ApproveBody['updatedPermissions']>,
+): NonNullable<ApproveBody['updatedPermissions']> {
+  if (updates.some((update) => update.type === 'setMode')) return updates;
+  return [...updates, { type: 'setMode', mode: 'default', destination: 'session' }];
+}
+
+function acceptForm(request: PendingRequest, { updatedInput = {} }: ApproveBody): Answer {
+  const problem = formContentProblem(request.input.requested_schema, updatedInput);
+  if (problem !== null) throw new Rejection('bad_request', problem);
+  return {
+    verdict: { outcome: 'answered', reason: null, answers: null, updatedInput },
+    response: { action: 'accept', content: updatedInput },
+  };
+}
+
+/** The reason is read by the model word for word, except where the turn is ended with it. */
+export function deny(request: PendingRequest, body: Pick<ApproveBody, 'reason' | 'interrupt'>): Answer {
+  const reason = body.reason?.trim() ? body.reason : null;
+  const verdict = { outcome: 'denied', reason, answers: null, updatedInput: null } as const;
+  if (request.kind === 'elicitation') return { verdict, response: { action: 'decline' } };
+  // `message` must be there: without it the model reads of an invalid permission result.
+  return {
+    verdict,
+    response: { behavior: 'deny', message: reason ?? DENIED, ...defined({ interrupt: body.interrupt }) },
+  };
+}
+
+/** What a request gets that nobody answered in time; worded apart from a person's no. */
+export function timeOut(request: PendingRequest): Answer {
+  const reason =
+    'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
+  const { response, verdict } = deny(request, { reason });
+  return { response, verdict: { ...verdict, outcome: 'timed-out' } };
+}
+
+/** @throws Rejection `wrong_kind`, `bad_request` unless exactly the questions asked are answered */
+export function answerQuestion(request: PendingRequest, { answers }: AnswerBody): Answer {
+  if (request.kind !== 'question') {
+    throw new Rejection(
+      'wrong_kind',
+      `This is a request to use ${request.displayName}, not a question. Allow or deny it.`,
+    );
+  }
+  const problem = answersProblem(questionsOf(request.input), answers);
+  if (problem !== null) throw new Rejection('bad_request', problem);
+  return {
+    verdict: { outcome: 'answered', reason: null, answers, updatedInput: null },
+    response: { behavior: 'allow', updatedInput: { ...request.input, answers } },
+  };
+}
+
+const defined = (fields: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { until } from '../../../test/support/until.ts';
+import { settlesWithin } from '../../lib/wait.ts';
+import { openFifoWriter } from './fifo-writer.ts';
+import { createLaunchFolder, launchFiles, openChildEnds } from './launch-folder.ts';
+
+const gone = { code: 'process_gone', kind: 'operational' };
+
+/** The FIFO of a launch in a folder of its own. */
+async function makeFifo(): Promise<string> {
+  const folder = join(await temporaryFolder(), 'launch');
+  await createLaunchFolder(folder);
+  return launchFiles(folder).input;
+}
+
+/** The reading end, held open by a process that does not read yet. */
+function openReader(fifo: string) {
+  const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+  let socket: Socket | undefined;
+  let isOpen = true;
+  const die = () => {
+    if (isOpen && socket === undefined) closeSync(fd);
+    socket?.destroy();
+    isOpen = false;
+  };
+  onTestFinished(die);
+  return {
+    die,
+    /** Reads from now on, until this many bytes are there. */
+    async read(bytes: number): Promise<string> {
+      const chunks: Buffer[] = [];
+      socket = new Socket({ fd, readable: true, writable: false });
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+      await until(`${bytes} bytes are read`, () => Buffer.concat(chunks).length >= bytes);
+      return Buffer.concat(chunks).toString('utf8');
+    },
+  };
+}
+
+function openWriter(fifo: string) {
+  const writer = openFifoWriter(fifo);
+  onTestFinished(writer.close);
+  return writer;
+}
+
+const line = (letter: string, bytes: number) => `${letter.repeat(bytes - 1)}\n`;
+
+it('finds out when it opens that nobody reads', async () => {
+  const fifo = await makeFifo();
+  expect(() => openFifoWriter(fifo)).toThrow(expect.objectContaining(gone));
+  expect(() => openFifoWriter(`${fifo}.removed`)).toThrow(expect.objectContaining(gone));
+});
+
+it('does not call the process gone when something else is wrong', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'file'), '');
+  expect(() => openFifoWriter(join(folder, 'file', 'in.fifo'))).toThrow(expect.objectContaining({ code: 'ENOTDIR' }));
+});
+
+it('hands a line to the reader', async () => {
+  const fifo = await makeFifo();
+  const reader = openReader(fifo);
+  const writer = openWriter(fifo);
+  await writer.write('{"text":"ä 🐙"}\n');
+  expect(await reader.read(8)).toBe('{"text":"ä 🐙"}\n');
+});
+
+it('completes 200 KB once a reader that did not read yet does', async () => {
+  const fifo = await makeFifo();
+  const reader = openReader(fifo);
+  const long = line('x', 200 * 1024);
+  const written = openWriter(fifo).write(long);
+  expect(await settlesWithin(written, 50)).toBe(false);
+  expect(await reader.read(long.length)).toBe(long);
+  await written;
+});
+
+it('does not mix lines that are written at once', async () => {
+  const fifo = await makeFifo();
+  const reader = openReader(fifo);
+  const writer = openWriter(fifo);
+  const lines = [line('a', 150_000), line('b', 10), line('c', 150_000), line('d', 10)];
+  const written = Promise.all(lines.map((text) => writer.write(text)));
+  expect(await reader.read(300_020)).toBe(lines.join(''));
+  await written;
+});
+
+it('finds out that the reader died while a line waited, also for the lines behind it', async () => {
+  const fifo = await makeFifo();
+  const reader = openReader(fifo);
+  const writer = openWriter(fifo);
+  const first = writer.write(line('x', 200 * 1024));
+  const second = writer.write('{}\n');
+  expect(await settlesWithin(first, 20)).toBe(false);
+  reader.die();
+  await expect(first).rejects.toMatchObject(gone);
+  await expect(second).rejects.toMatchObject(gone);
+  await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
+});
+
+it('finds out at the next line that the reader died meanwhile', async () => {
+  const fifo = await makeFifo();
+  const reader = openReader(fifo);
+  const writer = openWriter(fifo);
+  await writer.write('{}\n');
+  reader.die();
+  await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
+});
+
+it('tells whoever waits when it is closed', async () => {
+  const fifo = await makeFifo();
+  openReader(fifo);
+  const writer = openWriter(fifo);
+  const written = writer.write(line('x', 200 * 1024));
+  expect(await settlesWithin(written, 20)).toBe(false);
+  writer.close();
+  await expect(written).rejects.toMatchObject(gone);
+  await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
+});
+
+it('keeps the input of a child open that holds its own end, and loses it when the child dies', async () => {
+  const folder = join(await temporaryFolder(), 'launch');
+  await createLaunchFolder(folder);
+  const ends = await openChildEnds(folder);
+  const child = spawn('sleep', ['600'], { stdio: [ends.input.fd, ends.output.fd, ends.errors.fd] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  await ends.close();
+  const first = openFifoWriter(launchFiles(folder).input);
+  await first.write('{"before":"our own death"}\n');
+  first.close();
+  const second = openWriter(launchFiles(folder).input);
+  await second.write('{"after":"a restart"}\n');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await expect(second.write('{}\n')).rejects.toMatchObject(gone);
+});

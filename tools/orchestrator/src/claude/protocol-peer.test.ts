@@ -1,0 +1,151 @@
+import { expect, it } from 'vitest';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { Channel } from './channel.ts';
+import { createProtocolPeer } from './protocol-peer.ts';
+import type { SpoolLine } from './wire/line-reader.ts';
+
+/** A channel that says what the test has it say. */
+function createTestChannel() {
+  const batches: SpoolLine[][] = [];
+  let wake = () => undefined as undefined;
+  let ending = false;
+  let failure: unknown;
+  let end = 0;
+  const channel: Channel = {
+    async *lines() {
+      for (;;) {
+        const next = batches.shift();
+        if (next !== undefined) yield next;
+        else if (failure !== undefined) throw failure;
+        else if (ending) return;
+        else {
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          wake = () => void resolve(undefined) as undefined;
+          await promise;
+        }
+      }
+    },
+    write: async () => undefined,
+    finish: () => {
+      ending = true;
+      wake();
+    },
+    close: () => undefined,
+  };
+  return {
+    channel,
+    /** Prints these lines in one batch. */
+    print(...lines: object[]) {
+      batches.push(lines.map((line) => ({ text: JSON.stringify(line), end: ++end })));
+      wake();
+    },
+    breakDown(error: unknown) {
+      failure = error;
+      wake();
+    },
+  };
+}
+
+const response = (id: string, fields: object = {}) => ({
+  type: 'control_response',
+  response: { subtype: 'success', request_id: id, ...fields },
+});
+const never = new AbortController().signal;
+const ignore = { onEvents: async () => undefined };
+
+it('gives each request its own reply, in whatever order they come', async () => {
+  const { channel, print } = createTestChannel();
+  const peer = createProtocolPeer(channel, ignore);
+  const first = peer.reply('a', never);
+  const second = peer.reply('b', never);
+  print(response('b', { response: { n: 2 } }), response('nobody'), response('a', { response: { n: 1 } }));
+  expect(await first).toMatchObject({ response: { n: 1 } });
+  expect(await second).toMatchObject({ response: { n: 2 } });
+  channel.finish();
+  await peer.closed;
+});
+
+it("refuses in the CLI's words", async () => {
+  const { channel, print } = createTestChannel();
+  const peer = createProtocolPeer(channel, ignore);
+  const reply = peer.reply('a', never);
+  const silent = peer.reply('b', never);
+  print(response('a', { subtype: 'error', error: 'not that mode' }), response('b', { subtype: 'error' }));
+  await expect(reply).rejects.toMatchObject({ code: 'refused', kind: 'protocol', message: 'not that mode' });
+  await expect(silent).rejects.toMatchObject({ code: 'refused', message: 'no reason given' });
+});
+
+it('settles a reply only after what came with it was taken', async () => {
+  const { channel, print } = createTestChannel();
+  const commit = Promise.withResolvers<void>();
+  let isStored = false;
+  const onEvents = async () => {
+    await commit.promise;
+    isStored = true;
+  };
+  const peer = createProtocolPeer(channel, { onEvents });
+  const reply = peer.reply('a', never).then(() => isStored);
+  print(response('a'));
+  commit.resolve();
+  expect(await reply).toBe(true);
+});
+
+it('hands on what the process tells, in order, batch by batch, with the offset behind it', async () => {
+  const { channel, print } = createTestChannel();
+  const taken: [string[], number][] = [];
+  let running = 0;
+  const onEvents = async (events: AgentEvent[], end: number) => {
+    expect(++running).toBe(1);
+    await Promise.resolve();
+    running--;
+    taken.push([events.map((event) => event.type), end]);
+  };
+  const peer = createProtocolPeer(channel, { onEvents });
+  print({ type: 'system', subtype: 'init', session_id: 's' }, { type: 'keep_alive' });
+  print({ type: 'odd' });
+  channel.finish();
+  await peer.closed;
+  expect(taken).toEqual([
+    [['conversation', 'turn-started'], 2],
+    [['notice'], 3],
+  ]);
+});
+
+it('tells every waiter when the process goes away, and whoever asks later', async () => {
+  const { channel } = createTestChannel();
+  const peer = createProtocolPeer(channel, ignore);
+  const waiting = peer.reply('a', never);
+  channel.finish();
+  await expect(waiting).rejects.toMatchObject({ code: 'peer_closed', kind: 'operational' });
+  await peer.closed;
+  await expect(peer.reply('b', never)).rejects.toMatchObject({ code: 'peer_closed' });
+});
+
+it('tells every waiter when reading fails, or taking what was read', async () => {
+  const broken = createTestChannel();
+  const first = createProtocolPeer(broken.channel, ignore);
+  const waiting = first.reply('a', never);
+  broken.breakDown(new Error('spool gone'));
+  await expect(waiting).rejects.toMatchObject({ code: 'peer_closed' });
+  await expect(first.closed).rejects.toThrow('spool gone');
+
+  const full = createTestChannel();
+  const second = createProtocolPeer(full.channel, { onEvents: () => Promise.reject(new Error('disk full')) });
+  const other = second.reply('a', never);
+  full.print(response('a'));
+  await expect(other).rejects.toMatchObject({ code: 'peer_closed' });
+  await expect(second.closed).rejects.toThrow('disk full');
+});
+
+it('lets a waiter give up, and passes over the reply that comes too late', async () => {
+  const { channel, print } = createTestChannel();
+  const peer = createProtocolPeer(channel, ignore);
+  const patience = new AbortController();
+  const reply = peer.reply('a', patience.signal);
+  patience.abort(new Error('too slow'));
+  await expect(reply).rejects.toThrow('too slow');
+  await expect(peer.reply('b', patience.signal)).rejects.toThrow('too slow');
+  print(response('a'));
+  channel.finish();
+  await peer.closed;
+});

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import { translateSystem } from './translate-system.ts';
+
+const told = (subtype: string, fields: object = {}) => translateSystem({ type: 'system', subtype, ...fields });
+const notice = (level: string, code: string) => [{ type: 'notice', entry: { kind: 'notice', level, code } }];
+
+it('takes init for the begin of a turn', () => {
+  expect(told('init', { model: 'opus', permissionMode: 'plan', tools: [] })).toMatchObject([
+    { type: 'turn-started', model: 'opus', mode: 'plan' },
+  ]);
+  expect(told('init')).toMatchObject([{ type: 'turn-started', model: null, mode: null }]);
+});
+
+it('follows the mode that the CLI reports, and passes over its other statuses', () => {
+  expect(told('status', { status: null, permissionMode: 'acceptEdits' })).toEqual([
+    { type: 'mode-changed', mode: 'acceptEdits' },
+  ]);
+  expect(told('status', { status: 'requesting' })).toEqual([]);
+});
+
+it('reads a task that started and the set of tasks there are', () => {
+  const task = { task_id: 't1', tool_use_id: 'toolu_1', description: 'Look', task_type: 'local_agent' };
+  expect(told('task_started', task)).toEqual([
+    { type: 'task-started', taskId: 't1', toolUseId: 'toolu_1', description: 'Look', taskType: 'local_agent' },
+  ]);
+  const dev = { task_id: 't2', task_type: 'local_bash', description: 'npm run dev', status: 'running' };
+  expect(told('background_tasks_changed', { tasks: [dev] })).toEqual([
+    { type: 'tasks', tasks: [{ taskId: 't2', type: 'local_bash', description: 'npm run dev' }] },
+  ]);
+  expect(told('background_tasks_changed', { tasks: [] })).toEqual([{ type: 'tasks', tasks: [] }]);
+});
+
+it.each([
+  [401, 'refuses the login'],
+  [429, 'rate limit'],
+  [529, 'overloaded'],
+  [null, 'could not be reached'],
+  [500, 'answered 500'],
+])('says in words that the API answered %s and what the CLI does about it', (error_status, words) => {
+  const events = told('api_retry', { attempt: 2, max_retries: 10, retry_delay_ms: 529, error_status, error: 'x' });
+  expect(events).toMatchObject(notice('warning', 'api-retry'));
+  expect(events?.[0]).toMatchObject({ entry: { text: expect.stringContaining(words) } });
+  expect(events?.[0]).toMatchObject({ entry: { text: expect.stringContaining('attempt 2 of 10') } });
+});
+
+it('passes on what the CLI has to say to a person', () => {
+  expect(told('informational', { content: 'Blank prompt', level: 'info' })).toMatchObject(
+    notice('info', 'informational'),
+  );
+  expect(told('notification', { content: 'Bad', level: 'error' })).toMatchObject(notice('error', 'notification'));
+  expect(told('model_fallback', { original_model: 'a', fallback_model: 'b' })).toMatchObject([
+    { entry: { code: 'model-fallback', text: 'Switched from a to b.' } },
+  ]);
+  expect(told('compact_boundary')).toMatchObject(notice('info', 'compacted'));
+});
+
+it("tells of a refusal that was the CLI's own", () => {
+  expect(told('permission_denied', { tool_name: 'Bash', decision_reason: 'dontAsk mode' })).toMatchObject([
+    { entry: { code: 'permission-denied', text: 'Claude Code itself refused Bash: dontAsk mode' } },
+  ]);
+  expect(told('permission_denied')).toMatchObject([{ entry: { text: 'Claude Code itself refused a tool call.' } }]);
+});
+
+it.each(['thinking_tokens', 'task_progress', 'hook_started', 'session_title_changed'])(
+  'says nothing of %s',
+  (subtype) => {
+    expect(told(subtype, { anything: 1 })).toEqual([]);
+  },
+);
+
+it.each([
+  ['an unknown subtype', { subtype: 'weather' }],
+  ['no subtype', {}],
+  ['a subtype that is no text', { subtype: 7 }],
+  ['a task without an id', { subtype: 'task_started' }],
+  ['tasks that are no list', { subtype: 'background_tasks_changed', tasks: 'none' }],
+  ['a retry without numbers', { subtype: 'api_retry' }],
+  ['a notice without words', { subtype: 'informational' }],
+])('does not understand %s, and says so', (_what, message) => {
+  expect(translateSystem(message)).toBeNull();
+});

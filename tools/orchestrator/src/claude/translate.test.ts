@@ -1,0 +1,187 @@
+import { expect, it } from 'vitest';
+import { translate } from './translate.ts';
+import { parseFrame } from './wire/frames.ts';
+
+const tell = (line: object) => translate(parseFrame(JSON.stringify(line)));
+const raw = (value: unknown) => [{ type: 'notice', entry: { kind: 'unknown', parentToolUseId: null, raw: value } }];
+
+const bash = {
+  subtype: 'can_use_tool',
+  tool_name: 'Bash',
+  display_name: 'Bash',
+  input: { command: 'echo hi > f.txt' },
+  description: 'make file',
+  permission_suggestions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }],
+  blocked_path: '/w/f.txt',
+  tool_use_id: 'toolu_1',
+};
+const ask = {
+  toolName: 'Bash',
+  displayName: 'Bash',
+  input: { command: 'echo hi > f.txt' },
+  description: 'make file',
+  toolUseId: 'toolu_1',
+  agentId: null,
+  reason: null,
+  blockedPath: '/w/f.txt',
+  suggestions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }],
+  suppressAlwaysAllow: false,
+};
+const request = (content: object) => ({ type: 'control_request', request_id: 'r1', request: content });
+
+it('reads a permission request', () => {
+  expect(tell(request(bash))).toEqual([{ type: 'asked', requestId: 'r1', kind: 'approval', ask }]);
+});
+
+it('reads what only some permission requests have', () => {
+  const more = { agent_id: 'task-1', decision_reason: 'outside', suppress_always_allow_rule: true };
+  const [event] = tell(request({ ...bash, ...more }));
+  expect(event).toMatchObject({ ask: { agentId: 'task-1', reason: 'outside', suppressAlwaysAllow: true } });
+});
+
+it('reads a permission request that has only what is always there', () => {
+  const { subtype, tool_name, input, tool_use_id } = bash;
+  const [event] = tell(request({ subtype, tool_name, input, tool_use_id }));
+  const bare = { displayName: 'Bash', description: null, blockedPath: null, suggestions: [] };
+  expect(event).toEqual({ type: 'asked', requestId: 'r1', kind: 'approval', ask: { ...ask, ...bare } });
+});
+
+it.each([
+  ['without a tool', { tool_name: undefined }],
+  ['without an input', { input: undefined }],
+  ['whose input is a text', { input: 'ls' }],
+  ['without the call it is for', { tool_use_id: 7 }],
+])('has a permission request %s refused, since the CLI would wait for ever', (_what, change) => {
+  expect(tell(request({ ...bash, ...change }))).toEqual([
+    { type: 'asked-unknown', requestId: 'r1', subtype: 'can_use_tool' },
+  ]);
+});
+
+it('shows a permission request although something beside the call is odd', () => {
+  const odd = { description: 7, permission_suggestions: ['x'], agent_id: {}, suppress_always_allow_rule: 'yes' };
+  const plain = { ...ask, description: null, suggestions: [] };
+  expect(tell(request({ ...bash, ...odd }))).toEqual([{ type: 'asked', requestId: 'r1', kind: 'approval', ask: plain }]);
+});
+
+it('has a request of an unknown subtype refused', () => {
+  const content = { subtype: 'hook_callback', callback_id: 'cb1' };
+  expect(tell(request(content))).toEqual([{ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' }]);
+});
+
+it('reads a withdrawal', () => {
+  expect(tell({ type: 'control_cancel_request', request_id: 'r1' })).toEqual([{ type: 'withdrawn', requestId: 'r1' }]);
+});
+
+it('hands on a reply whole, and so the echo of an answer', () => {
+  const response = { subtype: 'success', request_id: 'r1', response: { behavior: 'allow' } };
+  const event = { type: 'response', requestId: 'r1', ok: true, response };
+  expect(tell({ type: 'control_response', response })).toEqual([event]);
+});
+
+it('reads the open requests out of the answer to initialize', () => {
+  const open = [{ type: 'control_request', request_id: 'r7', request: bash }];
+  const response = {
+    subtype: 'success',
+    request_id: 'init',
+    response: { pid: 1, current_permission_mode: 'plan' },
+    pending_permission_requests: open,
+  };
+  const [first, second] = tell({ type: 'control_response', response });
+  expect(first).toMatchObject({ type: 'initialized', mode: 'plan', open: [{ requestId: 'r7', kind: 'approval', ask }] });
+  expect(second).toMatchObject({ type: 'response', requestId: 'init', ok: true });
+});
+
+it('gives one block for each content block, in the order in which they stand', () => {
+  const content = [
+    { type: 'thinking', thinking: 'Hm', signature: 's' },
+    { type: 'text', text: 'I make it.' },
+    { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'make' } },
+    { type: 'thinking', thinking: '', signature: 'redacted' },
+    { type: 'server_tool_use', id: 'x' },
+  ];
+  const line = { type: 'assistant', message: { id: 'msg_1', content }, parent_tool_use_id: 'toolu_0' };
+  const place = { type: 'block', apiMessageId: 'msg_1', parentToolUseId: 'toolu_0' };
+  expect(tell(line)).toEqual([
+    { ...place, block: { kind: 'thinking', text: 'Hm' } },
+    { ...place, block: { kind: 'text', text: 'I make it.' } },
+    { ...place, block: { kind: 'tool-use', toolUseId: 'toolu_1', toolName: 'Bash', input: { command: 'make' } } },
+    { ...place, block: { kind: 'other' } },
+    { ...place, block: { kind: 'other' } },
+  ]);
+});
+
+it('shows an API failure once: not as if the model had said it, but as the end of the turn', () => {
+  const content = [{ type: 'text', text: 'API Error: 400' }];
+  const message = { id: 'm', content };
+  expect(tell({ type: 'assistant', message, error: 'invalid_request' })).toEqual([]);
+  const result = { type: 'result', subtype: 'success', is_error: true, result: 'API Error: 400', session_id: 's1' };
+  expect(tell(result)).toMatchObject([
+    { type: 'conversation', sessionId: 's1' },
+    { type: 'turn-ended', end: { outcome: 'failed', message: 'API Error: 400' } },
+  ]);
+});
+
+it('reads the results of tools, as text', () => {
+  const content = [
+    { type: 'tool_result', tool_use_id: 'a', content: 'done', is_error: false },
+    {
+      type: 'tool_result',
+      tool_use_id: 'b',
+      content: [{ type: 'text', text: 'x' }, { type: 'image' }],
+      is_error: true,
+    },
+    { type: 'tool_result', tool_use_id: 'c' },
+    { type: 'text', text: 'what a person wrote' },
+  ];
+  const result = { type: 'tool-result', parentToolUseId: null };
+  expect(tell({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null })).toEqual([
+    { ...result, toolUseId: 'a', isError: false, text: 'done' },
+    { ...result, toolUseId: 'b', isError: true, text: 'x\n[image]' },
+    { ...result, toolUseId: 'c', isError: false, text: '' },
+  ]);
+});
+
+it('passes over the echo of a message, which has its entry already', () => {
+  expect(tell({ type: 'user', message: { role: 'user', content: 'Go on' }, isReplay: true, uuid: 'm1' })).toEqual([]);
+});
+
+it('reads streaming text and thinking, under the name of the block', () => {
+  const line = (delta: object) => ({
+    type: 'stream_event',
+    event: { type: 'content_block_delta', index: 1, delta },
+    api_message_id: 'msg_1',
+    parent_tool_use_id: null,
+  });
+  const place = { type: 'delta', apiMessageId: 'msg_1', index: 1, parentToolUseId: null };
+  expect(tell(line({ type: 'text_delta', text: 'Run' }))).toEqual([{ ...place, kind: 'text', text: 'Run' }]);
+  expect(tell(line({ type: 'thinking_delta', thinking: 'Hm' }))).toEqual([{ ...place, kind: 'thinking', text: 'Hm' }]);
+  expect(tell(line({ type: 'input_json_delta', partial_json: '{' }))).toEqual([]);
+  expect(tell({ type: 'stream_event', event: { type: 'message_stop' } })).toEqual([]);
+});
+
+it.each([
+  ['queued', []],
+  ['started', [{ type: 'message-progress', messageId: 'm1', progress: 'consumed' }]],
+  ['completed', [{ type: 'message-progress', messageId: 'm1', progress: 'finished' }]],
+  ['cancelled', [{ type: 'message-progress', messageId: 'm1', progress: 'cancelled' }]],
+])('follows a message that is %s', (state, events) => {
+  expect(tell({ type: 'command_lifecycle', command_uuid: 'm1', state })).toEqual(events);
+});
+
+it.each([
+  ['of an unknown type', { type: 'prompt_suggestion', text: 'x' }],
+  ['without a type', { hello: 1 }],
+  ["that claims to be the model's and has no content", { type: 'assistant', message: {} }],
+  ['of a lifecycle that is not known', { type: 'command_lifecycle', command_uuid: 'm1', state: 'lost' }],
+  ['of an unknown system subtype', { type: 'system', subtype: 'weather', uuid: 'u' }],
+])('shows a line %s raw', (_what, line) => {
+  expect(tell(line)).toEqual(raw(line));
+});
+
+it('shows a line that is no JSON raw', () => {
+  expect(translate(parseFrame('Segmentation fault'))).toEqual(raw('Segmentation fault'));
+});
+
+it.each(['keep_alive', 'tool_progress', 'rate_limit_event', 'auth_status'])('says nothing of %s', (type) => {
+  expect(tell({ type, session_id: 's' })).toEqual([]);
+});

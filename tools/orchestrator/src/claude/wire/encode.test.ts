@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { OutboxBody } from '../../store/records.ts';
+import { encodeRow } from './encode.ts';
+
+const message = (text: string): OutboxBody =>
+  OutboxBody.parse({ kind: 'message', text, entered: false, attachments: [], isCommand: false });
+const decode = (wireId: string, body: OutboxBody) => JSON.parse(encodeRow({ wireId, body }));
+
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc
+    .array(fc.constantFrom('\n', '\r\n', '\u2028', '\u2029', '\0', '"', '\\', '🐙', '\ud83d'))
+    .map((parts) => parts.join('')),
+);
+const anyObject = fc.dictionary(anyText, fc.jsonValue(), { noNullPrototype: true });
+const anyBody: fc.Arbitrary<OutboxBody> = fc.oneof(
+  anyText.map(message),
+  anyObject.map((response): OutboxBody => ({ kind: 'answer', response })),
+  anyObject.map((rest): OutboxBody => ({ kind: 'control', request: { ...rest, subtype: 'interrupt' } })),
+);
+
+it('makes one line of JSON out of anything, with one newline at its end', () => {
+  fc.assert(
+    fc.property(anyText, anyBody, (wireId, body) => {
+      const line = encodeRow({ wireId, body });
+      expect(line.indexOf('\n')).toBe(line.length - 1);
+      expect(line).not.toContain('\r');
+      expect(() => JSON.parse(line)).not.toThrow();
+      // What goes through the pipe as UTF-8 is what was meant: no half of a character is left to the encoder.
+      expect(Buffer.from(line, 'utf8').toString('utf8')).toBe(line);
+    }),
+  );
+});
+
+it('sends what a person wrote word for word', () => {
+  fc.assert(fc.property(anyText, (text) => void expect(decode('m1', message(text)).message.content).toBe(text)));
+});
+
+it('sends a message as text of a person, so that a leading slash runs no command', () => {
+  expect(decode('m1', message('/clear'))).toEqual({
+    type: 'user',
+    uuid: 'm1',
+    client_composed: true,
+    origin: { kind: 'human' },
+    message: { role: 'user', content: '/clear' },
+  });
+});
+
+it('sends an answer under the id of its request, whatever the answer itself says of an id', () => {
+  const response = { subtype: 'success', response: { behavior: 'allow' }, request_id: 'other' };
+  expect(decode('r1', { kind: 'answer', response })).toEqual({
+    type: 'control_response',
+    response: { subtype: 'success', request_id: 'r1', response: { behavior: 'allow' } },
+  });
+});
+
+it('sends a control request as it is', () => {
+  const request = { subtype: 'interrupt', cancel_queued: true };
+  expect(decode('c1', { kind: 'control', request })).toEqual({ type: 'control_request', request_id: 'c1', request });
+});

@@ -1,0 +1,7 @@
+/** What Callboard can find out about the machine and the `claude` on it: for `callboard doctor`, and for the board. */
+export { userEnvironment } from '../lib/user-environment.ts';
+export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
+export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
+export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';
+export { readLastReports, saveReport } from './report-file.ts';
+export { askLogin, type ClaudeSurvey, surveyClaude } from './survey-claude.ts';

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { type KeptPromise, require } from '../kept-promise.ts';
+import type { Talk } from '../talk.ts';
+
+/** Messages, and the life of the process. */
+export const conversationPromises: readonly KeptPromise[] = [
+  {
+    id: 'text',
+    sentence: 'takes a leading slash as text where it is told to',
+    reliedOnFor: 'keeping a message such as "/clear" from wiping the conversation',
+    needs: ['initialize'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      await talk.sayText('/clear');
+      await talk.result();
+      require(talk.messages('conversation_reset').length === 0, 'it ran /clear as a command');
+      require(JSON.stringify(talk.modelRequests().at(-1)?.messages.at(-1) ?? null).includes(
+        '/clear',
+      ), 'the model did not get it');
+    },
+  },
+  {
+    id: 'repeat',
+    sentence: 'drops a message whose uuid it has had',
+    reliedOnFor: 'sending a message again after a crash without Claude reading it twice',
+    needs: ['initialize'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      const uuid = await talk.say([{ text: 'Heard.' }]);
+      await talk.result();
+      await saidAgainInVain(talk, uuid, 2);
+      const starts = talk.lifecycleOf(uuid).filter((state) => state === 'started').length;
+      require(starts === 1, `it tells of ${starts} starts of the message`);
+    },
+  },
+  {
+    id: 'replay',
+    sentence: 'drops a message that it had before a resume, and says so',
+    reliedOnFor: 'sending a message again to a resumed session without Claude reading it twice',
+    needs: ['repeat'],
+    keep: async (lab, signal) => {
+      const before = await lab.talk(signal);
+      const uuid = await before.say([{ text: 'Heard.' }]);
+      await before.result();
+      const sessionId = before.messages('system', 'init').at(-1)?.session_id;
+      require(typeof sessionId === 'string', 'it does not tell the id of the conversation');
+      const after = await lab.resume(sessionId, signal);
+      await saidAgainInVain(after, uuid, 1);
+      const told = after.lifecycleOf(uuid);
+      require(told.includes('completed') &&
+        !told.includes('started'), `it tells of the message: ${told.join(', ') || 'nothing'}`);
+    },
+  },
+  {
+    id: 'survives',
+    sentence: 'goes on with its work when all who held its input and output have let go',
+    reliedOnFor: 'keeping sessions alive while Callboard restarts',
+    needs: ['asks'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      const gate = randomUUID();
+      const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
+      await talk.say([{ gate, ...bash('echo alone') }, bash('touch again'), { text: 'Done.' }]);
+      await talk.modelAsked();
+      talk.trial.detach();
+      lab.release(gate);
+      await talk.modelAsked(); // it has run the first command with nobody there
+      talk.trial.attach();
+      await talk.answer(await talk.asked(), { behavior: 'allow' });
+      await talk.result();
+    },
+  },
+  {
+    id: 'end',
+    sentence: 'ends when it is told to by `end_session`',
+    reliedOnFor: 'stopping a session in good order',
+    needs: ['initialize'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      await talk.control({ subtype: 'end_session' });
+      await talk.until('its end', () => (talk.trial.isRunning() ? undefined : true));
+    },
+  },
+];
+
+/** Sends a message again, then another; the number of turns in this talk must be `turns`: the second one made none. */
+async function saidAgainInVain(talk: Talk, uuid: string, turns: number): Promise<void> {
+  await talk.say([{ text: 'Heard.' }], uuid);
+  await talk.say([{ text: 'And that.' }]);
+  await talk.result();
+  const results = talk.messages('result').length;
+  require(results === turns, `it took the message again (${results} turns instead of ${turns})`);
+  const asked = talk.modelRequests().length;
+  require(asked === turns, `the model was asked ${asked} times instead of ${turns}`);
+}

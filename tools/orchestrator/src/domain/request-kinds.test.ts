@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { requestKind } from './request-kinds.ts';
+
+it.each([
+  ['AskUserQuestion', 'question'],
+  ['ExitPlanMode', 'plan'],
+  ['Bash', 'approval'],
+  ['mcp__db__query', 'approval'],
+  ['', 'approval'],
+  ['constructor', 'approval'],
+  ['__proto__', 'approval'],
+])('takes a call of "%s" for a request of kind %s', (tool, kind) => {
+  expect(requestKind(tool)).toBe(kind);
+});

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { until } from '../../test/support/until.ts';
+import { identify, isAlive, parseProcStat, selfIdentity } from './process-identity.ts';
+
+const FIELDS = Array.from({ length: 50 }, (_, index) => String(100 + index)).join(' ');
+const stat = (name: string, state: string) => `4242 (${name}) ${state} ${FIELDS}`;
+
+it.each(['node', 'tmux: server', '(sd-pam)', 'a) b', 'x) Z 1 2', ') (', '', 'S'])(
+  'reads the start time of a process called "%s"',
+  (name) => {
+    expect(parseProcStat(stat(name, 'S'))).toBe('118');
+  },
+);
+
+it.each(['Z', 'X', 'x'])('finds no start time for a process in state %s, which is dead', (state) => {
+  expect(parseProcStat(stat('node', state))).toBeNull();
+});
+
+it.each(['R', 'S', 'D', 'T', 't', 'I'])('finds one in state %s', (state) => {
+  expect(parseProcStat(stat('node', state))).toBe('118');
+});
+
+it.each(['', '4242', '4242 (node)', '4242 (node) S 1 2'])('finds none in what is cut off: "%s"', (text) => {
+  expect(parseProcStat(text)).toBeNull();
+});
+
+const pidOf = (child: ChildProcess): number => child.pid ?? Number.NaN;
+
+/** A child that lives until it is killed. */
+async function living(): Promise<ChildProcess> {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return child;
+}
+
+it('knows a living process again, and no longer once it is dead', async () => {
+  const child = await living();
+  const identity = await identify(pidOf(child));
+  expect(identity).not.toBeNull();
+  if (identity === null) return;
+  expect(await isAlive(identity)).toBe(true);
+  expect(await identify(pidOf(child))).toEqual(identity);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await isAlive(identity)).toBe(false);
+  expect(await identify(identity.pid)).toBeNull();
+});
+
+it('does not take another process of the same number for it, nor one of another boot', async () => {
+  const self = await selfIdentity();
+  expect(self.pid).toBe(process.pid);
+  expect(await isAlive(self)).toBe(true);
+  expect(await isAlive({ ...self, startTime: 'another' })).toBe(false);
+  expect(await isAlive({ ...self, bootId: 'another' })).toBe(false);
+});
+
+it.runIf(process.platform === 'linux')('takes a process that is dead and not yet buried for dead', async () => {
+  // The shell becomes the sleeping program, which knows nothing of the shell's child and never buries it.
+  const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+  const pid = Number(String(line));
+  const identity = await identify(pid);
+  expect(identity).not.toBeNull();
+  process.kill(pid, 'SIGKILL');
+  await until('it is a zombie', async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).includes(') Z '));
+  expect(await identify(pid)).toBeNull();
+  if (identity !== null) expect(await isAlive(identity)).toBe(false);
+});

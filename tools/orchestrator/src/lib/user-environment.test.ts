@@ -1,0 +1,47 @@
+import { delimiter, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { userEnvironment } from './user-environment.ts';
+
+const bin = (...parts: string[]) => join('/repo', ...parts, 'node_modules', '.bin');
+const gyp = '/lib/node_modules/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin';
+const path = (...entries: string[]) => entries.join(delimiter);
+
+it('leaves out what npm, Node and Callboard put there', () => {
+  const theirs = { HOME: '/home/ada', LANG: 'C.UTF-8', NODE_OPTIONS: '--max-old-space-size=1', NODE_ENV: 'test' };
+  const ours = {
+    CALLBOARD_TOKEN: 'secret',
+    npm_config_cache: '/c',
+    npm_lifecycle_event: 'start',
+    INIT_CWD: '/repo',
+    NODE: '/node',
+    NODE_CHANNEL_FD: '3',
+  };
+  expect(userEnvironment({ ...theirs, ...ours, GONE: undefined })).toEqual(theirs);
+});
+
+it("keeps the user's own variables for npm, which are written in capitals", () => {
+  const theirs = { NPM_TOKEN: 't', NPM_CONFIG_REGISTRY: 'https://npm.example.org' };
+  expect(userEnvironment(theirs)).toEqual(theirs);
+});
+
+it('takes from the front of PATH what npm put there', () => {
+  const PATH = path(bin('tools', 'cli'), bin(), '/node_modules/.bin', gyp, '/usr/local/bin', '/usr/bin');
+  expect(userEnvironment({ PATH })).toEqual({ PATH: path('/usr/local/bin', '/usr/bin') });
+});
+
+it('keeps a node_modules/.bin further back: the user put it there', () => {
+  const own = path('/usr/bin', bin('other'), '/bin');
+  expect(userEnvironment({ PATH: path(bin(), own) })).toEqual({ PATH: own });
+  expect(userEnvironment({ PATH: own })).toEqual({ PATH: own });
+});
+
+it('can cope with a PATH of npm alone, an empty one and none', () => {
+  expect(userEnvironment({ PATH: path(bin(), gyp) })).toEqual({ PATH: '' });
+  expect(userEnvironment({ PATH: '' })).toEqual({ PATH: '' });
+  expect(userEnvironment({})).toEqual({});
+});
+
+it('does not change the environment it was given', () => {
+  const env = Object.freeze({ PATH: path(bin(), '/bin'), CALLBOARD_PORT: '1' });
+  expect(() => userEnvironment(env)).not.toThrow();
+});

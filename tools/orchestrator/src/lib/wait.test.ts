@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createNudged, settlesWithin } from './wait.ts';
+
+describe('settlesWithin', () => {
+  it('says that a promise settled, whether well or not', async () => {
+    expect(await settlesWithin(Promise.resolve(1), 60_000)).toBe(true);
+    expect(await settlesWithin(Promise.reject(new Error('no')), 60_000)).toBe(true);
+  });
+
+  it('says that a promise did not settle in time', async () => {
+    expect(await settlesWithin(new Promise(() => undefined), 1)).toBe(false);
+  });
+});
+
+const fail = (error: unknown) => {
+  throw error;
+};
+const tick = () => Promise.resolve();
+
+describe('a nudged worker', () => {
+  it('runs a pass for a nudge that comes while one runs, and one only, however many come', async () => {
+    let passes = 0;
+    const gate = Promise.withResolvers<void>();
+    const worker = createNudged(async () => {
+      if (++passes === 1) await gate.promise;
+    }, fail);
+    worker.nudge();
+    for (let n = 0; n < 5; n++) worker.nudge();
+    expect(passes).toBe(1);
+    gate.resolve();
+    await worker.drain();
+    expect(passes).toBe(2);
+  });
+
+  it('takes in all work whatever moment its nudge comes at, and never runs two passes at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(8), fc.nat(4)), { maxLength: 20 }), fc.nat(6), async (adds, slow) => {
+        const todo = new Set<number>();
+        const done: number[] = [];
+        let running = 0;
+        const worker = createNudged(async () => {
+          expect(++running).toBe(1);
+          const seen = [...todo];
+          for (let n = 0; n < slow; n++) await tick();
+          for (const item of seen) {
+            todo.delete(item);
+            done.push(item);
+          }
+          running--;
+        }, fail);
+        for (const [index, [wait]] of adds.entries()) {
+          for (let n = 0; n < wait; n++) await tick();
+          todo.add(index);
+          worker.nudge();
+        }
+        await worker.drain();
+        expect(todo).toEqual(new Set());
+        expect(done.sort((a, b) => a - b)).toEqual(adds.map((_add, index) => index));
+      }),
+    );
+  });
+
+  it('hears a nudge that its own work gives', async () => {
+    let left = 3;
+    const worker = createNudged(async () => {
+      if (--left > 0) worker.nudge();
+    }, fail);
+    worker.nudge();
+    await worker.drain();
+    expect(left).toBe(0);
+  });
+
+  it('tells of a pass that failed, and works again at the next nudge', async () => {
+    const errors: unknown[] = [];
+    let passes = 0;
+    const worker = createNudged(
+      async () => {
+        if (++passes === 1) throw new Error('disk full');
+      },
+      (error) => errors.push(error),
+    );
+    worker.nudge();
+    await worker.drain();
+    expect(errors).toEqual([new Error('disk full')]);
+    worker.nudge();
+    await worker.drain();
+    expect(passes).toBe(2);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('does not lose the nudge that came during a pass that failed', async () => {
+    const gate = Promise.withResolvers<void>();
+    let passes = 0;
+    const worker = createNudged(
+      async () => {
+        if (++passes > 1) return;
+        await gate.promise;
+        throw new Error('disk full');
+      },
+      () => undefined,
+    );
+    worker.nudge();
+    worker.nudge();
+    gate.resolve();
+    await worker.drain();
+    expect(passes).toBe(2);
+  });
+
+  it('ends with the pass that runs, and starts none after it was stopped', async () => {
+    const gate = Promise.withResolvers<void>();
+    let passes = 0;
+    const worker = createNudged(async () => {
+      passes++;
+      await gate.promise;
+    }, fail);
+    worker.nudge();
+    worker.nudge();
+    let hasStopped = false;
+    const stopped = worker.stop().then(() => {
+      hasStopped = true;
+    });
+    await tick();
+    expect(hasStopped).toBe(false);
+    gate.resolve();
+    await stopped;
+    worker.nudge();
+    await worker.drain();
+    expect(passes).toBe(1);
+  });
+
+  it('is drained at once when there is nothing to do', async () => {
+    await createNudged(async () => undefined, fail).drain();
+  });
+});

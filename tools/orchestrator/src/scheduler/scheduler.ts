@@ -1,0 +1,60 @@
+import { boardView, type StageId } from '@callboard/contract';
+import { pickRunnable } from '../domain/pick-runnable.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudged } from '../lib/wait.ts';
+import type { Store } from '../store/store.ts';
+
+export interface SchedulerParts {
+  store: Store;
+  log: Logger;
+  maxParallel: number;
+  /** Resolves when the stage's process is up; a start that fails is recorded in its session. */
+  start: (stageId: StageId) => Promise<void>;
+}
+
+/** Starts what may start by itself. A notification is a hint; each pass looks at the store. */
+export interface Scheduler {
+  /** Resolves when no pass runs and none is due. */
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** In case a hint was lost. */
+const LOOK_AGAIN_MS = 30_000;
+
+/** What can make a stage ready, or room for one. */
+const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'session-updated']);
+
+export function startScheduler({ store, log, maxParallel, start }: SchedulerParts): Scheduler {
+  async function pass(): Promise<void> {
+    const runnable = pickRunnable(boardView(await store.board()), maxParallel);
+    // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
+    await Promise.all(runnable.map(startOne));
+  }
+
+  async function startOne(stageId: StageId): Promise<void> {
+    try {
+      await start(stageId);
+    } catch (error) {
+      // A person was quicker, or the start failed, which its card shows.
+      if (error instanceof Rejection) log.info({ stageId, code: error.code }, 'a stage was not started');
+      else log.error({ err: error, stageId }, 'starting a stage failed');
+    }
+  }
+
+  const passes = createNudged(pass, (error) => log.error({ err: error }, 'a pass of the scheduler failed'));
+  const unlisten = store.onEvent(({ type }) => {
+    if (HINTS.has(type)) passes.nudge();
+  });
+  const timer = setInterval(passes.nudge, LOOK_AGAIN_MS).unref();
+  passes.nudge();
+  return {
+    drain: passes.drain,
+    stop: () => {
+      unlisten();
+      clearInterval(timer);
+      return passes.stop();
+    },
+  };
+}

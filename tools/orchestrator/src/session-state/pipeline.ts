@@ -1,0 +1,69 @@
+import type { Phase, Stage } from '@callboard/contract';
+import { textMessage } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { deliverNext } from './delivery.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+
+/** What the first message of a stage says: its own prompt, and the first phase's if it has phases. */
+export function firstPrompt({ prompt, pipeline }: Pick<Stage, 'prompt' | 'pipeline'>): string {
+  const [first] = pipeline;
+  return first === undefined ? prompt : `${prompt}\n\n${first.prompt}`;
+}
+
+/** The mode that a stage begins in. */
+export const firstMode = ({ permissionMode, pipeline }: Pick<Stage, 'permissionMode' | 'pipeline'>): string =>
+  pipeline[0]?.permissionMode ?? permissionMode;
+
+/**
+ * A session has become idle with nothing queued: where its phase went well, the next one begins, or a person is asked
+ * to let it begin. Does nothing for a stage without phases, or after its last one.
+ */
+export async function followPipeline(tx: Tx, draft: SessionDraft): Promise<void> {
+  const { record } = draft;
+  if (record.lastTurn?.outcome !== 'succeeded' || record.atGate) return;
+  const stage = await tx.stages.find(record.stageId);
+  const finished = stage?.pipeline[record.phaseIndex];
+  const next = stage?.pipeline[record.phaseIndex + 1];
+  if (finished === undefined || next === undefined) return;
+  if (finished.gate === 'human') {
+    draft.record = { ...record, atGate: true };
+    addNotice(tx, draft, `The phase "${finished.name}" is finished. "${next.name}" begins when you let it.`);
+  } else {
+    await beginPhase(tx, draft, next);
+  }
+}
+
+/** Puts the next phase to work: its mode first, then its prompt, in this order through the outbox. */
+export async function beginPhase(tx: Tx, draft: SessionDraft, phase: Phase): Promise<void> {
+  const { stageId, launchId, mode } = draft.record;
+  const row = { stageId, actor: null, createdAt: tx.now };
+  if (launchId !== null && phase.permissionMode !== undefined && phase.permissionMode !== mode) {
+    const request = { subtype: 'set_permission_mode', mode: phase.permissionMode };
+    await tx.outbox.insert({
+      ...row,
+      id: tx.newId(),
+      launchId,
+      wireId: tx.newWireId(),
+      body: { kind: 'control', request },
+    });
+  }
+  draft.record = {
+    ...draft.record,
+    phaseIndex: draft.record.phaseIndex + 1,
+    atGate: false,
+    mode: launchId === null ? (phase.permissionMode ?? mode) : mode,
+  };
+  addNotice(tx, draft, `The phase "${phase.name}" begins.`);
+  await tx.outbox.insert({
+    ...row,
+    id: tx.newId(),
+    launchId: null,
+    wireId: tx.newWireId(),
+    body: textMessage(phase.prompt),
+  });
+  await deliverNext(tx, draft);
+}
+
+function addNotice(tx: Tx, draft: SessionDraft, text: string): void {
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'phase', text });
+}

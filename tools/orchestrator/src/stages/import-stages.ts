@@ -1,0 +1,146 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { parseStageFile, type StageFile } from './stage-file.ts';
+
+/** Stages from Markdown files, one a stage. */
+export interface StageImports {
+  /**
+   * Imports a folder (and those in it), or one file: new stages are made, stages that were imported before and not yet
+   * started are brought up to date. All or nothing.
+   * @throws Rejection `unknown_project`, `import_failed` that lists everything that is wrong
+   */
+  run(projectId: ProjectId, path: string): Promise<{ ids: StageId[]; created: number; updated: number }>;
+}
+
+export function createStageImports({ store }: { store: Store }): StageImports {
+  return {
+    async run(projectId, path) {
+      const project = await store.read.projects.find(projectId);
+      if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
+      const files = await readStageFiles(resolve(project.path, path));
+      return store.transact(async (tx) => {
+        const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
+        requireSound(project, files, known);
+        let created = 0;
+        for (const file of files) if (await save(tx, project, file, known.get(file.id))) created += 1;
+        return { ids: files.map(({ id }) => id), created, updated: files.length - created };
+      });
+    },
+  };
+}
+
+async function readStageFiles(path: string): Promise<StageFile[]> {
+  const problems: string[] = [];
+  const stages: StageFile[] = [];
+  for (const file of await markdownFiles(path)) {
+    const parsed = parseStageFile(file, await readFile(file, 'utf8'));
+    if (parsed === null) continue;
+    if ('problem' in parsed) problems.push(parsed.problem);
+    else stages.push(parsed.stage);
+  }
+  if (problems.length > 0) throw failed(problems);
+  if (stages.length === 0) {
+    throw failed([
+      `${path} has no Markdown file with frontmatter. A stage's file begins with "---", its id and title, and "---".`,
+    ]);
+  }
+  return stages;
+}
+
+async function markdownFiles(path: string): Promise<string[]> {
+  const info = await stat(path).catch(() => null);
+  if (info === null) throw failed([`There is nothing at ${path}.`]);
+  if (info.isFile()) return [path];
+  const names = await readdir(path, { recursive: true, withFileTypes: true });
+  return names
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+}
+
+const failed = (problems: string[]) => new Rejection('import_failed', `Nothing was imported.\n${problems.join('\n')}`);
+
+function requireSound(project: Project, files: readonly StageFile[], known: ReadonlyMap<string, Stage>): void {
+  const byId = new Map<string, StageFile>();
+  const problems: string[] = [];
+  for (const file of files) {
+    const twin = byId.get(file.id);
+    if (twin !== undefined) problems.push(`${file.id} is in two files: ${twin.path} and ${file.path}`);
+    byId.set(file.id, file);
+    const other = known.get(file.id);
+    if (other !== undefined && other.projectId !== project.id) {
+      const where = other.source ?? `written in the browser for the project ${other.projectId}`;
+      problems.push(`${file.id} of ${file.path} is a stage of another project already: ${where}`);
+    } else if (other !== undefined && other.source === null) {
+      problems.push(`${file.id} of ${file.path} was written in the browser already`);
+    }
+  }
+  for (const file of files) {
+    const missing = file.dependsOn.filter((id) => !byId.has(id) && !known.has(id));
+    if (missing.length > 0)
+      problems.push(`${file.path}: depends on ${missing.join(', ')}, which is neither in this folder nor on the board`);
+  }
+  if (problems.length > 0) throw failed(problems);
+  const cycle = findCycle(files, known);
+  if (cycle !== null) throw failed([`These stages wait for each other: ${cycle.join(' -> ')}`]);
+}
+
+function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage>): string[] | null {
+  const edges = new Map<string, readonly string[]>([...known].map(([id, stage]) => [id, stage.dependsOn]));
+  for (const file of files) edges.set(file.id, file.dependsOn);
+  const finished = new Set<string>();
+  function visit(id: string, trail: string[]): string[] | null {
+    if (trail.includes(id)) return [...trail.slice(trail.indexOf(id)), id];
+    if (finished.has(id)) return null;
+    for (const next of edges.get(id) ?? []) {
+      const cycle = visit(next, [...trail, id]);
+      if (cycle !== null) return cycle;
+    }
+    finished.add(id);
+    return null;
+  }
+  for (const file of files) {
+    const cycle = visit(file.id, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
+/** True when the stage is new. One that was started keeps what it was started with. */
+async function save(tx: Tx, project: Project, file: StageFile, before: Stage | undefined): Promise<boolean> {
+  const fields = {
+    title: file.title,
+    prompt: file.prompt,
+    dependsOn: file.dependsOn,
+    priority: file.priority ?? before?.priority ?? 2,
+    permissionMode: file.permissionMode ?? before?.permissionMode ?? 'default',
+    model: file.model ?? before?.model ?? null,
+    autoStart: file.autoStart ?? before?.autoStart ?? false,
+    source: file.path,
+    updatedAt: tx.now,
+  };
+  if (before === undefined) {
+    const stage: Stage = {
+      ...fields,
+      id: StageId.parse(file.id),
+      projectId: project.id,
+      held: false,
+      pipeline: [],
+      completedAt: file.isDone ? tx.now : null,
+      worktree: null,
+      createdAt: tx.now,
+    };
+    await tx.stages.insert(stage);
+    await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
+    return true;
+  }
+  const wasStarted = (await tx.sessions.find(before.id)) !== null;
+  const completedAt = before.completedAt ?? (file.isDone ? tx.now : null);
+  const stage = wasStarted ? { ...before, completedAt } : { ...before, ...fields, completedAt };
+  await tx.stages.update(stage);
+  await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
+  return false;
+}

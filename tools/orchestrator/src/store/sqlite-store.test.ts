@@ -1,0 +1,186 @@
+import { setImmediate as later } from 'node:timers/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import type { BoardEvent, NewEvent } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { openTestStore, sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../test/support/test-store.ts';
+import { openSqliteStore } from './sqlite-store.ts';
+
+const STAGE = stageId('S1');
+const note = (index: number): NewEvent => ({ type: 'transcript-appended', data: { stageId: STAGE, index } });
+const indexOf = (event: BoardEvent) => (event.type === 'transcript-appended' ? event.data.index : null);
+
+it('numbers events by one, tells of them after the commit, and keeps them', async () => {
+  const { store, events } = await openTestStore();
+  await store.transact(async (tx) => {
+    await tx.emit(note(1));
+    await tx.emit(note(2));
+    expect(events).toEqual([]);
+  });
+  await store.transact((tx) => tx.emit(note(3)));
+  expect(events.map((event) => event.seq)).toEqual([1, 2, 3]);
+  expect(events.map(indexOf)).toEqual([1, 2, 3]);
+  expect(await store.read.events.since(0, 10)).toEqual(events);
+  expect(await store.read.events.since(1, 1)).toEqual(events.slice(1, 2));
+});
+
+it('gives all that one transaction writes the same instant', async () => {
+  const { store, events } = await openTestStore();
+  await store.transact(async (tx) => {
+    await tx.emit(note(1));
+    await tx.emit(note(2));
+    expect(events.every((event) => event.at === tx.now)).toBe(true);
+  });
+  expect(events[0]?.at).toBe(events[1]?.at);
+});
+
+it('keeps nothing of a transaction that fails, tells of nothing and gives no hint', async () => {
+  const { store, events } = await openTestStore();
+  const hints: string[] = [];
+  const failing = store.transact(async (tx) => {
+    await tx.stages.insert(sampleStage());
+    await tx.emit(note(1));
+    tx.afterCommit(() => hints.push('failed'));
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(await store.read.stages.list()).toEqual([]);
+  expect(events).toEqual([]);
+  expect(hints).toEqual([]);
+  await store.transact(async (tx) => {
+    await tx.emit(note(2));
+    tx.afterCommit(() => hints.push('good'));
+  });
+  expect(events.map((event) => event.seq)).toEqual([1]);
+  expect(hints).toEqual(['good']);
+});
+
+it('runs transactions one after another in the order of the calls, and tells of them in that order', async () => {
+  const { store, events } = await openTestStore();
+  const seen: string[] = [];
+  const run = (n: number, turns: number) =>
+    store.transact(async (tx) => {
+      seen.push(`begin ${n}`);
+      for (let turn = 0; turn < turns; turn++) await later();
+      await tx.emit(note(n));
+      seen.push(`end ${n}`);
+      return n;
+    });
+  const results = await Promise.all([run(1, 5), run(2, 0), run(3, 2)]);
+  expect(results).toEqual([1, 2, 3]);
+  expect(seen).toEqual(['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3']);
+  expect(events.map((event) => [event.seq, indexOf(event)])).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+  ]);
+});
+
+it('tells of a commit before the next transaction begins, and hints after the events', async () => {
+  const { store } = await openTestStore();
+  const seen: string[] = [];
+  store.onEvent((event) => seen.push(`event ${event.seq}`));
+  const first = store.transact(async (tx) => {
+    tx.afterCommit(() => seen.push('hint 1'));
+    await tx.emit(note(1));
+    tx.afterCommit(() => seen.push('hint 2'));
+  });
+  const second = store.transact(async () => void seen.push('next'));
+  await Promise.all([first, second]);
+  expect(seen).toEqual(['event 1', 'hint 1', 'hint 2', 'next']);
+});
+
+it('goes on after a transaction that failed', async () => {
+  const { store } = await openTestStore();
+  const first = store.transact(() => Promise.reject(new Error('no')));
+  const second = store.transact(async () => 'yes');
+  await expect(first).rejects.toThrow('no');
+  expect(await second).toBe('yes');
+});
+
+it('does not let a listener or a hint that fails undo what is committed, or keep it from the others', async () => {
+  const { store } = await openTestStore();
+  const heard: number[] = [];
+  const fail = () => {
+    throw new Error('odd');
+  };
+  store.onEvent(fail);
+  const stop = store.onEvent((event) => heard.push(event.seq));
+  const result = await store.transact(async (tx) => {
+    await tx.emit(note(1));
+    tx.afterCommit(fail);
+    tx.afterCommit(() => heard.push(-1));
+    return 'stored';
+  });
+  expect(result).toBe('stored');
+  expect(heard).toEqual([1, -1]);
+  stop();
+  await store.transact((tx) => tx.emit(note(2)));
+  expect(heard).toEqual([1, -1]);
+});
+
+it('reads what is committed, and nothing of a transaction that still runs', async () => {
+  const { store } = await openTestStore();
+  const gate = Promise.withResolvers<void>();
+  const writing = store.transact(async (tx) => {
+    await tx.stages.insert(sampleStage());
+    await gate.promise;
+    throw new Error('no');
+  });
+  const reading = store.read.stages.list();
+  gate.resolve();
+  await expect(writing).rejects.toThrow('no');
+  expect(await reading).toEqual([]);
+});
+
+it('shows a board whose number fits what is on it', async () => {
+  const { store, events } = await openTestStore();
+  const stage = sampleStage();
+  await store.transact(async (tx) => {
+    await tx.stages.insert(stage);
+    await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
+  });
+  const board = await store.board();
+  expect(board).toMatchObject({ seq: 1, projects: [{ id: 'shop' }], stages: [{ id: 'S1', session: null }], pending: [] });
+  expect(events).toHaveLength(1);
+});
+
+it('has everything again after it was closed, and never gives a number twice', async () => {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  const first = await openSqliteStore(file, tickingEdges(), silent);
+  await first.transact(async (tx) => {
+    await tx.projects.save(sampleProject());
+    await tx.stages.insert(sampleStage());
+    expect(await tx.stages.nextId()).toBe('STAGE-1');
+    await tx.emit(note(1));
+  });
+  const running = first.transact((tx) => tx.emit(note(2)));
+  await first.close();
+  await running;
+  const second = await openSqliteStore(file, tickingEdges(), silent);
+  const events: BoardEvent[] = [];
+  second.onEvent((event) => events.push(event));
+  expect(await second.read.events.lastSeq()).toBe(2);
+  expect((await second.read.stages.find(STAGE))?.id).toBe('S1');
+  await second.transact(async (tx) => {
+    await tx.stages.remove(STAGE);
+    expect(await tx.stages.nextId()).toBe('STAGE-2');
+    await tx.emit(note(3));
+  });
+  expect(events.map((event) => event.seq)).toEqual([3]);
+  await second.close();
+});
+
+it('refuses a database that a newer Callboard wrote, and leaves it as it is', async () => {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  await (await openSqliteStore(file, tickingEdges(), silent)).close();
+  const raw = new DatabaseSync(file);
+  raw.exec('pragma user_version = 9999');
+  raw.close();
+  const refusal = { code: 'database_newer', kind: 'operational', message: expect.stringContaining('9999') };
+  await expect(openSqliteStore(file, tickingEdges(), silent)).rejects.toMatchObject(refusal);
+  const again = new DatabaseSync(file, { readOnly: true });
+  expect(again.prepare('pragma user_version').get()).toEqual({ user_version: 9999 });
+  again.close();
+});

@@ -1,0 +1,42 @@
+import type { Project, Worktree } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Git } from './run-git.ts';
+
+/**
+ * Merges a stage's branch into the branch that the repository's main checkout is on, with a merge commit. Everything
+ * that could go wrong is looked at first; if the merge fails all the same, it is taken back.
+ * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
+ */
+export async function mergeInto(git: Git, project: Project, worktree: Worktree): Promise<void> {
+  const { path, branch } = worktree;
+  const open = await git.must(path, ['status', '--porcelain']);
+  if (open !== '') {
+    const files = open.split('\n').map((line) => line.slice(3));
+    const list = files.slice(0, 5).join(', ');
+    const message = `${branch} has ${files.length} uncommitted file(s) (${list}). Have Claude commit them, or commit them yourself, then merge.`;
+    throw new Rejection('uncommitted_work', message);
+  }
+  const target = await git.try(project.path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  if (target.failed) {
+    throw new Rejection(
+      'merge_refused',
+      `The main checkout at ${project.path} is on no branch. Check out the branch to merge into.`,
+    );
+  }
+  const changed = await git.must(project.path, ['status', '--porcelain', '--untracked-files=no']);
+  if (changed !== '') {
+    throw new Rejection(
+      'merge_refused',
+      `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
+    );
+  }
+  const merged = await git.try(project.path, ['merge', '--no-ff', '--no-edit', branch]);
+  if (!merged.failed) return;
+  const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
+  await git.try(project.path, ['merge', '--abort']);
+  const files = conflicts.stdout.split('\n').filter((file) => file !== '');
+  if (files.length === 0)
+    throw new Rejection('merge_refused', `git refused to merge ${branch}: ${merged.stderr || merged.stdout}`);
+  const message = `${branch} conflicts with ${target.stdout.trim()} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${target.stdout.trim()} into its branch first.`;
+  throw new Rejection('merge_conflict', message);
+}

@@ -1,0 +1,146 @@
+import { access, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createGitLab } from '../../test/support/repository.ts';
+import { sampleProject, stageId } from '../../test/support/test-store.ts';
+import { createWorktrees } from './worktrees.ts';
+
+async function setUp() {
+  const lab = await createGitLab();
+  const path = await lab.repository('shop');
+  const dataDir = join(lab.folder, 'data');
+  const worktrees = createWorktrees({ dataDir, env: lab.env });
+  return { ...lab, path, dataDir, worktrees, project: sampleProject({ path }) };
+}
+
+const STAGE = stageId('STAGE-1');
+
+describe('looking at a folder', () => {
+  it('finds the top of the repository from any folder inside of it', async () => {
+    const { worktrees, path } = await setUp();
+    await mkdir(join(path, 'src', 'deep'), { recursive: true });
+    expect(await worktrees.inspect(path)).toEqual({ root: path });
+    expect(await worktrees.inspect(join(path, 'src', 'deep'))).toEqual({ root: path });
+  });
+
+  it('knows one repository by whatever path one comes to it', async () => {
+    const { worktrees, path, folder } = await setUp();
+    await symlink(path, join(folder, 'link'));
+    expect(await worktrees.inspect(join(folder, 'link'))).toEqual({ root: await realpath(path) });
+  });
+
+  it('refuses a folder that is not there, one that is no repository, and a file', async () => {
+    const { worktrees, folder, path } = await setUp();
+    const refusal = { code: 'not_a_repository', kind: 'rejection' };
+    await expect(worktrees.inspect(join(folder, 'nowhere'))).rejects.toMatchObject(refusal);
+    await expect(worktrees.inspect(folder)).rejects.toMatchObject({ ...refusal, message: expect.stringContaining('git init') });
+    await expect(worktrees.inspect(join(path, 'README.md'))).rejects.toMatchObject(refusal);
+  });
+
+  it('refuses a repository without a commit, and says what to do', async () => {
+    const { worktrees, folder, git } = await setUp();
+    await git(folder, 'init', '--quiet', 'empty');
+    const refusal = { code: 'no_commits', message: expect.stringContaining('first commit') };
+    await expect(worktrees.inspect(join(folder, 'empty'))).rejects.toMatchObject(refusal);
+  });
+});
+
+describe('the worktree of a stage', () => {
+  it('is a checkout of the current commit, on a branch of its own', async () => {
+    const { worktrees, project, path, git, dataDir } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    expect(worktree).toEqual({
+      path: join(dataDir, 'worktrees', 'shop', 'STAGE-1'),
+      branch: 'callboard/STAGE-1',
+      base: await git(path, 'rev-parse', 'HEAD'),
+    });
+    expect(await git(worktree.path, 'branch', '--show-current')).toBe('callboard/STAGE-1');
+    expect(await readFile(join(worktree.path, 'README.md'), 'utf8')).toBe('# Shop\n');
+    expect(await git(path, 'branch', '--show-current')).toBe('main');
+  });
+
+  it('is found again with all that is in it, and keeps its base while both sides go on', async () => {
+    const { worktrees, project, path, commit } = await setUp();
+    const first = await worktrees.ensure(project, STAGE);
+    await commit(first.path, 'feature.txt', 'new');
+    await writeFile(join(first.path, 'draft.txt'), 'not committed');
+    await commit(path, 'other.txt', 'meanwhile');
+    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+    expect(await readFile(join(first.path, 'draft.txt'), 'utf8')).toBe('not committed');
+  });
+
+  it('is found again where the data directory is reached through a link', async () => {
+    const { folder, env, project } = await setUp();
+    await mkdir(join(folder, 'elsewhere'));
+    await symlink(join(folder, 'elsewhere'), join(folder, 'linked'));
+    const worktrees = createWorktrees({ dataDir: join(folder, 'linked'), env });
+    const first = await worktrees.ensure(project, STAGE);
+    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+  });
+
+  it('takes up the branch that is there, with the commit that it left the repository at', async () => {
+    const { worktrees, project, path, git, commit } = await setUp();
+    const base = await git(path, 'rev-parse', 'HEAD');
+    await git(path, 'switch', '--quiet', '-c', 'callboard/STAGE-1');
+    await commit(path, 'kept.txt', 'of before');
+    await git(path, 'switch', '--quiet', 'main');
+    await commit(path, 'other.txt', 'meanwhile');
+    const worktree = await worktrees.ensure(project, STAGE);
+    expect(await readFile(join(worktree.path, 'kept.txt'), 'utf8')).toBe('of before');
+    expect(worktree.base).toBe(base);
+  });
+
+  it('is made again, on its branch, when somebody deleted its folder', async () => {
+    const { worktrees, project, commit } = await setUp();
+    const first = await worktrees.ensure(project, STAGE);
+    await commit(first.path, 'kept.txt', 'committed');
+    await rm(first.path, { recursive: true });
+    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+    expect(await readFile(join(first.path, 'kept.txt'), 'utf8')).toBe('committed');
+  });
+
+  it("cannot be made where something else stands, and says so in git's words", async () => {
+    const { worktrees, project, dataDir } = await setUp();
+    await mkdir(join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'full'), { recursive: true });
+    const failure = { code: 'worktree_failed', kind: 'operational', message: expect.stringContaining('already exists') };
+    await expect(worktrees.ensure(project, STAGE)).rejects.toMatchObject(failure);
+  });
+});
+
+describe('removing a worktree', () => {
+  it('takes away folder and branch when nothing would be lost', async () => {
+    const { worktrees, project, path, git } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
+    await expect(access(worktree.path)).rejects.toThrow();
+    expect(await git(path, 'branch', '--list', worktree.branch)).toBe('');
+  });
+
+  it('takes away a branch that was merged', async () => {
+    const { worktrees, project, path, git, commit } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    await commit(worktree.path, 'feature.txt', 'new');
+    await git(path, 'merge', '--quiet', worktree.branch);
+    expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
+  });
+
+  it('leaves everything where work is not committed, and says what', async () => {
+    const { worktrees, project } = await setUp();
+    for (const file of ['README.md', 'untracked.txt']) {
+      const worktree = await worktrees.ensure(project, STAGE);
+      await writeFile(join(worktree.path, file), 'work');
+      const { left } = await worktrees.removeIfSafe(project, worktree);
+      expect(left).toContain('modified or untracked');
+      expect(await readFile(join(worktree.path, file), 'utf8')).toBe('work');
+    }
+  });
+
+  it('leaves a branch that is not merged, and says so', async () => {
+    const { worktrees, project, path, git, commit } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    await commit(worktree.path, 'feature.txt', 'new');
+    const { left } = await worktrees.removeIfSafe(project, worktree);
+    expect(left).toContain('not merged');
+    expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
+  });
+});

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const run = promisify(execFile);
+
+/** Folders and an environment in which git reads no configuration of the machine. */
+export interface GitLab {
+  /** An empty folder for whatever the test makes. */
+  readonly folder: string;
+  readonly env: Record<string, string>;
+  git(cwd: string, ...args: string[]): Promise<string>;
+  /** Writes a file and commits it. */
+  commit(cwd: string, file: string, content: string): Promise<void>;
+  /** A new repository, with one commit. */
+  repository(name: string): Promise<string>;
+}
+
+export async function createGitLab(): Promise<GitLab> {
+  const folder = await temporaryFolder();
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'Test',
+    GIT_AUTHOR_EMAIL: 'test@example.org',
+    GIT_COMMITTER_NAME: 'Test',
+    GIT_COMMITTER_EMAIL: 'test@example.org',
+  };
+  const lab: GitLab = {
+    folder,
+    env,
+    git: async (cwd, ...args) => (await run('git', args, { cwd, env })).stdout.trim(),
+    async commit(cwd, file, content) {
+      await writeFile(join(cwd, file), content);
+      await lab.git(cwd, 'add', file);
+      await lab.git(cwd, 'commit', '--quiet', '-m', `Write ${file}`);
+    },
+    async repository(name) {
+      const path = join(folder, name);
+      await mkdir(path);
+      await lab.git(path, 'init', '--quiet', '--initial-branch=main');
+      await lab.commit(path, 'README.md', '# Shop\n');
+      return path;
+    },
+  };
+  return lab;
+}

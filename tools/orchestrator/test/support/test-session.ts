@@ -1,0 +1,150 @@
+import type { BoardEvent, LaunchId, PendingRequest, QueuedMessage, StageId, TranscriptEntry } from '@callboard/contract';
+import type { AgentEvent, Ask } from '../../src/domain/agent-event.ts';
+import type { Edges } from '../../src/lib/edges.ts';
+import { applyEvent } from '../../src/session-state/apply-event.ts';
+import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
+import { queuedMessage } from '../../src/session-state/delivery.ts';
+import { endLaunch, type LaunchEnd } from '../../src/session-state/end-launch.ts';
+import { beginLaunch } from '../../src/sessions/begin-launch.ts';
+import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
+import type { Store } from '../../src/store/store.ts';
+import { openTestStore, type TestStore } from './test-store.ts';
+
+export type Told = Exclude<AgentEvent, { type: 'delta' }>;
+
+/** A session in a real store, whose process is the test: it tells what a process would tell. */
+export interface TestSession {
+  readonly store: Store;
+  readonly edges: Edges;
+  readonly stageId: StageId;
+  /** Of the newest launch. */
+  launchId(): LaunchId;
+  /** How often somebody else was seen to answer. */
+  alarms(): number;
+  /** Takes in these events in one transaction, as a batch of the spool is taken in. */
+  tell(...events: Told[]): Promise<SessionRecord>;
+  /** Starts the stage, again if need be; the process is not up before it tells so. */
+  begin(): Promise<void>;
+  end(end?: LaunchEnd): Promise<SessionRecord>;
+  /** A person writes a message, which waits in the queue until the session gets to it; returns its id. */
+  enqueue(text: string): Promise<string>;
+  record(): Promise<SessionRecord>;
+  pending(): Promise<PendingRequest[]>;
+  queue(): Promise<QueuedMessage[]>;
+  transcript(): Promise<TranscriptEntry[]>;
+  /** The rows of the newest launch, whatever their state. */
+  outbox(): Promise<OutboxRow[]>;
+  /** What was published of this stage, of one type. */
+  events<T extends BoardEvent['type']>(type: T): Extract<BoardEvent, { type: T }>['data'][];
+}
+
+const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
+const DIED: LaunchEnd = { kind: 'died', reason: 'The process is gone.' };
+
+/** A session of a stage of its own that was begun, and whose process is not up yet. */
+export async function beginTestSession(
+  fields: Record<string, unknown> = {},
+  given?: TestStore,
+): Promise<TestSession> {
+  const { store, edges, events, addStage } = given ?? (await openTestStore());
+  const stageId = await addStage(fields);
+  let launchId: LaunchId | undefined;
+  let alarms = 0;
+  let position = 0;
+
+  const newestLaunch = (): LaunchId => {
+    if (launchId === undefined) throw new Error('nothing was begun');
+    return launchId;
+  };
+  const session: TestSession = {
+    store,
+    edges,
+    stageId,
+    launchId: newestLaunch,
+    alarms: () => alarms,
+    tell: (...told) =>
+      store.transact(async (tx) => {
+        const draft = await openDraft(tx, stageId);
+        const onForeignAnswer = () => void alarms++;
+        const context = { tx, draft, launchId: newestLaunch(), edges, worktree: '/w', onForeignAnswer };
+        for (const event of told) await applyEvent(context, event);
+        return saveDraft(tx, draft);
+      }),
+    async begin() {
+      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada'));
+      launchId = begun.launchId;
+    },
+    async end(end = DIED) {
+      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end));
+      return session.record();
+    },
+    enqueue: (text) =>
+      store.transact(async (tx) => {
+        const wireId = edges.newWireId();
+        const row = { id: edges.newId(), wireId, stageId, launchId: null, actor: 'Ada', createdAt: tx.now };
+        const body = OutboxBody.parse({ kind: 'message', text, entered: false });
+        await tx.outbox.insert({ ...row, body, position: ++position });
+        const draft = await openDraft(tx, stageId);
+        draft.queueChanged = true;
+        await saveDraft(tx, draft);
+        return wireId;
+      }),
+    async record() {
+      const record = await store.read.sessions.find(stageId);
+      if (record === null) throw new Error(`${stageId} has no session`);
+      return record;
+    },
+    pending: () => store.read.requests.listOpenOf(stageId),
+    queue: async () => (await store.read.outbox.queueOf(stageId)).map(queuedMessage),
+    transcript: () => store.read.transcript.page(stageId, { after: 0, before: undefined, limit: 100_000 }),
+    outbox: () => store.read.outbox.listOf(newestLaunch(), ALL),
+    events: (type) =>
+      events.flatMap((event) =>
+        event.type === type && 'stageId' in event.data && event.data.stageId === stageId ? [event.data as never] : [],
+      ),
+  };
+  await session.begin();
+  return session;
+}
+
+/** One whose process is up and works on the stage's prompt. */
+export async function busyTestSession(fields?: Record<string, unknown>, given?: TestStore): Promise<TestSession> {
+  const session = await beginTestSession(fields, given);
+  const prompt = (await session.outbox()).find((row) => row.kind === 'message');
+  await session.tell(up(), read(prompt?.wireId ?? ''), { type: 'turn-started', model: 'opus', mode: 'default' });
+  return session;
+}
+
+export const up = (open: Extract<AgentEvent, { type: 'initialized' }>['open'] = []): Told => ({
+  type: 'initialized',
+  mode: 'default',
+  open,
+});
+
+export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });
+
+export const turnEnded = (outcome: 'succeeded' | 'failed' | 'interrupted' = 'succeeded'): Told => ({
+  type: 'turn-ended',
+  end: { outcome, message: null, durationMs: 5, costUsd: 0.5, tokens: null },
+});
+
+export const sampleAsk = (fields: Partial<Ask> = {}): Ask => ({
+  toolName: 'Bash',
+  displayName: 'Bash',
+  input: { command: 'make' },
+  description: null,
+  toolUseId: 'toolu_1',
+  agentId: null,
+  reason: null,
+  blockedPath: null,
+  suggestions: [],
+  suppressAlwaysAllow: false,
+  ...fields,
+});
+
+export const asked = (requestId: string, fields: Partial<Ask> = {}): Told => ({
+  type: 'asked',
+  requestId,
+  kind: 'approval',
+  ask: sampleAsk(fields),
+});

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { type BoardEvent, Project, Stage, StageId } from '@callboard/contract';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { openSqliteStore } from '../../src/store/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export const silent = pino({ level: 'silent' });
+
+const START = Date.parse('2026-01-02T03:04:05.000Z');
+
+/** Edges whose clock goes on by a millisecond whenever somebody looks. */
+export function tickingEdges(): Edges {
+  let ticks = 0;
+  return { ...nodeEdges, now: () => new Date(START + ticks++) };
+}
+
+export interface TestStore {
+  readonly store: Store;
+  readonly edges: Edges;
+  /** The database file. */
+  readonly file: string;
+  /** All that was published since the store was opened. */
+  readonly events: BoardEvent[];
+  /** Adds a stage of its own. */
+  addStage(fields?: Record<string, unknown>): Promise<StageId>;
+}
+
+/** A store in a file of its own, with one project; closed and removed when the test is over. */
+export async function openTestStore(): Promise<TestStore> {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  const edges = tickingEdges();
+  const store = await openSqliteStore(file, edges, silent);
+  onTestFinished(store.close);
+  const events: BoardEvent[] = [];
+  store.onEvent((event) => events.push(event));
+  const project = sampleProject();
+  await store.transact((tx) => tx.projects.save(project));
+  let stages = 0;
+  return {
+    store,
+    edges,
+    file,
+    events,
+    async addStage(fields = {}) {
+      const stage = sampleStage({ id: `S${++stages}`, ...fields });
+      await store.transact((tx) => tx.stages.insert(stage));
+      return stage.id;
+    },
+  };
+}
+
+const AT = new Date(START).toISOString();
+
+export const sampleProject = (fields: Record<string, unknown> = {}): Project =>
+  Project.parse({ id: 'shop', name: 'Shop', path: '/repos/shop', createdAt: AT, settings: {}, ...fields });
+
+export const sampleStage = (fields: Record<string, unknown> = {}): Stage =>
+  Stage.parse({
+    id: 'S1',
+    projectId: 'shop',
+    title: 'A stage',
+    prompt: 'Do it',
+    dependsOn: [],
+    priority: 2,
+    permissionMode: 'default',
+    model: null,
+    autoStart: false,
+    held: false,
+    completedAt: null,
+    worktree: null,
+    createdAt: AT,
+    updatedAt: AT,
+    ...fields,
+  });
+
+export const stageId = (id: string): StageId => StageId.parse(id);
