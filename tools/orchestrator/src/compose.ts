@@ -38,6 +38,8 @@ export interface Orchestrator {
   readonly port: number;
   /** A one-time code for a login link. */
   createLoginCode(): Promise<string>;
+  /** Ends the processes of all sessions that are idle now, to free their memory. */
+  endIdle(): Promise<void>;
   /** Lets go of everything in reverse order; sessions go on. */
   stop(): Promise<void>;
 }
@@ -127,7 +129,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('scheduler', scheduler.stop);
     const idleWatch = startIdleWatch({ store, edges, log, idleMs: IDLE_MS, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
-    return { port: gateway.port, createLoginCode: logins.createCode, stop: life.stop };
+    return { port: gateway.port, createLoginCode: logins.createCode, endIdle: idleWatch.endAllIdle, stop: life.stop };
   } catch (error) {
     await life.stop();
     throw error;

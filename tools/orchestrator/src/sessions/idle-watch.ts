@@ -17,16 +17,17 @@ const LOOK_MS = 30_000;
 /** Ends processes that have had nothing to do for long; a waiting session is never idle. */
 export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatchParts): {
   stop: () => void;
-  look: () => Promise<void>;
+  endAllIdle: () => Promise<void>;
 } {
-  async function look(): Promise<void> {
-    const before = edges.now().getTime() - idleMs;
+  async function endIdleSince(before: number): Promise<void> {
     for (const { stageId, state, stateSince } of await store.read.sessions.list()) {
       if (state === 'idle' && Date.parse(stateSince) < before) await endIdle(stageId);
     }
   }
   const timer = setInterval(() => {
-    look().catch((error: unknown) => log.error({ err: error }, 'ending idle sessions failed'));
+    endIdleSince(edges.now().getTime() - idleMs).catch((error: unknown) =>
+      log.error({ err: error }, 'ending idle sessions failed'),
+    );
   }, LOOK_MS).unref();
-  return { look, stop: () => clearInterval(timer) };
+  return { endAllIdle: () => endIdleSince(Number.POSITIVE_INFINITY), stop: () => clearInterval(timer) };
 }

@@ -32,6 +32,8 @@ export interface Kit {
   stop(): Promise<void>;
   /** Ends the orchestrator's own process by SIGKILL. */
   kill(): Promise<void>;
+  /** Ends the processes of all idle sessions, as happens after an hour. */
+  endIdle(): Promise<void>;
   /** Makes a stage with this prompt, and starts it. */
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
@@ -41,7 +43,13 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
 
-export async function createKit({ where = 'here' }: { where?: 'here' | 'apart' } = {}): Promise<Kit> {
+export async function createKit({
+  where = 'here',
+  maxParallel = 4,
+}: {
+  where?: 'here' | 'apart';
+  maxParallel?: number;
+} = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const repo = await createRepository(join(folder, 'shop'));
@@ -57,7 +65,7 @@ export async function createKit({ where = 'here' }: { where?: 'here' | 'apart' }
     port: 0,
     secret: SECRET,
     claudePath: CLAUDE,
-    maxParallel: 4,
+    maxParallel,
     agentUser: null,
     repos: [repo],
     tokenSha256: null,
@@ -84,6 +92,7 @@ export async function createKit({ where = 'here' }: { where?: 'here' | 'apart' }
       await orchestrator?.kill();
       orchestrator = undefined;
     },
+    endIdle: async () => orchestrator?.endIdle(),
     async startStage(prompt, fields = {}) {
       const { stage } = await kit.client.command('create_stage', {
         projectId: 'shop',
@@ -105,17 +114,21 @@ export async function createKit({ where = 'here' }: { where?: 'here' | 'apart' }
   return kit;
 }
 
-/** A git repository with one commit, that reads no configuration of the machine. */
+/** Runs git as nobody in particular; returns what it printed. */
+export async function git(cwd: string, ...args: string[]): Promise<string> {
+  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'];
+  return (await run('git', [...identity, ...args], { cwd })).stdout.trim();
+}
+
+/** A git repository with one commit, which knows who commits, so that merges work. */
 export async function createRepository(path: string): Promise<string> {
-  const git = (...args: string[]) =>
-    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false', ...args], {
-      cwd: path,
-    });
-  await run('mkdir', ['-p', path]);
-  await git('init', '--quiet', '--initial-branch=main');
+  await mkdir(path, { recursive: true });
+  await git(path, 'init', '--quiet', '--initial-branch=main');
+  await git(path, 'config', 'user.name', 'Test');
+  await git(path, 'config', 'user.email', 'test@example.org');
   await writeFile(join(path, 'README.md'), '# Shop\n');
-  await git('add', '.');
-  await git('commit', '--quiet', '-m', 'First');
+  await git(path, 'add', '.');
+  await git(path, 'commit', '--quiet', '-m', 'First');
   return path;
 }
 

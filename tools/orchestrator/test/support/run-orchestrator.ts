@@ -8,14 +8,15 @@ import { startOrchestrator } from '../../src/compose.ts';
 export interface RunningOrchestrator {
   readonly port: number;
   stop(): Promise<void>;
+  endIdle(): Promise<void>;
   kill(): Promise<void>;
 }
 
 /** Runs an orchestrator in the test's own process. */
 export async function startHere(config: OrchestratorConfig, env: Record<string, string>): Promise<RunningOrchestrator> {
   const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-  const { port, stop } = await startOrchestrator(config, { log, env });
-  return { port, stop, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
+  const { port, stop, endIdle } = await startOrchestrator(config, { log, env });
+  return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 
 /** Runs it in a process of its own, as the supervisor does. */
@@ -34,5 +35,6 @@ export async function startApart(
     child.kill(signal);
     await exited;
   };
-  return { port: message.port, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  const endIdle = () => Promise.reject(new Error('it runs in a process of its own'));
+  return { port: message.port, endIdle, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }

@@ -1,4 +1,11 @@
-import type { BoardEvent, LaunchId, PendingRequest, QueuedMessage, StageId, TranscriptEntry } from '@callboard/contract';
+import type {
+  BoardEvent,
+  LaunchId,
+  PendingRequest,
+  QueuedMessage,
+  StageId,
+  TranscriptEntry,
+} from '@callboard/contract';
 import type { AgentEvent, Ask } from '../../src/domain/agent-event.ts';
 import type { Edges } from '../../src/lib/edges.ts';
 import { applyEvent } from '../../src/session-state/apply-event.ts';
@@ -42,10 +49,7 @@ const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
 const DIED: LaunchEnd = { kind: 'died', reason: 'The process is gone.' };
 
 /** A session of a stage of its own that was begun, and whose process is not up yet. */
-export async function beginTestSession(
-  fields: Record<string, unknown> = {},
-  given?: TestStore,
-): Promise<TestSession> {
+export async function beginTestSession(fields: Record<string, unknown> = {}, given?: TestStore): Promise<TestSession> {
   const { store, edges, events, addStage } = given ?? (await openTestStore());
   const stageId = await addStage(fields);
   let launchId: LaunchId | undefined;

@@ -1,0 +1,106 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit } from '../support/kit.ts';
+
+const said = (text: string) => prompt({ steps: [{ text }] });
+
+it('changes mode, model and effort of a running session, confirmed by the CLI', async () => {
+  const { client, startStage, model } = await createKit();
+  const stageId = await startStage(said('First.'));
+  await client.state(stageId, 'idle');
+  await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  await client.event('mode-changed', ({ mode }) => mode === 'acceptEdits');
+  await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
+    code: 'refused_by_claude',
+  });
+  await client.command('set_model', { stageId, model: 'sonnet', effort: 'low' });
+  await client.command('send_message', { stageId, message: said('Second.') });
+  await expect.poll(() => model.requests.at(-1)?.model, { timeout: 20_000 }).toContain('sonnet');
+  await client.state(stageId, 'idle');
+  const { session } = await client.command('get_session', { stageId });
+  expect(session).toMatchObject({ mode: 'acceptEdits', effort: 'low', model: expect.stringContaining('sonnet') });
+
+  // And again after the process ended: the mode is given anew, the model too.
+  await client.command('stop_stage', { stageId });
+  await client.command('send_message', { stageId, message: said('Third.') });
+  await client.event('session-updated', (s) => s.launchId !== session.launchId && s.state === 'idle');
+  expect((await client.command('get_session', { stageId })).session).toMatchObject({
+    mode: 'acceptEdits',
+    model: expect.stringContaining('sonnet'),
+  });
+});
+
+it('tells cost, tokens and how full the context is', async () => {
+  const { client, startStage } = await createKit();
+  const stageId = await startStage(said('First.'));
+  const { contextUsage } = await client.event('session-updated', (s) => s.contextUsage !== null);
+  expect(contextUsage?.maxTokens).toBeGreaterThan(contextUsage?.usedTokens ?? Number.POSITIVE_INFINITY);
+  const { session } = await client.command('get_session', { stageId });
+  expect(session.costUsd).toBeGreaterThan(0);
+  expect(session.tokens?.input).toBeGreaterThan(0);
+});
+
+it('streams text to those who watch the stage, under the name that the stored entry has', async () => {
+  const { client, startStage } = await createKit();
+  const { stage } = await client.command('create_stage', {
+    projectId: 'shop',
+    title: 'A',
+    prompt: prompt({ steps: [{ text: 'One two three four five', chunkChars: 4 }] }),
+  });
+  await client.command('watch', { stageIds: [stage.id] });
+  await client.command('start_stage', { stageId: stage.id });
+  await client.state(stage.id, 'idle');
+  const entry = (await client.transcript(stage.id)).find(({ kind }) => kind === 'text');
+  const streamed = client.deltas.filter((delta) => entry?.kind === 'text' && delta.blockId === entry.blockId);
+  expect(streamed.map(({ text }) => text).join('')).toBe('One two three four five');
+  expect(streamed.length).toBeGreaterThan(3);
+  const other = await startStage(said('Not watched.'));
+  await client.state(other, 'idle');
+  expect(client.deltas.every(({ stageId }) => stageId === stage.id)).toBe(true);
+});
+
+it('says in words that the API is overloaded, fails the turn in words, and goes on with the next message', async () => {
+  const { client, startStage } = await createKit();
+  const overloaded = { status: 529, type: 'overloaded_error', message: 'Overloaded', times: 1 };
+  const stageId = await startStage(prompt({ steps: [{ text: 'There.', error: overloaded }] }));
+  await client.state(stageId, 'idle');
+  const retry = (await client.transcript(stageId)).find((entry) => entry.kind === 'notice');
+  expect(retry).toMatchObject({ code: 'api-retry', text: expect.stringContaining('overloaded (529)') });
+  const refused = { status: 403, type: 'permission_error', message: 'No access' };
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ error: refused }] }) });
+  await client.event('session-updated', ({ lastTurn }) => lastTurn?.outcome === 'failed');
+  expect((await client.command('get_stage', { stageId })).stage.column).toBe('needs-you');
+  const end = (await client.transcript(stageId)).at(-1);
+  expect(end).toMatchObject({ kind: 'turn-end', outcome: 'failed', message: expect.stringContaining('403') });
+  await client.command('send_message', { stageId, message: said('Better.') });
+  await client.event('session-updated', ({ lastTurn, state }) => state === 'idle' && lastTurn?.outcome === 'succeeded');
+});
+
+it('shows subagents’ work under the call that started them, with their own requests, also after the turn', async () => {
+  const { client, startStage } = await createKit();
+  const touch = { name: 'Bash', input: { command: 'touch child.txt', description: 'Make it' } };
+  const child = prompt({ steps: [{ tools: [touch] }, { text: 'Child done.' }] }, 'Do the part');
+  const agent = { name: 'Agent', input: { description: 'the tests', prompt: child, subagent_type: 'general-purpose' } };
+  const stageId = await startStage(prompt({ steps: [{ tools: [agent] }, { text: 'Started it.' }] }));
+  const asked = await client.event('approval-requested');
+  expect(asked.agent).toBe('the tests');
+  await client.event('session-updated', ({ lastTurn }) => lastTurn !== null);
+  await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  const entries = await client.transcript(stageId);
+  const call = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Agent');
+  const callId = call?.kind === 'tool-use' ? call.toolUseId : '';
+  const inner = entries.find((entry) => entry.kind === 'tool-use' && entry.toolName === 'Bash');
+  expect(inner?.parentToolUseId).toBe(callId);
+});
+
+it('ends an idle process to free its memory, and resumes it with a message', async () => {
+  const { client, startStage, endIdle } = await createKit();
+  const stageId = await startStage(said('First.'));
+  await client.state(stageId, 'idle');
+  await endIdle();
+  await client.state(stageId, 'ended');
+  expect((await client.command('get_stage', { stageId })).stage.column).toBe('review');
+  await client.command('send_message', { stageId, message: said('Second.') });
+  await client.state(stageId, 'idle');
+});

@@ -1,0 +1,167 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit, git } from '../support/kit.ts';
+
+const said = (text: string) => prompt({ steps: [{ text }] });
+
+it('leads a stage through its phases: by itself, past a gate, each in its own mode', async () => {
+  const { client } = await createKit();
+  const pipeline = [
+    { name: 'Design', prompt: said('Designed.'), permissionMode: 'plan', gate: 'human' },
+    { name: 'Build', prompt: said('Built.'), permissionMode: 'acceptEdits' },
+    { name: 'Check', prompt: said('Checked.') },
+  ];
+  const { stage } = await client.command('create_stage', {
+    projectId: 'shop',
+    title: 'A',
+    prompt: 'The task.',
+    pipeline,
+  });
+  const stageId = stage.id;
+  await client.command('start_stage', { stageId });
+  await client.event('session-updated', ({ atGate }) => atGate);
+  expect((await client.command('get_stage', { stageId })).stage.column).toBe('needs-you');
+  await expect(client.command('advance_stage', { stageId: 'STAGE-99' })).rejects.toMatchObject({
+    code: 'unknown_stage',
+  });
+  await client.command('advance_stage', { stageId });
+  await client.event('session-updated', ({ phaseIndex, state }) => phaseIndex === 2 && state === 'idle');
+  const view = (await client.command('get_stage', { stageId })).stage;
+  expect(view).toMatchObject({ column: 'review', session: { mode: 'acceptEdits', phaseIndex: 2, atGate: false } });
+  const texts = (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  expect(texts).toEqual(['Designed.', 'Built.', 'Checked.']);
+  await expect(client.command('advance_stage', { stageId })).rejects.toMatchObject({ code: 'not_at_gate' });
+});
+
+it('starts what may start by itself, in order of priority and dependencies, within the limit', async () => {
+  const { client, model } = await createKit({ maxParallel: 1 });
+  const make = (title: string, fields: object) =>
+    client.command('create_stage', {
+      projectId: 'shop',
+      title,
+      prompt: prompt({ steps: [{ text: title, gate: title }] }),
+      ...fields,
+    });
+  const first = (await make('first', { autoStart: true })).stage;
+  await client.state(first.id, 'busy');
+  const low = (await make('low', { autoStart: true, priority: 5 })).stage;
+  const high = (await make('high', { autoStart: true, priority: 0 })).stage;
+  const later = (await make('later', { autoStart: true, priority: 0, dependsOn: [high.id] })).stage;
+  const never = (await make('never', {})).stage;
+  expect((await client.command('get_stage', { stageId: later.id })).stage.column).toBe('backlog');
+  model.release('first');
+  await client.state(high.id, 'busy');
+  model.release('high');
+  await client.state(low.id, 'busy');
+  model.release('low');
+  await client.state(low.id, 'idle');
+  await client.command('complete_stage', { stageId: high.id });
+  await client.state(later.id, 'busy');
+  model.release('later');
+  await client.state(later.id, 'idle');
+  expect((await client.command('get_stage', { stageId: never.id })).stage).toMatchObject({
+    column: 'ready',
+    session: null,
+  });
+});
+
+it('imports stages from Markdown files, again without doubling them, and refuses a folder with mistakes whole', async () => {
+  const { client, repo } = await createKit();
+  const folder = join(repo, 'stages');
+  await mkdir(join(folder, 'epic'), { recursive: true });
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  await write('README.md', '# No frontmatter, no stage\n');
+  await write('1.md', '---\nid: STAGE-001-001-001\ntitle: Schema\nstatus: Complete\n---\nMake the schema.\n');
+  await write(
+    'epic/2.md',
+    '---\nid: STAGE-001-001-002\ntitle: API\ndepends_on: [STAGE-001-001-001]\npriority: 1\n---\nMake the API.\n',
+  );
+  const done = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
+  expect(done).toMatchObject({ created: 2, updated: 0 });
+  expect(done.stages.map(({ id, column }) => [id, column])).toEqual([
+    ['STAGE-001-001-001', 'done'],
+    ['STAGE-001-001-002', 'ready'],
+  ]);
+  await write(
+    'epic/2.md',
+    '---\nid: STAGE-001-001-002\ntitle: The API\ndepends_on: STAGE-001-001-001\n---\nMake it.\n',
+  );
+  const again = await client.command('import_stages', { projectId: 'shop', path: 'stages' });
+  expect(again).toMatchObject({ created: 0, updated: 2 });
+  expect(again.stages[1]).toMatchObject({ title: 'The API', prompt: 'Make it.', priority: 1 });
+
+  await write('3.md', '---\nid: ../x\ntitle: ""\n---\nBody\n');
+  await write('4.md', '---\nid: STAGE-9\ntitle: A\ndepends_on: [STAGE-404]\n---\nBody\n');
+  const refused = client.command('import_stages', { projectId: 'shop', path: 'stages' });
+  await expect(refused).rejects.toMatchObject({ code: 'import_failed', message: expect.stringContaining('3.md') });
+  expect((await client.command('get_board')).stages).toHaveLength(2);
+});
+
+it('names both files when another project has an id already', async () => {
+  const { client, repo, folder } = await createKit();
+  const other = await (await import('../support/kit.ts')).createRepository(join(folder, 'other'));
+  const { project } = await client.command('create_project', { path: other });
+  const text = '---\nid: STAGE-7\ntitle: A\n---\nBody\n';
+  await writeFile(join(repo, 'a.md'), text);
+  await writeFile(join(other, 'b.md'), text);
+  await client.command('import_stages', { projectId: 'shop', path: 'a.md' });
+  const message = await client
+    .command('import_stages', { projectId: project.id, path: 'b.md' })
+    .catch((error) => error.message);
+  expect(message).toContain(join(repo, 'a.md'));
+  expect(message).toContain(join(other, 'b.md'));
+});
+
+it('shows the change of a worktree, merges it when it is committed, and refuses before', async () => {
+  const { client, startStage, repo } = await createKit();
+  const stageId = await startStage(said('Nothing yet.'));
+  await client.state(stageId, 'idle');
+  const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  await writeFile(join(path, 'README.md'), '# Shop\n\nMore.\n');
+  await writeFile(join(path, 'nëu file.txt'), 'new\n');
+  const { diff } = await client.command('get_diff', { stageId });
+  expect(diff.files).toMatchObject([
+    { path: 'README.md', status: 'modified', additions: 2, deletions: 0, patch: expect.stringContaining('+More.') },
+    { path: 'nëu file.txt', status: 'added', additions: 1, isBinary: false },
+  ]);
+  expect(await git(path, 'diff', '--cached', '--name-only')).toBe('');
+  await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
+    code: 'uncommitted_work',
+  });
+  await git(path, 'add', '.');
+  await git(path, 'commit', '--quiet', '-m', 'More');
+  await writeFile(join(repo, 'README.md'), '# Dirty\n');
+  await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
+    code: 'merge_refused',
+  });
+  await git(repo, 'commit', '--quiet', '-am', 'In the way');
+  await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
+    code: 'merge_conflict',
+  });
+  expect(await git(repo, 'status', '--porcelain')).toBe('');
+  await git(repo, 'reset', '--quiet', '--hard', 'HEAD~1');
+  const { stage } = await client.command('complete_stage', { stageId, merge: true });
+  expect(stage.column).toBe('done');
+  expect(await readFile(join(repo, 'nëu file.txt'), 'utf8')).toBe('new\n');
+});
+
+it('copies listed ignored files into a new worktree, and keeps unmerged work when a stage is deleted', async () => {
+  const { client, startStage, repo } = await createKit();
+  await writeFile(join(repo, '.gitignore'), '.env\nbig/\n');
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '-m', 'Ignore');
+  await writeFile(join(repo, '.env'), 'KEY=1\n');
+  await client.command('update_project', { projectId: 'shop', settings: { copyIgnored: ['.env'] } });
+  const stageId = await startStage(said('Hello.'));
+  await client.state(stageId, 'idle');
+  const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  expect(await readFile(join(path, '.env'), 'utf8')).toBe('KEY=1\n');
+  await writeFile(join(path, 'work.txt'), 'unsaved\n');
+  await expect(client.command('remove_stage', { stageId })).rejects.toMatchObject({ code: 'stage_running' });
+  await client.command('stop_stage', { stageId });
+  const { left } = await client.command('remove_stage', { stageId });
+  expect(left).toContain(path);
+  expect(await readFile(join(path, 'work.txt'), 'utf8')).toBe('unsaved\n');
+});
