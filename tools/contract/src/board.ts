@@ -12,6 +12,8 @@ export const BoardView = z.object({
   projects: z.array(Project),
   stages: z.array(StageView),
   pending: z.array(PendingRequest),
+  /** What is not as it should be on this machine, in words; such as promises that the installed `claude` no longer keeps. */
+  warnings: z.array(z.string()).default([]),
 });
 export type BoardView = z.infer<typeof BoardView>;
 
@@ -21,6 +23,7 @@ export interface BoardParts {
   projects: Project[];
   stages: (Stage & { session: SessionSummary | null })[];
   pending: PendingRequest[];
+  warnings: string[];
 }
 
 /** Puts every stage into its column. */

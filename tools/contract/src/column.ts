@@ -4,7 +4,7 @@ import type { Column, Stage } from './stages.ts';
 /** All that a stage's column follows from. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
-  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate'> | null;
+  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince'> | null;
   /** How many requests of the stage wait for an answer. */
   pending: number;
   /** Whether the stage of that id is done; an unknown id is not (dependencies fail closed). */
@@ -19,9 +19,8 @@ export function column({ stage, session, pending, isDone }: ColumnFacts): Column
   switch (session.state) {
     case 'starting':
     case 'busy':
-      return 'running';
-    case 'waiting': // between the answer and the next sign of life
-      return 'running';
+    case 'waiting': // without an open request: between the answer and the next sign of life
+      return session.stalledSince === null ? 'running' : 'needs-you';
     case 'failed':
       return 'needs-you';
     case 'idle':

@@ -78,6 +78,8 @@ export const SessionSummary = z.object({
   /** The phase is finished, and a person has to let the next one begin. */
   atGate: z.boolean().default(false),
   backgroundTasks: z.array(BackgroundTask),
+  /** Since when nothing at all was heard of a session that should be working; null when all is as it should be. */
+  stalledSince: z.iso.datetime().nullable().default(null),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),
   /** True after a failed or interrupted turn: queued messages wait for a person. */

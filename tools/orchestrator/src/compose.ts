@@ -18,7 +18,9 @@ import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
+import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { startWatchdog } from './sessions/watchdog.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
@@ -31,6 +33,7 @@ export interface ComposeOptions {
   /** The environment that we were started with; children get the user's part of it. */
   env: Readonly<Record<string, string | undefined>>;
   edges?: Edges;
+  limits?: Partial<TimeLimits>;
 }
 
 export interface Orchestrator {
@@ -44,11 +47,28 @@ export interface Orchestrator {
   stop(): Promise<void>;
 }
 
-const GRACES = { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 };
-const INITIALIZE_TIMEOUT_MS = 60_000;
-const CONFIRMATION_MS = 2_000;
-/** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
-const IDLE_MS = 60 * 60 * 1_000;
+/** How long things may take, or be. Tests have less patience. */
+export interface TimeLimits {
+  graces: StopGraces;
+  /** From the spawn of `claude` to its answer to `initialize`. */
+  initializeMs: number;
+  /** How long the reply to an answer waits for the CLI's confirmation. */
+  confirmationMs: number;
+  /** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
+  idleMs: number;
+  /** A working session that prints nothing for this long asks for attention. */
+  silenceMs: number;
+  watchdogLookMs: number;
+}
+
+const TIME_LIMITS: TimeLimits = {
+  graces: { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 },
+  initializeMs: 60_000,
+  confirmationMs: 2_000,
+  idleMs: 60 * 60 * 1_000,
+  silenceMs: 10 * 60 * 1_000,
+  watchdogLookMs: 15_000,
+};
 
 /**
  * Builds every part in the order of their dependencies, takes up the sessions of before, and only then opens the door.
@@ -57,6 +77,7 @@ const IDLE_MS = 60 * 60 * 1_000;
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
   const { log, edges = nodeEdges } = options;
+  const limits = { ...TIME_LIMITS, ...options.limits };
   const { dataDir } = config;
   const life = createLifecycle(log);
   try {
@@ -84,18 +105,18 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       worktrees,
       dataDir,
       env,
-      graces: GRACES,
-      initializeTimeoutMs: INITIALIZE_TIMEOUT_MS,
+      graces: limits.graces,
+      initializeTimeoutMs: limits.initializeMs,
       findClaude: () => findClaude(config.claudePath, env.PATH),
       onTextDelta: (delta) => gateway?.onTextDelta(delta),
     });
     life.onStop('sessions', sessions.detachAll);
-    await reAttachAll({ store, sessions, log, signalGraceMs: GRACES.signalMs });
+    await reAttachAll({ store, sessions, log, signalGraceMs: limits.graces.signalMs });
 
     const projects = createProjects({ store, worktrees });
     for (const path of config.repos) await projects.register({ path });
     const logins = createLogins({ store, edges, ownerName: ownerName(), tokenSha256: config.tokenSha256 });
-    const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: CONFIRMATION_MS });
+    const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
     const handlers = commandHandlers({
@@ -127,8 +148,17 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
-    const idleWatch = startIdleWatch({ store, edges, log, idleMs: IDLE_MS, endIdle: sessions.endIdle });
+    const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
+    const watchdog = startWatchdog({
+      store,
+      edges,
+      log,
+      silenceMs: limits.silenceMs,
+      lookMs: limits.watchdogLookMs,
+      running: sessions.executors,
+    });
+    life.onStop('watchdog', watchdog.stop);
     return { port: gateway.port, createLoginCode: logins.createCode, endIdle: idleWatch.endAllIdle, stop: life.stop };
   } catch (error) {
     await life.stop();

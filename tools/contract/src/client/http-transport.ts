@@ -45,7 +45,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
     const route = routes[type as Exclude<T, 'watch'>];
     const { url, body } = toRequest(route, input);
     const response = await call(route.method, url, { body, signal });
-    return checkedReply(type, await readJson(response, signal));
+    return checkedReply(type, await readJson(response, signal), 'unreadable');
   }
 
   return {

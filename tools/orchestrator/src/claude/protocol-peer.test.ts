@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Channel } from './channel.ts';
-import { createProtocolPeer } from './protocol-peer.ts';
+import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
 import type { SpoolLine } from './wire/line-reader.ts';
 
 /** A channel that says what the test has it say. */
@@ -51,7 +50,7 @@ const response = (id: string, fields: object = {}) => ({
   response: { subtype: 'success', request_id: id, ...fields },
 });
 const never = new AbortController().signal;
-const ignore = { onEvents: async () => undefined };
+const ignore = { onLines: async () => undefined };
 
 it('gives each request its own reply, in whatever order they come', async () => {
   const { channel, print } = createTestChannel();
@@ -79,35 +78,38 @@ it('settles a reply only after what came with it was taken', async () => {
   const { channel, print } = createTestChannel();
   const commit = Promise.withResolvers<void>();
   let isStored = false;
-  const onEvents = async () => {
+  const onLines = async () => {
     await commit.promise;
     isStored = true;
   };
-  const peer = createProtocolPeer(channel, { onEvents });
+  const peer = createProtocolPeer(channel, { onLines });
   const reply = peer.reply('a', never).then(() => isStored);
   print(response('a'));
   commit.resolve();
   expect(await reply).toBe(true);
 });
 
-it('hands on what the process tells, in order, batch by batch, with the offset behind it', async () => {
+it('hands on what the process tells, in order, batch by batch, with the offset behind each line', async () => {
   const { channel, print } = createTestChannel();
-  const taken: [string[], number][] = [];
+  const taken: [string[], number][][] = [];
   let running = 0;
-  const onEvents = async (events: AgentEvent[], end: number) => {
+  const onLines = async (lines: ReadLine[]) => {
     expect(++running).toBe(1);
     await Promise.resolve();
     running--;
-    taken.push([events.map((event) => event.type), end]);
+    taken.push(lines.map(({ events, end }) => [events.map((event) => event.type), end]));
   };
-  const peer = createProtocolPeer(channel, { onEvents });
+  const peer = createProtocolPeer(channel, { onLines });
   print({ type: 'system', subtype: 'init', session_id: 's' }, { type: 'keep_alive' });
   print({ type: 'odd' });
   channel.finish();
   await peer.closed;
   expect(taken).toEqual([
-    [['conversation', 'turn-started'], 2],
-    [['notice'], 3],
+    [
+      [['conversation', 'turn-started'], 1],
+      [[], 2],
+    ],
+    [[['notice'], 3]],
   ]);
 });
 
@@ -130,7 +132,7 @@ it('tells every waiter when reading fails, or taking what was read', async () =>
   await expect(first.closed).rejects.toThrow('spool gone');
 
   const full = createTestChannel();
-  const second = createProtocolPeer(full.channel, { onEvents: () => Promise.reject(new Error('disk full')) });
+  const second = createProtocolPeer(full.channel, { onLines: () => Promise.reject(new Error('disk full')) });
   const other = second.reply('a', never);
   full.print(response('a'));
   await expect(other).rejects.toMatchObject({ code: 'peer_closed' });

@@ -4,12 +4,18 @@ import type { Channel } from './channel.ts';
 import { translate } from './translate.ts';
 import { parseFrame } from './wire/frames.ts';
 
+/** What one line of the spool told; `end` is the offset behind it. */
+export interface ReadLine {
+  events: AgentEvent[];
+  end: number;
+}
+
 export interface PeerHandlers {
   /**
-   * Takes what the process told, in order; `end` is the spool offset behind it. The next batch is read once this has
-   * resolved, so that a full disk or a slow store holds the reader back instead of filling the memory.
+   * Takes lines, in order. The next ones are read once this has resolved, so that a full disk or a slow store holds the
+   * reader back instead of filling the memory.
    */
-  onEvents(events: AgentEvent[], end: number): Promise<void>;
+  onLines(lines: ReadLine[]): Promise<void>;
 }
 
 /** Reads one process's frames and matches its replies to our requests. It never waits for a person. */
@@ -26,16 +32,16 @@ export interface ProtocolPeer {
 
 const gone = () => new OperationalError('peer_closed', 'the process ended before it replied');
 
-export function createProtocolPeer(channel: Channel, { onEvents }: PeerHandlers): ProtocolPeer {
+export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers): ProtocolPeer {
   const waiting = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   let open = true;
 
   async function readLoop(): Promise<void> {
-    for await (const lines of channel.lines()) {
-      const events = lines.flatMap((line) => translate(parseFrame(line.text)));
-      await onEvents(events, lines.at(-1)?.end ?? 0);
+    for await (const batch of channel.lines()) {
+      const lines = batch.map(({ text, end }) => ({ events: translate(parseFrame(text)), end }));
+      await onLines(lines);
       // Only after the commit: whoever waited may rely on what the reply says being stored.
-      for (const event of events) if (event.type === 'response') settle(event);
+      for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);
     }
   }
 

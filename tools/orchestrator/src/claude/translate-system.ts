@@ -3,7 +3,8 @@ import * as wire from './wire/messages.ts';
 
 type Level = 'info' | 'warning' | 'error';
 
-const notice = (level: Level, code: string, text: string): AgentEvent => ({
+/** An entry that a person should read. */
+export const notice = (level: Level, code: string, text: string): AgentEvent => ({
   type: 'notice',
   entry: { kind: 'notice', parentToolUseId: null, level, code, text },
 });

@@ -60,12 +60,35 @@ it.each([
 it('shows a permission request although something beside the call is odd', () => {
   const odd = { description: 7, permission_suggestions: ['x'], agent_id: {}, suppress_always_allow_rule: 'yes' };
   const plain = { ...ask, description: null, suggestions: [] };
-  expect(tell(request({ ...bash, ...odd }))).toEqual([{ type: 'asked', requestId: 'r1', kind: 'approval', ask: plain }]);
+  expect(tell(request({ ...bash, ...odd }))).toEqual([
+    { type: 'asked', requestId: 'r1', kind: 'approval', ask: plain },
+  ]);
 });
 
 it('has a request of an unknown subtype refused', () => {
   const content = { subtype: 'hook_callback', callback_id: 'cb1' };
   expect(tell(request(content))).toEqual([{ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' }]);
+});
+
+it('reads the form of an MCP server', () => {
+  const form = { type: 'object', properties: { name: { type: 'string' } } };
+  const input = { mcp_server_name: 'crm', message: 'Your name?', mode: 'form', requested_schema: form };
+  expect(tell(request({ subtype: 'elicitation', ...input }))).toMatchObject([
+    {
+      type: 'asked',
+      requestId: 'r1',
+      kind: 'elicitation',
+      ask: { displayName: 'crm', description: 'Your name?', input },
+    },
+  ]);
+  expect(tell(request({ subtype: 'elicitation' }))).toMatchObject([{ type: 'asked-unknown', subtype: 'elicitation' }]);
+});
+
+it.each([
+  ['AskUserQuestion', 'question'],
+  ['ExitPlanMode', 'plan'],
+])('tells what kind of request a call of %s is', (tool_name, kind) => {
+  expect(tell(request({ ...bash, tool_name }))).toMatchObject([{ type: 'asked', kind }]);
 });
 
 it('reads a withdrawal', () => {
@@ -87,7 +110,11 @@ it('reads the open requests out of the answer to initialize', () => {
     pending_permission_requests: open,
   };
   const [first, second] = tell({ type: 'control_response', response });
-  expect(first).toMatchObject({ type: 'initialized', mode: 'plan', open: [{ requestId: 'r7', kind: 'approval', ask }] });
+  expect(first).toMatchObject({
+    type: 'initialized',
+    mode: 'plan',
+    open: [{ requestId: 'r7', kind: 'approval', ask }],
+  });
   expect(second).toMatchObject({ type: 'response', requestId: 'init', ok: true });
 });
 

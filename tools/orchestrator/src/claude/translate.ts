@@ -2,7 +2,7 @@ import type { RequestKind } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
 import { requestKind } from '../domain/request-kinds.ts';
 import { translateResult } from './translate-result.ts';
-import { translateSystem } from './translate-system.ts';
+import { notice, translateSystem } from './translate-system.ts';
 import type { Frame } from './wire/frames.ts';
 import * as wire from './wire/messages.ts';
 
@@ -35,6 +35,12 @@ const shownRaw = (raw: unknown): AgentEvent => ({
 /** The first place where the conversation's id can be read; the initialize response does not have it. */
 function conversationOf(message: Record<string, unknown>): AgentEvent[] {
   const carries = message.type === 'result' || (message.type === 'system' && message.subtype === 'init');
+  if (
+    message.type === 'result' &&
+    message.subtype === 'error_during_execution' &&
+    message.terminal_reason === undefined
+  )
+    return [];
   return carries && typeof message.session_id === 'string'
     ? [{ type: 'conversation', sessionId: message.session_id }]
     : [];
@@ -112,7 +118,7 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
     case 'user':
       return known(wire.UserMessage, message, translateUser);
     case 'result':
-      return known(wire.ResultMessage, message, (result) => [{ type: 'turn-ended', end: translateResult(result) }]);
+      return known(wire.ResultMessage, message, resultEvents);
     case 'stream_event':
       return known(wire.StreamEvent, message, translateStreamEvent);
     case 'command_lifecycle':
@@ -123,8 +129,15 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
     case 'keep_alive':
     case 'rate_limit_event':
     case 'auth_status':
-    case 'conversation_reset': // followed by a system/init with the new id
       return [];
+    case 'conversation_reset': // followed by a system/init with the new id
+      return [
+        notice(
+          'info',
+          'conversation-cleared',
+          'The conversation was cleared: Claude remembers nothing of what stands above.',
+        ),
+      ];
     default:
       return [shownRaw(message)];
   }
@@ -137,6 +150,14 @@ interface Schema<T> {
 function known<T>(schema: Schema<T>, message: unknown, translated: (value: T) => AgentEvent[]): AgentEvent[] {
   const parsed = schema.safeParse(message);
   return parsed.success ? translated(parsed.data) : [shownRaw(message)];
+}
+
+/** Resuming a conversation whose transcript is gone gives this one line, no `initialize` response, and exit 1. */
+const LOST = /^No conversation found with session ID/;
+
+function resultEvents(result: Parsed<typeof wire.ResultMessage>): AgentEvent[] {
+  if (result.errors?.some((error) => LOST.test(error)) === true) return [{ type: 'conversation-lost' }];
+  return [{ type: 'turn-ended', end: translateResult(result) }];
 }
 
 type Parsed<S extends { _output: unknown }> = S['_output'];

@@ -40,33 +40,30 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
   await using lab = await createLab(options);
   const checks: HandshakeCheck[] = [];
   for (const promise of keptPromises) {
-    const step = AbortSignal.any([signal, timeIsUp, AbortSignal.timeout(limits.stepMs)]);
-    const missing = missingFor(promise, checks);
-    if (missing !== undefined) checks.push(untried(promise, `it needs that ${version} ${missing.sentence}`));
-    else if (timeIsUp.aborted) checks.push(untried(promise, 'the time for the whole handshake was up'));
-    else checks.push(await check(promise, lab, step));
+    const { keep: _keep, needs, ...facts } = promise;
+    const missing = checks.find(({ id, verdict }) => needs.includes(id) && verdict !== 'yes');
+    const outcome = timeIsUp.aborted
+      ? TOO_LATE
+      : missing !== undefined
+        ? untried(`what it needs is not known to hold: "${missing.sentence}"`)
+        : await outcomeOf(promise, lab, AbortSignal.any([signal, timeIsUp, AbortSignal.timeout(limits.stepMs)]));
     signal.throwIfAborted();
+    checks.push({ ...facts, ...(outcome.verdict === 'no' && timeIsUp.aborted ? TOO_LATE : outcome) });
   }
   return { version, at, checks };
 }
 
-async function check(promise: KeptPromise, lab: Lab, signal: AbortSignal): Promise<HandshakeCheck> {
+type Outcome = Pick<HandshakeCheck, 'verdict' | 'why'>;
+
+const untried = (why: string): Outcome => ({ verdict: 'untried', why });
+const TOO_LATE = untried('the time for the whole handshake was up');
+
+async function outcomeOf(promise: KeptPromise, lab: Lab, signal: AbortSignal): Promise<Outcome> {
   try {
     await promise.keep(lab, signal);
-    return { ...factsOf(promise), verdict: 'yes', why: null };
+    return { verdict: 'yes', why: null };
   } catch (error) {
     await lab.discard();
-    return { ...factsOf(promise), verdict: 'no', why: messageOf(error) };
+    return { verdict: 'no', why: messageOf(error) };
   }
 }
-
-const missingFor = ({ needs }: KeptPromise, checks: readonly HandshakeCheck[]) =>
-  checks.find(({ id, verdict }) => needs.includes(id) && verdict !== 'yes');
-
-const untried = (promise: KeptPromise, why: string): HandshakeCheck => ({
-  ...factsOf(promise),
-  verdict: 'untried',
-  why,
-});
-
-const factsOf = ({ id, sentence, reliedOnFor }: KeptPromise) => ({ id, sentence, reliedOnFor });

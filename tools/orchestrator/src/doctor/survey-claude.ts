@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { delimiter, dirname } from 'node:path';
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
 import { findClaude } from '../claude/find-claude.ts';
@@ -39,17 +41,32 @@ export async function surveyClaude(configured: string | null, environment: Envir
 
 const AuthStatus = z.object({ loggedIn: z.boolean(), authMethod: z.string().default('unknown') });
 
-/** Whether `claude` says that it is logged in, and how; null when it does not tell. It is kept from the network meanwhile. */
+/**
+ * Whether `claude` says that it is logged in, and how; null when it does not tell. It is kept from the network meanwhile.
+ * Where it has never run for this user it does not get to leave its files: there is no login to be found in them.
+ */
 export async function askLogin(claude: string, environment: Environment): Promise<z.infer<typeof AuthStatus> | null> {
   const nowhere = 'http://127.0.0.1:9';
   const offline = { HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere, https_proxy: nowhere, http_proxy: nowhere };
   const env = { ...userEnvironment(environment), ...offline, NO_PROXY: '', no_proxy: '' };
-  const { stdout } = await ask(claude, ['auth', 'status', '--json'], env);
+  const elsewhere = (await hasRun(env)) ? null : await mkdtemp(join(tmpdir(), 'callboard-doctor-'));
   try {
+    const config: Record<string, string> = elsewhere === null ? {} : { CLAUDE_CONFIG_DIR: elsewhere };
+    const { stdout } = await ask(claude, ['auth', 'status', '--json'], { ...env, ...config });
     return AuthStatus.parse(JSON.parse(stdout));
   } catch {
     return null;
+  } finally {
+    if (elsewhere !== null) await rm(elsewhere, { recursive: true, force: true });
   }
+}
+
+function hasRun(env: Environment): Promise<boolean> {
+  const file = join(env.CLAUDE_CONFIG_DIR || env.HOME || homedir(), '.claude.json');
+  return access(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Runs a program to its end; whatever it may have started is gone afterwards. */
@@ -72,7 +89,8 @@ async function ask(program: string, args: string[], env: Record<string, string>)
 
   function complaintOf(): string {
     if (isLate) return `it says nothing within ${PATIENCE_MS / 1_000} s`;
-    if (exitCode === undefined) return `it cannot be run: ${shortMessage?.split('\n', 1)[0] ?? 'the cause is not known'}`;
+    if (exitCode === undefined)
+      return `it cannot be run: ${shortMessage?.split('\n', 1)[0] ?? 'the cause is not known'}`;
     return stderr.trim() === '' ? `it ends with exit code ${exitCode}` : `it says ${quoted(stderr)}`;
   }
 }

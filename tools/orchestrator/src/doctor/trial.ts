@@ -71,7 +71,7 @@ export async function startTrial({ launchId, ...options }: TrialOptions): Promis
   }
 
   function attach(): void {
-    channel = openStdioChannel(folder, offset);
+    channel = openStdioChannel(folder, offset, process.identity.pid);
     reading = read(channel).catch(() => undefined); // whoever waits for more runs out of time
   }
 

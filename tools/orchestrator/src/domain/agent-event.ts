@@ -11,6 +11,8 @@ import type {
 export type AgentEvent =
   /** The conversation's newest id; it changes when a person clears the conversation. */
   | { type: 'conversation'; sessionId: string }
+  /** The conversation that was to be resumed is not there any more. */
+  | { type: 'conversation-lost' }
   /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */
   | { type: 'turn-started'; model: string | null; mode: string | null }
   | { type: 'mode-changed'; mode: string }

@@ -49,9 +49,10 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
   async function addRow(tx: Tx, stageId: StageId, content: MessageContent, actor: string): Promise<MessageRow> {
     const messageId = MessageId.parse(edges.newWireId());
-    const last = (await tx.outbox.queueOf(stageId)).at(-1)?.position ?? 0;
+    // Behind all there ever were: one that was delivered and comes back unread has its place before this one.
+    const position = (await tx.outbox.lastPosition(stageId)) + 1;
     const row = { id: edges.newId(), stageId, launchId: null, wireId: messageId, actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: messageBody(content), position: last + 1 });
+    await tx.outbox.insert({ ...row, body: messageBody(content), position });
     return requireQueued(tx, stageId, messageId);
   }
 
@@ -135,11 +136,15 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   };
 }
 
-/** Numbers the queue anew with the row at its new place; a place behind the end is the end. */
+/** Deals the positions that the rows have out anew, with the row at its new place; a place behind the end is the end. */
 async function moveTo(tx: Tx, row: MessageRow, place: number): Promise<void> {
-  const others = (await tx.outbox.queueOf(row.stageId)).filter((other) => other.id !== row.id);
-  const ordered = others.toSpliced(place, 0, row);
-  for (const [index, { id }] of ordered.entries()) await tx.outbox.setPosition(id, index + 1);
+  const queue = await tx.outbox.queueOf(row.stageId);
+  const ordered = queue.filter((other) => other.id !== row.id).toSpliced(place, 0, row);
+  let last = Number.MIN_SAFE_INTEGER;
+  for (const [index, { id }] of ordered.entries()) {
+    last = Math.max(last + 1, queue[index]?.position ?? 0);
+    await tx.outbox.setPosition(id, last);
+  }
 }
 
 async function touch(tx: Tx, stageId: StageId): Promise<void> {

@@ -5,9 +5,11 @@ import { describeTool } from '../domain/describe-tool.ts';
 import { todosOf } from '../domain/todos.ts';
 import type { Edges } from '../lib/edges.ts';
 import { own } from '../lib/own.ts';
+import { textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
+import { firstPrompt } from './pipeline.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
 export interface EventContext {
@@ -21,6 +23,15 @@ export interface EventContext {
   onForeignAnswer: () => void;
 }
 
+/** A longer result is shown by its beginning and its end; the CLI itself cuts what the model reads far shorter. */
+const LONGEST_RESULT = 200_000;
+
+function shortened(text: string): string {
+  if (text.length <= LONGEST_RESULT) return text;
+  const half = LONGEST_RESULT / 2;
+  return `${text.slice(0, half)}\n\n[${text.length - LONGEST_RESULT} characters are not kept]\n\n${text.slice(-half)}`;
+}
+
 /** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
 const REMEMBERED_MESSAGES = 32;
 
@@ -32,10 +43,13 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
     case 'conversation':
       draft.record = { ...record, sessionId: event.sessionId };
       return;
+    case 'conversation-lost':
+      return conversationLost(context);
     case 'turn-started':
       draft.record = {
         ...record,
         turnRunning: true,
+        turnBegun: true,
         model: event.model ?? record.model,
         mode: event.mode ?? record.mode,
       };
@@ -50,7 +64,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return;
     case 'tool-result': {
       const { toolUseId, isError, text, parentToolUseId } = event;
-      addEntry(draft, tx.now, { kind: 'tool-result', toolUseId, isError, text, parentToolUseId });
+      addEntry(draft, tx.now, { kind: 'tool-result', toolUseId, isError, text: shortened(text), parentToolUseId });
       return;
     }
     case 'asked':
@@ -68,6 +82,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       draft.record = {
         ...record,
         turnRunning: await hasUnreadMessages(tx, context.launchId),
+        turnBegun: false,
         lastTurn: { outcome, message, at: tx.now },
         costUsd: costUsd ?? record.costUsd,
         tokens: tokens ?? record.tokens,
@@ -135,11 +150,30 @@ async function messageProgress(
     };
     await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
     draft.queueChanged = true;
+    // A turn that had not begun is over with it: no `result` follows then (seen with 2.1.330).
+    const turnRunning = draft.record.turnBegun || (await hasUnreadMessages(tx, launchId));
+    draft.record = { ...draft.record, turnRunning, queueHeld: true };
     return;
   }
   await tx.outbox.setConfirmed(row.id, tx.now);
+  if (progress === 'consumed') draft.record = { ...draft.record, turnBegun: true };
   // Finished without having been begun: the CLI had read it in an earlier life, and no result follows.
   if (progress === 'finished') draft.record = { ...draft.record, turnRunning: await hasUnreadMessages(tx, launchId) };
+}
+
+/** The next start begins afresh, with the stage's own prompt before whatever waits. */
+async function conversationLost({ tx, draft, edges }: EventContext): Promise<void> {
+  const { stageId } = draft.record;
+  const stage = await tx.stages.find(stageId);
+  if (stage === null) return;
+  const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
+  const row = { id: edges.newId(), stageId, launchId: null, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+  await tx.outbox.insert({ ...row, body: textMessage(firstPrompt(stage)), position: front });
+  draft.record = { ...draft.record, sessionId: null, phaseIndex: 0, atGate: false };
+  draft.queueChanged = true;
+  const text =
+    'Claude Code has no record of this conversation, so it cannot be resumed (it was ended before anything was written). Start the stage to begin afresh with its prompt; the work in its worktree is untouched.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'conversation-lost', text });
 }
 
 /** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
@@ -150,6 +184,7 @@ async function initialized(
   draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
   const theirs = new Set(event.open.map((open) => open.requestId));
   for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
+    if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
     if (!theirs.has(request.requestId)) await closeRequest(tx, draft, request, 'Claude Code no longer waits for it.');
   }
   for (const { requestId, kind, ask } of event.open) {

@@ -51,15 +51,17 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
 
 function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
   const { record } = draft;
-  const wasWorking = record.turnRunning || draft.before.state === 'waiting' || record.phase === 'starting';
+  const wasWorking = ['starting', 'busy', 'waiting'].includes(draft.before.state);
   const gone = {
     ...record,
     launchId: null,
     turnRunning: false,
+    turnBegun: false,
     backgroundTasks: [],
     agents: {},
     blocks: {},
     lastAction: null,
+    stalledSince: null,
   };
   if (end.kind === 'not-started') {
     draft.record = {

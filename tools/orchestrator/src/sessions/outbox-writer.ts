@@ -9,7 +9,7 @@ import type { Store, Tx } from '../store/store.ts';
 
 /** An answer whose echo has overtaken this is confirmed already, and stays so. */
 async function markWritten(tx: Tx, row: OutboxRow): Promise<void> {
-  await tx.outbox.setWritten(row.id, tx.now);
+  await tx.outbox.setWritten(row, tx.now);
   if (row.kind !== 'answer') return;
   const stored = await requestOf(tx, row);
   if (stored?.decision?.delivery === 'accepted') await setDelivery(tx, stored, 'written');

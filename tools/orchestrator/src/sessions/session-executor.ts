@@ -1,7 +1,9 @@
 import type { StageId, TextDelta } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
+import { giveBack } from '../claude/launch/give-back.ts';
+import { launchFiles } from '../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
-import { createProtocolPeer } from '../claude/protocol-peer.ts';
+import { createProtocolPeer, type ReadLine } from '../claude/protocol-peer.ts';
 import { ContextUsageReply } from '../claude/wire/messages.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
@@ -9,11 +11,12 @@ import type { Edges } from '../lib/edges.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { settlesWithin } from '../lib/wait.ts';
-import { applyEvent, blockId } from '../session-state/apply-event.ts';
-import { changeSession, openDraft, saveDraft } from '../session-state/change-session.ts';
+import { blockId } from '../session-state/apply-event.ts';
+import { changeSession } from '../session-state/change-session.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
+import { type LastingLine, takeIn } from './take-in.ts';
 
 export interface ExecutorParts {
   store: Store;
@@ -40,11 +43,15 @@ export interface SessionExecutor {
   ): Promise<Record<string, unknown>>;
   /** The reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** When the process last printed anything, or was taken up. */
+  lastHeardAt(): Date;
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
   finish(): Promise<void>;
   /** Lets go of the process, which lives on. */
   detach(): Promise<void>;
 }
+
+const isLasting = (event: AgentEvent): event is LastingLine['events'][number] => event.type !== 'delta';
 
 /** An offset that only live text has moved is stored when it has moved this far. */
 const LAZY_OFFSET_BYTES = 1024 * 1024;
@@ -63,23 +70,26 @@ export function createSessionExecutor(
   const { stageId, id: launchId } = launch;
   const log = parts.log.child({ stageId, launchId });
   let storedOffset = launch.spoolOffset;
+  let punchedOffset = launch.spoolOffset;
+  let lastHeardAt = edges.now();
 
-  async function takeIn(events: AgentEvent[], end: number): Promise<void> {
-    for (const event of events) if (event.type === 'delta') passOn(event);
-    const lasting = events.filter((event) => event.type !== 'delta');
-    if (lasting.length === 0 && end - storedOffset < LAZY_OFFSET_BYTES) return;
-    await store.transact(async (tx) => {
-      if (lasting.length > 0) {
-        const draft = await openDraft(tx, stageId);
-        const onForeignAnswer = () => parts.onForeignAnswer(stageId);
-        for (const event of lasting) await applyEvent({ tx, draft, launchId, edges, worktree, onForeignAnswer }, event);
-        await saveDraft(tx, draft);
-      }
-      await tx.launches.setOffset(launchId, end);
-    });
+  const letting = new AbortController();
+  const context = { launchId, edges, worktree, onForeignAnswer: () => parts.onForeignAnswer(stageId) };
+
+  async function onLines(lines: ReadLine[]): Promise<void> {
+    lastHeardAt = edges.now();
+    const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
+    for (const { events } of lines) for (const event of events) if (event.type === 'delta') passOn(event);
+    const end = lines.at(-1)?.end ?? storedOffset;
+    if (lasting.every(({ events }) => events.length === 0) && end - storedOffset < LAZY_OFFSET_BYTES) return;
+    await takeIn({ store, log, context, stageId, signal: letting.signal }, lasting);
     storedOffset = end;
     writer.nudge();
-    if (lasting.some((event) => event.type === 'turn-ended')) void updateContextUsage();
+    if (end - punchedOffset >= LAZY_OFFSET_BYTES) {
+      punchedOffset = end;
+      void giveBack(launchFiles(launch.folder).spool, end);
+    }
+    if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) void updateContextUsage();
   }
 
   /** How full the context is can only be asked for. A reply that does not come, or is not understood, changes nothing. */
@@ -128,13 +138,14 @@ export function createSessionExecutor(
     onGone: () => log.info('the process reads no more'),
     onError: (error) => log.error({ err: error }, 'writing the outbox failed'),
   });
-  const peer = createProtocolPeer(channel, { onEvents: takeIn });
+  const peer = createProtocolPeer(channel, { onLines });
   const unlisten = outboxBell.listen(stageId, writer.nudge);
   peer.closed.catch((error: unknown) => log.error({ err: error }, 'reading the spool failed'));
   writer.nudge();
 
   async function letGo(): Promise<void> {
     unlisten();
+    letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);
     channel.close();
@@ -145,6 +156,7 @@ export function createSessionExecutor(
     process,
     request,
     reply: peer.reply,
+    lastHeardAt: () => lastHeardAt,
     async finish() {
       channel.finish();
       await peer.closed.catch(() => undefined);

@@ -14,7 +14,7 @@ import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
 import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
-import { createSessionExecutor, type ExecutorParts } from './session-executor.ts';
+import { createSessionExecutor, type ExecutorParts, type SessionExecutor } from './session-executor.ts';
 
 export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer'> {
   worktrees: Worktrees;
@@ -58,6 +58,8 @@ export interface Sessions {
   stop(stageId: StageId, reason: string): Promise<void>;
   /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
   endIdle(stageId: StageId): Promise<void>;
+  /** The executors of all living processes. */
+  executors(): SessionExecutor[];
   /** Lets go of all processes, which live on. */
   detachAll(): Promise<void>;
 }
@@ -86,11 +88,15 @@ export function createSessions(parts: SessionsParts): Sessions {
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping failed'));
   }
 
-  async function attach(launchId: LaunchId, process: AgentProcess, open = openStdioChannel): Promise<RunningSession> {
+  async function attach(
+    launchId: LaunchId,
+    process: AgentProcess,
+    open: typeof openStdioChannel = openStdioChannel,
+  ): Promise<RunningSession> {
     const launch = await store.read.launches.find(launchId);
     if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
     const stage = await store.read.stages.find(launch.stageId);
-    const channel = open(launch.folder, launch.spoolOffset);
+    const channel = open(launch.folder, launch.spoolOffset, process.identity.pid);
     const worktree = stage?.worktree?.path ?? null;
     const executor = createSessionExecutor(launch, process, channel, worktree, { ...parts, onForeignAnswer });
     const session = watchSession(executor, { store, log, graces });
@@ -267,6 +273,7 @@ export function createSessions(parts: SessionsParts): Sessions {
         if (row !== undefined && (await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, row);
       });
     },
+    executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {
       await Promise.allSettled(launching);
       await Promise.all([...running.values()].map((session) => session.detach()));

@@ -10,6 +10,8 @@ export const SessionRecord = SessionSummary.extend({
   transcriptLength: z.int().nonnegative(),
   /** A message is being worked on: from the moment it is given to the launch until its `result`. */
   turnRunning: z.boolean(),
+  /** The CLI has begun a turn and not ended it. Without it, a message that was given can be taken back and no `result` comes. */
+  turnBegun: z.boolean().default(false),
   /** What is known of the process: `failed` means that it could not be started. */
   phase: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed, to name them as the stream events do. */

@@ -1,10 +1,17 @@
-import { setImmediate as later } from 'node:timers/promises';
-import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as later } from 'node:timers/promises';
 import type { BoardEvent, NewEvent } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { openTestStore, sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../test/support/test-store.ts';
+import {
+  openTestStore,
+  sampleProject,
+  sampleStage,
+  silent,
+  stageId,
+  tickingEdges,
+} from '../../test/support/test-store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 const STAGE = stageId('S1');
@@ -142,7 +149,12 @@ it('shows a board whose number fits what is on it', async () => {
     await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
   });
   const board = await store.board();
-  expect(board).toMatchObject({ seq: 1, projects: [{ id: 'shop' }], stages: [{ id: 'S1', session: null }], pending: [] });
+  expect(board).toMatchObject({
+    seq: 1,
+    projects: [{ id: 'shop' }],
+    stages: [{ id: 'S1', session: null }],
+    pending: [],
+  });
   expect(events).toHaveLength(1);
 });
 

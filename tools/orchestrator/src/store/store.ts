@@ -73,5 +73,6 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
     projects: await all.projects.list(),
     stages,
     pending: await all.requests.listOpen(),
+    warnings: [],
   };
 }

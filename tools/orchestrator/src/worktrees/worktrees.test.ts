@@ -33,7 +33,10 @@ describe('looking at a folder', () => {
     const { worktrees, folder, path } = await setUp();
     const refusal = { code: 'not_a_repository', kind: 'rejection' };
     await expect(worktrees.inspect(join(folder, 'nowhere'))).rejects.toMatchObject(refusal);
-    await expect(worktrees.inspect(folder)).rejects.toMatchObject({ ...refusal, message: expect.stringContaining('git init') });
+    await expect(worktrees.inspect(folder)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('git init'),
+    });
     await expect(worktrees.inspect(join(path, 'README.md'))).rejects.toMatchObject(refusal);
   });
 
@@ -102,7 +105,11 @@ describe('the worktree of a stage', () => {
   it("cannot be made where something else stands, and says so in git's words", async () => {
     const { worktrees, project, dataDir } = await setUp();
     await mkdir(join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'full'), { recursive: true });
-    const failure = { code: 'worktree_failed', kind: 'operational', message: expect.stringContaining('already exists') };
+    const failure = {
+      code: 'worktree_failed',
+      kind: 'operational',
+      message: expect.stringContaining('already exists'),
+    };
     await expect(worktrees.ensure(project, STAGE)).rejects.toMatchObject(failure);
   });
 });

@@ -8,6 +8,7 @@ import type { OrchestratorConfig } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
+import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import { connect, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
@@ -46,9 +47,11 @@ afterEach(async () => {
 export async function createKit({
   where = 'here',
   maxParallel = 4,
+  limits = {},
 }: {
   where?: 'here' | 'apart';
   maxParallel?: number;
+  limits?: Partial<TimeLimits>;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
@@ -80,7 +83,7 @@ export async function createKit({
     config,
     client: undefined as unknown as TestClient,
     async start(where = 'here') {
-      orchestrator = where === 'here' ? await startHere(config, env) : await startApart(config, env);
+      orchestrator = where === 'here' ? await startHere(config, env, limits) : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
     },
     async stop() {

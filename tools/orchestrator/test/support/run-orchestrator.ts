@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { FromServer, type OrchestratorConfig } from '@callboard/contract';
 import { pino } from 'pino';
-import { startOrchestrator } from '../../src/compose.ts';
+import { startOrchestrator, type TimeLimits } from '../../src/compose.ts';
 
 export interface RunningOrchestrator {
   readonly port: number;
@@ -13,9 +13,13 @@ export interface RunningOrchestrator {
 }
 
 /** Runs an orchestrator in the test's own process. */
-export async function startHere(config: OrchestratorConfig, env: Record<string, string>): Promise<RunningOrchestrator> {
+export async function startHere(
+  config: OrchestratorConfig,
+  env: Record<string, string>,
+  limits: Partial<TimeLimits>,
+): Promise<RunningOrchestrator> {
   const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-  const { port, stop, endIdle } = await startOrchestrator(config, { log, env });
+  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits });
   return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 

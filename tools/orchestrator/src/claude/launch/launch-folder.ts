@@ -14,6 +14,9 @@ export const launchFiles = (folder: string) => ({
   errors: join(folder, 'err.log'),
 });
 
+/** The same files while a living process has them open, also after the folder was deleted (Linux; seen). */
+export const openFilesOf = (pid: number) => ({ input: `/proc/${pid}/fd/0`, spool: `/proc/${pid}/fd/1` });
+
 /** Makes the folder and its FIFO, for the owner alone. Node has no call for `mkfifo`, hence the command. */
 export async function createLaunchFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -89,6 +89,15 @@ export function outboxTable(db: Database) {
     async queueOf(stageId: StageId): Promise<MessageRow[]> {
       return (await queued(stageId).execute()).map(toRow).map(toMessage);
     },
+    /** The highest place that a message of the stage ever had; 0 before the first. */
+    async lastPosition(stageId: StageId): Promise<number> {
+      const row = await db
+        .selectFrom('outbox')
+        .select((eb) => eb.fn.max('position').as('position'))
+        .where('stage_id', '=', stageId)
+        .executeTakeFirst();
+      return row?.position ?? 0;
+    },
     async findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
       const row = await queued(stageId).where('wire_id', '=', messageId).executeTakeFirst();
       return row === undefined ? null : toMessage(toRow(row));
@@ -112,9 +121,16 @@ export function outboxTable(db: Database) {
     async setWriting(id: string): Promise<void> {
       await update(id).set({ writing: 1 }).execute();
     },
-    /** Does not touch a row that is confirmed or void by now: the echo may overtake the writer's own bookkeeping. */
-    async setWritten(id: string, at: string): Promise<void> {
-      await update(id).where('state', '=', 'accepted').set({ state: 'written', written_at: at, writing: 0 }).execute();
+    /**
+     * Does not touch a row that is confirmed or void by now (the echo may overtake the writer's own bookkeeping), nor one
+     * that went back to the queue or to another launch meanwhile.
+     */
+    async setWritten({ id, launchId }: Pick<OutboxRow, 'id' | 'launchId'>, at: string): Promise<void> {
+      await update(id)
+        .where('state', '=', 'accepted')
+        .where('launch_id', '=', launchId)
+        .set({ state: 'written', written_at: at, writing: 0 })
+        .execute();
     },
     async setConfirmed(id: string, at: string): Promise<void> {
       await update(id).set({ state: 'confirmed', confirmed_at: at, writing: 0 }).execute();

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { compareVersions, type HandshakeCheck, type HandshakeReport, isWhole, regressionOf } from './report.ts';
+
+const check = (id: string, verdict: HandshakeCheck['verdict']): HandshakeCheck => ({
+  id,
+  sentence: `does ${id}`,
+  reliedOnFor: 'much',
+  verdict,
+  why: verdict === 'yes' ? null : 'it does not',
+});
+const report = (version: string, day: number, checks: Record<string, HandshakeCheck['verdict']>): HandshakeReport => ({
+  version,
+  at: `2030-01-0${day}T00:00:00.000Z`,
+  checks: Object.entries(checks).map(([id, verdict]) => check(id, verdict)),
+});
+
+it.each([
+  ['2.1.330', '2.1.340', -1],
+  ['2.1.99', '2.1.100', -1],
+  ['3.0', '2.9.9', 1],
+  ['2.1', '2.1.0', 0],
+] as const)('orders %s and %s', (a, b, sign) => {
+  expect(Math.sign(compareVersions(a, b))).toBe(sign);
+});
+
+describe('what a new version does not do any more', () => {
+  const now = report('2.1.340', 5, { a: 'yes', b: 'no', c: 'no', d: 'untried' });
+
+  it('is what an earlier version did', () => {
+    const before = report('2.1.330', 4, { a: 'yes', b: 'yes', c: 'no', d: 'yes' });
+    expect(regressionOf(now, [before])).toEqual({ since: '2.1.330', lost: [check('b', 'no')] });
+  });
+
+  it('is told against the earlier version that was tried last', () => {
+    const older = report('2.1.320', 3, { b: 'yes', c: 'yes' });
+    const newer = report('2.1.330', 2, { b: 'no', c: 'yes' });
+    expect(regressionOf(now, [newer, older])).toMatchObject({ since: '2.1.320', lost: [{ id: 'b' }, { id: 'c' }] });
+  });
+
+  it('is nothing without an earlier version, or when nothing was lost', () => {
+    expect(regressionOf(now, [])).toBeNull();
+    expect(regressionOf(now, [report('2.1.340', 1, { b: 'yes' }), report('2.2.0', 2, { b: 'yes' })])).toBeNull();
+    expect(regressionOf(now, [report('2.1.330', 1, { b: 'no', c: 'untried' })])).toBeNull();
+  });
+});
+
+it('is whole only when every promise is known to hold', () => {
+  expect(isWhole(report('1', 1, { a: 'yes', b: 'yes' }))).toBe(true);
+  expect(isWhole(report('1', 1, { a: 'yes', b: 'untried' }))).toBe(false);
+});

@@ -1,0 +1,192 @@
+import { expect, it } from 'vitest';
+import { asked, busyTestSession, read, type TestSession, turnEnded, up } from '../../test/support/test-session.ts';
+import { endLaunch } from './end-launch.ts';
+
+const texts = async (session: TestSession) => (await session.queue()).map((message) => message.text);
+const sent = (session: TestSession) => session.events('message-sent').map((message) => message.text);
+
+it('keeps messages in the queue while Claude works, in their order', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  await session.enqueue('two');
+  expect(await texts(session)).toEqual(['one', 'two']);
+  expect(await session.record()).toMatchObject({ state: 'busy', queued: 2 });
+});
+
+it('delivers one message a turn, the moment the session would be idle', async () => {
+  const session = await busyTestSession();
+  const first = await session.enqueue('one');
+  const second = await session.enqueue('two');
+  expect(await session.tell(turnEnded())).toMatchObject({ state: 'busy', queued: 1 });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+  await session.tell(read(first), turnEnded());
+  expect(sent(session)).toEqual(['Do it', 'one', 'two']);
+  expect(await session.tell(read(second), turnEnded())).toMatchObject({ state: 'idle', queued: 0 });
+  const delivered = (await session.outbox()).filter((row) => row.kind === 'message').map((row) => row.state);
+  expect(delivered).toEqual(['confirmed', 'confirmed', 'confirmed']);
+  const states = session.events('session-updated').map((summary) => summary.state);
+  expect(states.indexOf('idle')).toBe(states.length - 1);
+});
+
+it('sends a message to an idle session at once', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  await session.enqueue('one');
+  expect(await session.record()).toMatchObject({ state: 'busy', queued: 0 });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+});
+
+it('never delivers into an open request, also one that stays open after the turn', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  await session.tell(asked('r1'), turnEnded());
+  expect(await session.record()).toMatchObject({ state: 'waiting', queued: 1 });
+  expect(sent(session)).toEqual(['Do it']);
+  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+});
+
+it('never delivers while an agent works in the background', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  await session.tell({ type: 'tasks', tasks: [{ taskId: 't', type: 'local_agent', description: '' }] }, turnEnded());
+  expect(sent(session)).toEqual(['Do it']);
+  await session.tell({ type: 'tasks', tasks: [] });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+});
+
+it.each(['failed', 'interrupted'] as const)('holds the queue after a turn that was %s', async (outcome) => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  expect(await session.tell(turnEnded(outcome))).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
+  expect(session.events('queue-updated').at(-1)).toMatchObject({ held: true, queue: [{ text: 'one' }] });
+  await session.tell({ type: 'mode-changed', mode: 'plan' });
+  expect(sent(session)).toEqual(['Do it']);
+});
+
+it('lets a held queue go on after a turn that went well', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  await session.tell(turnEnded('failed'));
+  await session.tell({ type: 'turn-started', model: null, mode: null }, turnEnded());
+  expect(sent(session)).toEqual(['Do it', 'one']);
+  expect(await session.record()).toMatchObject({ queueHeld: false });
+});
+
+it('does not hold a queue in which nothing is', async () => {
+  const session = await busyTestSession();
+  expect(await session.tell(turnEnded('failed'))).toMatchObject({ queueHeld: false });
+  await session.enqueue('one');
+  expect(sent(session)).toEqual(['Do it', 'one']);
+});
+
+it('stays busy after the end of a turn for a message that was given and not read', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  const first = await session.enqueue('one');
+  expect(await session.tell(turnEnded())).toMatchObject({ state: 'busy' }); // of a turn of the CLI's own
+  expect(await session.tell(read(first), turnEnded())).toMatchObject({ state: 'idle' });
+});
+
+it('takes a message that the CLI calls finished without having begun it for read in an earlier life', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  const first = await session.enqueue('one');
+  expect(await session.record()).toMatchObject({ state: 'busy' });
+  const finished = { type: 'message-progress', messageId: first, progress: 'finished' } as const;
+  expect(await session.tell(finished)).toMatchObject({ state: 'idle' });
+});
+
+it('brings back a message that an interrupt took out, under a new id, in its place, and holds it', async () => {
+  const session = await busyTestSession();
+  const first = await session.enqueue('one');
+  await session.enqueue('two');
+  await session.tell(turnEnded());
+  const cancelled = { type: 'message-progress', messageId: first, progress: 'cancelled' } as const;
+  await session.tell(cancelled);
+  await session.tell(turnEnded('interrupted'));
+  expect(await texts(session)).toEqual(['one', 'two']);
+  const [again] = await session.queue();
+  expect(again).toMatchObject({ by: 'Ada' });
+  expect(again?.messageId).not.toBe(first);
+  expect(await session.record()).toMatchObject({ state: 'idle', queueHeld: true });
+  const old = (await session.outbox()).find((row) => row.wireId === first);
+  expect(old).toMatchObject({ state: 'void' });
+  await session.tell({ ...cancelled, progress: 'consumed' }); // too late: it does not come to life again
+  expect(await texts(session)).toEqual(['one', 'two']);
+});
+
+it('is idle again when the only message was taken back before its turn began: no end of the turn comes then', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  const first = await session.enqueue('one');
+  const record = await session.tell({ type: 'message-progress', messageId: first, progress: 'cancelled' });
+  expect(record).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
+});
+
+it('waits for the end of the turn when a message was taken back that another turn was to read', async () => {
+  const session = await busyTestSession();
+  const first = await session.enqueue('one');
+  const given = (await session.store.read.outbox.queueOf(session.stageId))[0]?.id ?? '';
+  await session.store.transact((tx) => tx.outbox.assign(given, session.launchId())); // steered into the turn
+  const cancelled = { type: 'message-progress', messageId: first, progress: 'cancelled' } as const;
+  expect(await session.tell(cancelled)).toMatchObject({ state: 'busy', queueHeld: true });
+  expect(await session.tell(turnEnded('interrupted'))).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
+});
+
+it('does not send what an interrupt took out again by itself, also if the end of the turn is told first', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  const first = await session.enqueue('one');
+  await session.tell(turnEnded('interrupted'));
+  await session.tell({ type: 'message-progress', messageId: first, progress: 'cancelled' });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+  expect(await session.record()).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
+});
+
+it('passes over what the CLI says of a message that is not ours', async () => {
+  const session = await busyTestSession();
+  const record = await session.record();
+  for (const progress of ['consumed', 'finished', 'cancelled'] as const) {
+    await session.tell({ type: 'message-progress', messageId: 'somebody else', progress });
+  }
+  expect(await session.record()).toEqual(record);
+});
+
+it('returns messages that a dead process did not read to the queue, under their old ids, and holds them', async () => {
+  const session = await busyTestSession();
+  const first = await session.enqueue('one');
+  const second = await session.enqueue('two');
+  await session.tell(turnEnded());
+  expect(await session.end()).toMatchObject({ state: 'ended', queued: 2, queueHeld: true });
+  expect((await session.queue()).map((message) => message.messageId)).toEqual([first, second]);
+});
+
+it('does not return a message that was read: it is in the conversation that is resumed', async () => {
+  const session = await busyTestSession();
+  await session.end();
+  expect(await texts(session)).toEqual([]);
+});
+
+it('goes on with a held queue when a person starts the session again, one message a turn', async () => {
+  const session = await busyTestSession();
+  const first = await session.enqueue('one');
+  await session.enqueue('two');
+  await session.end();
+  expect(sent(session)).toEqual(['Do it']);
+  await session.begin();
+  expect(sent(session)).toEqual(['Do it', 'one']);
+  expect(await session.tell(up(), read(first))).toMatchObject({ state: 'busy', queued: 1 });
+  await session.tell(turnEnded());
+  expect(sent(session)).toEqual(['Do it', 'one', 'two']);
+});
+
+it('leaves everything to a later launch that has taken over', async () => {
+  const session = await busyTestSession();
+  const old = session.launchId();
+  await session.end();
+  await session.begin();
+  const record = await session.record();
+  await session.store.transact((tx) => endLaunch(tx, session.stageId, old, { kind: 'died', reason: 'late news' }));
+  expect(await session.record()).toEqual(record);
+});

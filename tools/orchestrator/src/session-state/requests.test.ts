@@ -1,0 +1,221 @@
+import type { Delivery } from '@callboard/contract';
+import { RequestId } from '@callboard/contract';
+import { describe, expect, it } from 'vitest';
+import {
+  asked,
+  busyTestSession,
+  sampleAsk,
+  type TestSession,
+  type Told,
+  turnEnded,
+  up,
+} from '../../test/support/test-session.ts';
+import { openDraft, saveDraft } from './change-session.ts';
+import { decideRequest } from './requests.ts';
+
+const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
+
+/** A person allows what is asked, as the approval service stores it. */
+async function allow(session: TestSession, id = 'r1', response = ALLOWED): Promise<void> {
+  const { store, edges, stageId } = session;
+  await store.transact(async (tx) => {
+    const stored = await tx.requests.find(stageId, RequestId.parse(id));
+    if (stored === null) throw new Error(`no request ${id}`);
+    const row = { id: edges.newId(), stageId, launchId: stored.launchId, wireId: id, actor: 'Ada', createdAt: tx.now };
+    await tx.outbox.insert({ ...row, body: { kind: 'answer', response } });
+    const draft = await openDraft(tx, stageId);
+    const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
+    await decideRequest(tx, draft, stored.request, { ...verdict, delivery: 'accepted' });
+    await saveDraft(tx, draft);
+  });
+}
+
+const decision = async ({ store, stageId }: TestSession, id = 'r1') =>
+  (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
+const answerRow = async (session: TestSession, id = 'r1') =>
+  (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
+const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
+const notices = async (session: TestSession) =>
+  (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
+
+const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
+  type: 'response',
+  requestId,
+  ok: response.subtype === 'success',
+  response: { ...response, request_id: requestId },
+});
+const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
+
+describe('a request', () => {
+  it('is open from the moment it is told, and told of once', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1', { description: 'Build it' }));
+    await session.tell(asked('r1'));
+    expect(await session.pending()).toMatchObject([{ requestId: 'r1', kind: 'approval', description: 'Build it' }]);
+    expect(session.events('approval-requested')).toHaveLength(1);
+  });
+
+  it('names the agent that asks, as far as it is known', async () => {
+    const session = await busyTestSession();
+    const started = { type: 'task-started', taskId: 't1', toolUseId: 'u1', taskType: 'local_agent' } as const;
+    await session.tell({ ...started, description: 'Look around' });
+    const ids = ['t1', 't9', 'constructor'];
+    await session.tell(...ids.map((agentId) => asked(agentId, { agentId })));
+    expect((await session.pending()).map(({ agent }) => agent).sort()).toEqual(['Look around', 'constructor', 't9']);
+  });
+
+  it('is closed by nobody when the CLI withdraws it', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    expect(await session.tell(withdrawn)).toMatchObject({ state: 'busy' });
+    expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null, delivery: 'none' });
+    expect(session.events('approval-cancelled')).toMatchObject([{ requestId: 'r1' }]);
+    expect(session.events('approval-resolved')).toMatchObject([{ outcome: 'closed' }]);
+    await session.tell(withdrawn); // once is enough
+    expect(session.events('approval-resolved')).toHaveLength(1);
+  });
+
+  it('of a kind that nobody answers is refused at once, so that the CLI does not wait for it', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' });
+    const row = await answerRow(session);
+    expect(row).toMatchObject({ state: 'accepted', body: { response: { subtype: 'error' } } });
+    expect(await session.pending()).toEqual([]);
+    expect(await notices(session)).toEqual(['unknown-request']);
+    await session.tell(echo({ subtype: 'error', error: 'Callboard does not answer "hook_callback" requests' }));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('that was open in a process that died is closed, and says why', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'), asked('r2'));
+    await session.end();
+    expect(await session.pending()).toEqual([]);
+    expect(await decision(session, 'r2')).toMatchObject({ outcome: 'closed', reason: 'The process is gone.' });
+  });
+});
+
+describe('an answer', () => {
+  it('is confirmed by an equal echo, in whatever order its keys come', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session, 'r1', {
+      subtype: 'success',
+      response: { behavior: 'allow', updatedInput: { a: 1, b: [2] } } as never,
+    });
+    expect(await session.record()).toMatchObject({ state: 'busy' });
+    await session.tell(echo({ response: { updatedInput: { b: [2], a: 1 }, behavior: 'allow' }, subtype: 'success' }));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(await delivery(session)).toBe('confirmed');
+    expect(session.events('decision-updated')).toMatchObject([{ delivery: 'confirmed', by: 'Ada' }]);
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('that the CLI did not confirm before it withdrew the request was not applied', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(withdrawn);
+    expect(await delivery(session)).toBe('not-applied');
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+    expect(await decision(session)).toMatchObject({ outcome: 'allowed', by: 'Ada' });
+  });
+
+  it('that was confirmed stays so when the request is withdrawn afterwards', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo(), withdrawn);
+    expect(await delivery(session)).toBe('confirmed');
+  });
+
+  it.each([
+    ['that was not written is not applied', false, 'not-applied'],
+    ['that was written and not confirmed may have counted: nobody knows', true, 'unknown'],
+  ] as const)('of a process that died %s', async (_what, isWritten, expected) => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    const row = await answerRow(session);
+    if (isWritten && row !== undefined) await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
+    await session.end();
+    expect(await delivery(session)).toBe(expected);
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+  });
+
+  it('that was confirmed in a process that died stays confirmed', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo());
+    await session.end();
+    expect(await delivery(session)).toBe('confirmed');
+  });
+});
+
+describe('an answer that nobody gave here', () => {
+  it('raises an alarm, closes the request and stands in the transcript', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await session.tell(echo());
+    expect(session.alarms()).toBe(1);
+    expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null });
+    expect(await notices(session)).toEqual(['foreign-answer']);
+  });
+
+  it('raises an alarm also if it came before ours, which was not applied then', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo({ subtype: 'success', response: { behavior: 'allow', updatedInput: { command: 'rm' } } }));
+    expect(session.alarms()).toBe(1);
+    expect(await delivery(session)).toBe('not-applied');
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+  });
+
+  it('is no alarm where it is the reply to a request of ours, or to nothing that we know', async () => {
+    const session = await busyTestSession();
+    const control = (await session.outbox()).find((row) => row.kind === 'control');
+    await session.tell(echo(ALLOWED, control?.wireId ?? ''), echo(ALLOWED, 'nobody'));
+    expect(session.alarms()).toBe(0);
+    expect((await session.outbox()).find((row) => row.kind === 'control')).toMatchObject({ state: 'confirmed' });
+  });
+});
+
+describe('a repeated initialize', () => {
+  const open = (requestId: string) => ({ requestId, kind: 'approval', ask: sampleAsk() }) as const;
+
+  it('closes what the CLI no longer waits for, opens what it does, and leaves the rest', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('gone'), asked('kept'));
+    await session.tell(up([open('kept'), open('new')]));
+    expect((await session.pending()).map(({ requestId }) => requestId).sort()).toEqual(['kept', 'new']);
+    expect(await decision(session, 'gone')).toMatchObject({ outcome: 'closed', by: null });
+    expect(session.events('approval-requested').map(({ requestId }) => requestId)).toEqual(['gone', 'kept', 'new']);
+  });
+
+  it('does not ask again what has an answer that is still on its way', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(up([open('r1')]));
+    expect(await session.pending()).toEqual([]);
+    await session.tell(echo());
+    expect(await delivery(session)).toBe('confirmed');
+  });
+
+  it('leaves the form of an MCP server open, since the CLI lists tool calls only', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked', requestId: 'f1', kind: 'elicitation', ask: sampleAsk() });
+    await session.tell(up());
+    expect(await session.pending()).toMatchObject([{ requestId: 'f1' }]);
+  });
+
+  it('makes the session live, in the mode that the CLI names', async () => {
+    const session = await busyTestSession();
+    await session.tell(turnEnded());
+    const record = await session.tell({ type: 'initialized', mode: 'plan', open: [] });
+    expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
+  });
+});

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import { messageOf, systemCode } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { applyEvent, type EventContext } from '../session-state/apply-event.ts';
+import { openDraft, saveDraft } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** What a line of the spool told, without what is only passed on live, and the offset behind it. */
+export interface LastingLine {
+  events: Exclude<AgentEvent, { type: 'delta' }>[];
+  end: number;
+}
+
+export interface TakeInParts {
+  store: Store;
+  log: Logger;
+  context: Omit<EventContext, 'tx' | 'draft'>;
+  stageId: Parameters<typeof openDraft>[1];
+  signal: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Takes lines into the store together with the spool offset behind them, in one transaction. A store that fails (a
+ * full disk, say) is tried again until it works or the signal aborts: what the process printed stays in the spool
+ * meanwhile. A line that cannot be applied is kept and shown raw, so that one that nobody foresaw does not stop a session.
+ */
+export async function takeIn(parts: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
+  const { store, log, signal } = parts;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    signal.throwIfAborted();
+    try {
+      await store.transact((tx) => applyLines(tx, parts, lines));
+      return;
+    } catch (error) {
+      if (!isStorageError(error)) return takeInOneByOne(parts, lines, error);
+      log.error({ err: error }, 'the store failed; trying again');
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+}
+
+async function takeInOneByOne(parts: TakeInParts, lines: readonly LastingLine[], cause: unknown): Promise<void> {
+  const [line, ...others] = lines;
+  if (line === undefined) throw cause;
+  if (others.length > 0) {
+    for (const each of lines) await takeIn(parts, [each]);
+    return;
+  }
+  const types = line.events.map(({ type }) => type);
+  parts.log.error({ err: cause, types, reason: messageOf(cause) }, 'a line could not be applied and is kept raw');
+  await parts.store.transact((tx) => keepRaw(tx, parts, line));
+}
+
+async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
+  const events = lines.flatMap((line) => line.events);
+  if (events.length > 0) {
+    const draft = await openDraft(tx, stageId);
+    for (const event of events) await applyEvent({ ...context, tx, draft }, event);
+    await saveDraft(tx, draft);
+  }
+  await tx.launches.setOffset(context.launchId, lines.at(-1)?.end ?? 0);
+}
+
+async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end }: LastingLine): Promise<void> {
+  const draft = await openDraft(tx, stageId);
+  for (const raw of events) addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
+  await saveDraft(tx, draft);
+  await tx.launches.setOffset(context.launchId, end);
+}
+
+/** Errors of SQLite itself: a full or read-only disk, a locked or damaged file. */
+const isStorageError = (error: unknown): boolean =>
+  systemCode(error) === 'ERR_SQLITE_ERROR' && !/constraint/i.test(messageOf(error));

@@ -1,0 +1,43 @@
+import type { Edges } from '../lib/edges.ts';
+import type { Logger } from '../lib/logger.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import type { Store } from '../store/store.ts';
+import type { SessionExecutor } from './session-executor.ts';
+
+export interface WatchdogParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  /** How long a session that works may be silent. */
+  silenceMs: number;
+  lookMs: number;
+  running: () => Iterable<SessionExecutor>;
+}
+
+/**
+ * Asks for attention when a session that should be working has printed nothing for long; it ends nothing, and takes the
+ * sign back once something is heard. A session that waits for a person is silent by right.
+ */
+export function startWatchdog({ store, edges, log, silenceMs, lookMs, running }: WatchdogParts): { stop: () => void } {
+  async function look(): Promise<void> {
+    for (const executor of running()) {
+      const { stageId } = executor.launch;
+      const record = await store.read.sessions.find(stageId);
+      if (record === null) continue;
+      const heardAt = executor.lastHeardAt();
+      const isSilent = record.state === 'busy' && edges.now().getTime() - heardAt.getTime() >= silenceMs;
+      const stalledSince = isSilent ? heardAt.toISOString() : null;
+      if (stalledSince === record.stalledSince) continue;
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (draft) => {
+          draft.record = { ...draft.record, stalledSince };
+        }),
+      );
+    }
+  }
+
+  const timer = setInterval(() => {
+    look().catch((error: unknown) => log.error({ err: error }, 'looking for silent sessions failed'));
+  }, lookMs).unref();
+  return { stop: () => clearInterval(timer) };
+}

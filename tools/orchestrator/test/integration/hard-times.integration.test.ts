@@ -1,0 +1,106 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+
+const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
+const said = (text: string) => prompt({ steps: [{ text }] });
+
+async function pidOf({ client }: Kit, stageId: string): Promise<number> {
+  const { session } = await client.command('get_session', { stageId });
+  return (await findMarkedProcesses()).get(session.launchId ?? '')?.[0] ?? -1;
+}
+
+it('ends a process that does not react to an interrupt, and resumes its session', async () => {
+  const kit = await createKit({ limits: { graces: { interruptMs: 300, endSessionMs: 300, signalMs: 300 } } });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
+  await kit.model.waitForRequest((request) => request.kind === 'script');
+  process.kill(await pidOf(kit, stageId), 'SIGSTOP');
+  const { session } = await kit.client.command('interrupt', { stageId });
+  expect(session).toMatchObject({ state: 'ended', lastTurn: { outcome: 'interrupted' } });
+  await kit.client.command('send_message', { stageId, message: said('Back again.') });
+  await kit.client.event('session-updated', ({ lastTurn }) => lastTurn?.outcome === 'succeeded');
+});
+
+it('ends Bash commands that outlive their claude', async () => {
+  const kit = await createKit();
+  const steps = [{ tools: [bash('touch started; sleep 300')] }, { text: 'Done.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  const { requestId } = await kit.client.event('approval-requested');
+  const pid = await pidOf(kit, stageId);
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  const { launchId } = (await kit.client.command('get_session', { stageId })).session;
+  const marked = async () => (await findMarkedProcesses()).get(launchId ?? '') ?? [];
+  await expect.poll(async () => (await marked()).length, { timeout: 10_000 }).toBeGreaterThan(1);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(marked, { timeout: 15_000 }).toEqual([]);
+});
+
+it('goes on with a session whose folder was deleted', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash('touch made.txt')] }, { text: 'Done.' }] }));
+  const { requestId } = await kit.client.event('approval-requested');
+  await kit.kill();
+  await rm(join(kit.dataDir, 'sessions'), { recursive: true });
+  await kit.start('apart');
+  const { decision } = await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+  await kit.client.state(stageId, 'idle');
+});
+
+it('makes a deleted worktree again from its branch', async () => {
+  const kit = await createKit();
+  const stageId = await kit.startStage(said('First.'));
+  await kit.client.state(stageId, 'idle');
+  await kit.client.command('stop_stage', { stageId });
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  await rm(stage.worktree?.path ?? '', { recursive: true });
+  await kit.client.command('send_message', { stageId, message: said('Second.') });
+  const second = async () =>
+    (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Second.');
+  await expect.poll(second, { timeout: 20_000 }).toBe(true);
+  expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
+});
+
+it('says that a conversation cannot be resumed, and begins afresh with the stage’s prompt', async () => {
+  const kit = await createKit();
+  const stageId = await kit.startStage(said('First.'));
+  await kit.client.state(stageId, 'idle');
+  await kit.client.command('stop_stage', { stageId });
+  await rm(join(kit.env.HOME ?? '', '.claude', 'projects'), { recursive: true });
+  await kit.client.command('send_message', { stageId, message: said('Second.') });
+  await kit.client.state(stageId, 'failed');
+  const notice = (await kit.client.transcript(stageId)).find(
+    (entry) => entry.kind === 'notice' && entry.code === 'conversation-lost',
+  );
+  expect(notice).toBeDefined();
+  expect((await kit.client.command('get_queue', { stageId })).queue).toHaveLength(2);
+  await kit.client.command('start_stage', { stageId });
+  const texts = async () =>
+    (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  await expect.poll(texts, { timeout: 20_000 }).toEqual(['First.', 'First.', 'Second.']);
+});
+
+it('asks for attention when a working session is silent for long, and takes it back', async () => {
+  const kit = await createKit({ limits: { silenceMs: 400, watchdogLookMs: 50 } });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
+  await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
+  expect((await kit.client.command('get_stage', { stageId })).stage.column).toBe('needs-you');
+  kit.model.release('go');
+  await kit.client.event('session-updated', ({ stalledSince, state }) => stalledSince === null && state === 'idle');
+});
+
+it('says in the CLI’s own words why it does not start', async () => {
+  const kit = await createKit();
+  const start = kit.startStage(said('x'), { permissionMode: 'bypassPermissions' });
+  if (process.getuid?.() === 0) {
+    await expect(start).rejects.toMatchObject({
+      code: 'launch_failed',
+      message: expect.stringMatching(/root|permission/i),
+    });
+  } else {
+    await start;
+  }
+});
