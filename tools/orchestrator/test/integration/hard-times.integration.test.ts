@@ -15,13 +15,18 @@ async function pidOf({ client }: Kit, stageId: string): Promise<number> {
 
 it('ends a process that does not react to an interrupt, and resumes its session', async () => {
   const kit = await createKit({ limits: { graces: { interruptMs: 300, endSessionMs: 300, signalMs: 300 } } });
-  const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
-  await kit.model.waitForRequest((request) => request.kind === 'script');
+  const stageId = await kit.startStage(said('First.'));
+  await kit.client.state(stageId, 'idle');
+  const seen = kit.model.requests.length;
+  await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'never', gate: 'shut' }] }) });
+  await expect.poll(() => kit.model.requests.length, { timeout: 10_000 }).toBeGreaterThan(seen);
   process.kill(await pidOf(kit, stageId), 'SIGSTOP');
   const { session } = await kit.client.command('interrupt', { stageId });
   expect(session).toMatchObject({ state: 'ended', lastTurn: { outcome: 'interrupted' } });
   await kit.client.command('send_message', { stageId, message: said('Back again.') });
-  await kit.client.event('session-updated', ({ lastTurn }) => lastTurn?.outcome === 'succeeded');
+  const back = async () =>
+    (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Back again.');
+  await expect.poll(back, { timeout: 20_000 }).toBe(true);
 });
 
 it('ends Bash commands that outlive their claude', async () => {
