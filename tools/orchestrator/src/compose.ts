@@ -24,6 +24,7 @@ import { startWatchdog } from './sessions/watchdog.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
+import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
@@ -93,6 +94,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log);
     life.onStop('store', store.close);
 
+    const pruning = startPruning({ store, edges, log });
+    life.onStop('pruning', pruning.stop);
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
     const worktrees = createWorktrees({ dataDir, env });

@@ -12,6 +12,7 @@ const GRACE_MS = 5_000;
 const FATAL = new Set([
   'data_dir_in_use',
   'database_newer',
+  'database_damaged',
   'port_in_use',
   'agent_user_unsupported',
   'not_a_repository',

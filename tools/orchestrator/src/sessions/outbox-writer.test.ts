@@ -181,7 +181,10 @@ it('leaves a message in the queue that went back there while it was being writte
   onWrite.now = async () => {
     await session.end();
   };
-  await session.tell({ type: 'turn-ended', end: { outcome: 'succeeded', message: null, durationMs: null, costUsd: null, tokens: null } });
+  await session.tell({
+    type: 'turn-ended',
+    end: { outcome: 'succeeded', message: null, durationMs: null, costUsd: null, tokens: null },
+  });
   const id = await session.enqueue('one');
   writer.nudge();
   await writer.drain();
@@ -216,7 +219,16 @@ it('tells how far an answer got', async () => {
   const stored = await store.read.requests.find(stageId, requestId);
   const { kind, toolName, toolUseId } = stored?.request ?? { kind: 'approval', toolName: '', toolUseId: '' };
   const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
-  const decision = { stageId, requestId, kind, toolName, toolUseId, waitedMs: 1, ...verdict, delivery: 'accepted' } as const;
+  const decision = {
+    stageId,
+    requestId,
+    kind,
+    toolName,
+    toolUseId,
+    waitedMs: 1,
+    ...verdict,
+    delivery: 'accepted',
+  } as const;
   await store.transact((tx) => tx.requests.decide({ ...decision, at: tx.now }));
   await insert(session, 'r1', answer());
   writer.nudge();

@@ -1,7 +1,7 @@
 import type { BoardEvent } from '@callboard/contract';
 import { Kysely, sql } from 'kysely';
 import type { Edges } from '../lib/edges.ts';
-import { OperationalError } from '../lib/errors.ts';
+import { messageOf, OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
@@ -10,17 +10,41 @@ import { readBoard, type Store, type Tx, tables } from './store.ts';
 
 /**
  * The store in one SQLite file, brought up to date first.
- * @throws OperationalError `database_newer` when a newer Callboard wrote it.
+ * @throws OperationalError `database_newer` when a newer Callboard wrote it, `database_damaged` when it does not hold together
  */
 export async function openSqliteStore(file: string, edges: Edges, log: Logger): Promise<Store> {
-  const db = new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
+  const db = open(file);
   try {
+    await requireIntact(db, file);
     await migrate(db);
   } catch (error) {
     await db.destroy();
     throw error;
   }
   return createStore(db, edges, log);
+}
+
+function damaged(file: string, cause: unknown): OperationalError {
+  const advice = `Restore a backup (callboard restore), or move ${file} aside to begin with an empty board.`;
+  return new OperationalError('database_damaged', `The database ${file} is damaged: ${messageOf(cause)}. ${advice}`, {
+    cause,
+  });
+}
+
+function open(file: string): Kysely<Schema> {
+  try {
+    return new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
+  } catch (error) {
+    throw /malformed|not a database/.test(messageOf(error)) ? damaged(file, error) : error;
+  }
+}
+
+async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db).catch((error: unknown) => {
+    throw damaged(file, error);
+  });
+  const found = rows[0]?.quick_check;
+  if (found !== 'ok') throw damaged(file, found);
 }
 
 async function migrate(db: Kysely<Schema>): Promise<void> {
