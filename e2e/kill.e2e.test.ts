@@ -39,7 +39,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const second = await start();
   onTestFinished(second.stop);
   expect(await claudePids(folder)).toEqual([claude]);
-  await page.goto(`${second.origin}/`); // the login outlives the servers
+  await page.goto(second.loginLink); // another port: browsers keep its logins apart
   await dialog.getByText('echo two >> made.txt').waitFor();
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();

@@ -1,0 +1,31 @@
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { BrowserRouter, Route, Routes } from 'react-router';
+import type { Live } from '../live/live.ts';
+import { LiveProvider } from '../live/live-context.tsx';
+import { Frame } from './frame.tsx';
+import { BoardPage, InboxPage, NotFoundPage, StagePage } from './pages.tsx';
+import { theme } from './theme.ts';
+
+export function App({ cache, live }: { cache: QueryClient; live: Live }) {
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto">
+      <QueryClientProvider client={cache}>
+        <LiveProvider value={live}>
+          <Notifications position="bottom-left" />
+          <BrowserRouter>
+            <Routes>
+              <Route element={<Frame />}>
+                <Route index element={<BoardPage />} />
+                <Route path="inbox" element={<InboxPage />} />
+                <Route path="stages/:stageId" element={<StagePage />} />
+                <Route path="*" element={<NotFoundPage />} />
+              </Route>
+            </Routes>
+          </BrowserRouter>
+        </LiveProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}

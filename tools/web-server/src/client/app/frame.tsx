@@ -1,0 +1,99 @@
+import { Button, Loader } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Outlet, useLocation } from 'react-router';
+import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
+import { ApiError, errorText, isTransient } from '../lib/api.ts';
+import { useLiveState } from '../live/live-context.tsx';
+import { boardQuery } from '../live/queries.ts';
+import { useIsBehindDialog } from '../ui/behind-dialog.ts';
+import css from './frame.module.css';
+import { Header } from './header.tsx';
+import { usePageSignals } from './page-signals.ts';
+
+/** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
+export function Frame() {
+  const loggedOut = useLiveState((state) => state.loggedOut);
+  const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
+  usePageSignals();
+  if (loggedOut || isUnauthorized(error)) return <LoginHint />;
+  if (board !== undefined) return <Loaded />;
+  if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
+  return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
+}
+
+const isUnauthorized = (error: Error | null) => error instanceof ApiError && error.status === 401;
+
+function Loaded() {
+  const { pathname, search } = useLocation();
+  const isBehindDialog = useIsBehindDialog();
+  // A stage's requests stand in its transcript, which the other views of its page do not show.
+  const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
+  const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
+  return (
+    <>
+      <div className={css.frame} inert={isBehindDialog} aria-hidden={isBehindDialog || undefined}>
+        <a className={css.skip} href="#main">
+          Skip to the page
+        </a>
+        <Header />
+        <ConnectionBar />
+        <main className={css.main} id="main" tabIndex={-1}>
+          <Outlet />
+        </main>
+      </div>
+      <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+    </>
+  );
+}
+
+function ConnectionBar() {
+  const words = useLiveState(({ connection, orchestrator }) => {
+    if (connection === 'lost')
+      return 'The connection to Callboard is lost. What you see may be out of date; it comes back by itself.';
+    if (orchestrator === 'unreachable')
+      return 'The orchestrator is away for a moment. Running Claude processes go on; answers can be given once it is back.';
+    return null;
+  });
+  return <div role="status">{words !== null && <div className={css.bar}>{words}</div>}</div>;
+}
+
+function Centered({ children }: { children: ReactNode }) {
+  return (
+    <main className={css.frame} style={{ gridTemplateRows: '1fr' }}>
+      <div className={css.center}>{children}</div>
+    </main>
+  );
+}
+
+function LoginHint() {
+  return (
+    <Centered>
+      <img src="/favicon.svg" alt="" width={40} height={40} />
+      <h1>You are not logged in</h1>
+      <p>
+        Open the login link that was printed when Callboard started. Each link works once; starting Callboard again
+        prints a new one.
+      </p>
+    </Centered>
+  );
+}
+
+function Loading({ reason }: { reason: string | null }) {
+  return (
+    <Centered>
+      <Loader size="sm" color="gray" aria-label="Loading" />
+      {reason !== null && <p role="status">{reason}</p>}
+    </Centered>
+  );
+}
+
+function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
+  return (
+    <Centered>
+      <h1>The board could not be loaded</h1>
+      <p role="alert">{text}</p>
+      <Button onClick={retry}>Try again</Button>
+    </Centered>
+  );
+}

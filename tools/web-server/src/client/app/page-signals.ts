@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useLocation } from 'react-router';
+import { boardQuery } from '../live/queries.ts';
+
+const ICON = 'link[rel="icon"]';
+
+/** "(2) Login form · Callboard": how many wait, then the page. */
+function pageTitle(waiting: number, page: string): string {
+  const name = page === '' ? 'Callboard' : `${page} · Callboard`;
+  return waiting === 0 ? name : `(${waiting}) ${name}`;
+}
+
+/** Says in the browser's tab that somebody is needed. */
+export function usePageSignals(): void {
+  const { pathname } = useLocation();
+  const stageId = pathname.startsWith('/stages/') ? pathname.slice('/stages/'.length) : null;
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: (view) => view.pending.length });
+  const { data: stage } = useQuery({
+    ...boardQuery,
+    select: (view) => view.stages.find((other) => other.id === stageId)?.title,
+  });
+  const page = pathname === '/inbox' ? 'Inbox' : (stage ?? '');
+  useEffect(() => {
+    document.title = pageTitle(waiting, page);
+  }, [waiting, page]);
+  useEffect(() => {
+    const icon = waiting > 0 ? '/favicon-needs-you.svg' : '/favicon.svg';
+    document.querySelector(ICON)?.setAttribute('href', icon);
+  }, [waiting]);
+}

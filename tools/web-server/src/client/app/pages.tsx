@@ -1,0 +1,29 @@
+import { lazy, Suspense } from 'react';
+import { Link } from 'react-router';
+import { Board } from '../features/board/components/board.tsx';
+import { CardRequest } from '../features/interaction/components/card-request.tsx';
+import { Inbox } from '../features/interaction/components/inbox.tsx';
+import css from './frame.module.css';
+
+const StagePageContent = lazy(() => import('./stage-page.tsx'));
+
+export const BoardPage = () => <Board RequestSlot={CardRequest} />;
+
+export const InboxPage = () => <Inbox />;
+
+export const StagePage = () => (
+  <Suspense fallback={null}>
+    <StagePageContent />
+  </Suspense>
+);
+
+export function NotFoundPage() {
+  return (
+    <div className={css.center}>
+      <h1>There is nothing here</h1>
+      <p>
+        The page or the stage does not exist, or not any more. <Link to="/">Go to the board</Link>
+      </p>
+    </div>
+  );
+}

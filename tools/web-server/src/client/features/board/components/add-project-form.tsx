@@ -1,0 +1,58 @@
+import { NewProject } from '@callboard/contract';
+import { Button, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { type FormEvent, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useAddProject } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import css from './forms.module.css';
+
+/** Registers a git repository of the machine that Callboard runs on. */
+export function AddProjectForm() {
+  const [path, setPath] = useState('');
+  const [name, setName] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const { thenNewStage, openNewStage, closeForm } = useBoardUi.getState();
+  const canCommand = useCanCommand();
+  const add = useAddProject((project) => {
+    notifications.show({ message: `${project.name} was added`, color: 'gray' });
+    if (thenNewStage) openNewStage(project.id);
+    else closeForm();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const parsed = NewProject.safeParse({ path, ...(name.trim() === '' ? {} : { name }) });
+    setProblem(parsed.success ? null : 'The path is empty.');
+    if (parsed.success) add.mutate(parsed.data);
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <TextInput
+        label="Path"
+        description="A git repository on the machine that Callboard runs on, as an absolute path."
+        placeholder="/home/you/code/app"
+        value={path}
+        error={problem ?? (add.isError ? errorText(add.error) : null)}
+        onChange={(event) => setPath(event.currentTarget.value)}
+        styles={{ input: { fontFamily: 'var(--font-code)' } }}
+        data-autofocus
+        required
+      />
+      <TextInput
+        label="Name"
+        description="Empty for the folder's own name."
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <div className={css.end}>
+        <Button variant="default" onClick={closeForm}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!canCommand} loading={add.isPending}>
+          Add project
+        </Button>
+      </div>
+    </form>
+  );
+}

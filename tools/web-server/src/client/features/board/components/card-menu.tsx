@@ -1,0 +1,72 @@
+import type { StageView } from '@callboard/contract';
+import { ActionIcon, Menu } from '@mantine/core';
+import { IconArrowRight, IconCheck, IconDots, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCompleteStage, useDeleteStage, useStartStage } from '../../../live/stage-commands.ts';
+import { Confirm } from '../../../ui/confirm.tsx';
+
+/** What can be done with a stage from its card. */
+export function CardMenu({ stage }: { stage: StageView }) {
+  const [deleting, setDeleting] = useState(false);
+  const remove = useDeleteStage(stage.title, () => setDeleting(false));
+  return (
+    <>
+      <Menu>
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" size={24} aria-label={`More for ${stage.title}`}>
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <MenuItems stage={stage} askDelete={() => setDeleting(true)} />
+        </Menu.Dropdown>
+      </Menu>
+      <Confirm
+        opened={deleting}
+        title={`Delete ${stage.title}`}
+        text="The card, its transcript and its queue go. Work in its worktree that is not merged stays recoverable from its branch."
+        verb="Delete"
+        busy={remove.isPending}
+        confirm={() => remove.mutate(stage.id)}
+        close={() => setDeleting(false)}
+      />
+    </>
+  );
+}
+
+function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => void }) {
+  const start = useStartStage(stage.title);
+  const complete = useCompleteStage(stage.title);
+  const off = !useCanCommand();
+  return (
+    <>
+      <Menu.Item leftSection={<IconArrowRight size={16} />} component={Link} to={`/stages/${stage.id}`}>
+        Open
+      </Menu.Item>
+      {stage.session === null && stage.completedAt === null && (
+        <Menu.Item
+          leftSection={<IconPlayerPlay size={16} />}
+          disabled={off || start.isPending}
+          onClick={() => start.mutate(stage.id)}
+        >
+          Start
+        </Menu.Item>
+      )}
+      {stage.completedAt === null && (
+        <Menu.Item
+          leftSection={<IconCheck size={16} />}
+          disabled={off || complete.isPending}
+          onClick={() => complete.mutate(stage.id)}
+        >
+          Complete
+        </Menu.Item>
+      )}
+      <Menu.Divider />
+      <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={askDelete}>
+        Delete
+      </Menu.Item>
+    </>
+  );
+}

@@ -1,0 +1,104 @@
+import type { StageId, StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { IconMessages } from '@tabler/icons-react';
+import { type ComponentType, memo, useId } from 'react';
+import { Link } from 'react-router';
+import { cost, count } from '../../../lib/time.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useStartStage } from '../../../live/stage-commands.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useCard } from '../api/use-card.ts';
+import css from './card.module.css';
+import { CardMenu } from './card-menu.tsx';
+
+export interface StageCardProps {
+  stageId: StageId;
+  /** The answer to the stage's request, where one line is enough to decide. */
+  RequestSlot: ComponentType<{ stageId: StageId; describedBy: string }>;
+}
+
+/** One stage on the board. */
+export const StageCard = memo(function StageCard({ stageId, RequestSlot }: StageCardProps) {
+  const card = useCard(stageId);
+  const id = useId();
+  if (card === undefined) return null;
+  const { stage, words, project, askedAt } = card;
+  return (
+    <article className={css.card} data-column={stage.column} aria-labelledby={`${id}title`}>
+      <div className={css.top}>
+        <h3 className={css.title} id={`${id}title`}>
+          <Link to={`/stages/${stage.id}`}>{stage.title}</Link>
+        </h3>
+        <div className={css.menu}>
+          <CardMenu stage={stage} />
+        </div>
+      </div>
+      <div className={css.project}>
+        {project} · P{stage.priority}
+      </div>
+      <div className={css.words} data-tone={words.tone} id={`${id}words`} title={words.text}>
+        {words.text}
+      </div>
+      <div className={css.foot}>
+        <Foot stage={stage} askedAt={askedAt} />
+        {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
+        {stage.column === 'needs-you' && (
+          <div className={css.actions}>
+            <RequestSlot stageId={stage.id} describedBy={`${id}title ${id}words`} />
+          </div>
+        )}
+      </div>
+    </article>
+  );
+});
+
+function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefined }) {
+  const { session } = stage;
+  return (
+    <>
+      {askedAt !== undefined ? (
+        <span className={css.waited}>
+          <span className="visually-hidden">waits for you since </span>
+          <TimeSince at={askedAt} />
+        </span>
+      ) : (
+        <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
+      )}
+      {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
+      {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
+      {session !== null && session.queued > 0 && (
+        <span title={`${count(session.queued, 'message')} queued`}>
+          <IconMessages size={14} aria-hidden style={{ verticalAlign: -2 }} /> {session.queued}
+          <span className="visually-hidden"> queued</span>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** How full the model's context is, as a thin bar. */
+function ContextFill({ percentage }: { percentage: number }) {
+  const words = `Context ${Math.round(percentage)} % full`;
+  return (
+    <span className={css.context} role="img" aria-label={words} title={words}>
+      <span style={{ width: `${Math.min(100, Math.max(0, percentage))}%` }} />
+    </span>
+  );
+}
+
+function StartButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
+  const start = useStartStage(stage.title);
+  return (
+    <Button
+      className={css.actions}
+      size="compact-sm"
+      variant="default"
+      aria-describedby={describedBy}
+      disabled={!useCanCommand()}
+      loading={start.isPending}
+      onClick={() => start.mutate(stage.id)}
+    >
+      Start
+    </Button>
+  );
+}

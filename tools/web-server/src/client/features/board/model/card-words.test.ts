@@ -1,0 +1,63 @@
+import type { StageView } from '@callboard/contract';
+import { describe, expect, it } from 'vitest';
+import { board, request, session, stage } from '../../../test/samples.ts';
+import { cardWords } from './card-words.ts';
+
+const titles: Record<string, string> = { 'STAGE-2': 'Login form', 'STAGE-3': 'Search' };
+const words = (view: ReturnType<typeof board>, pending = view.pending) =>
+  cardWords({
+    stage: view.stages[0] as StageView,
+    pending,
+    titleOf: (id) => titles[id],
+    isDone: () => false,
+  });
+const one = (change = {}, summary?: Record<string, unknown>, pending = [] as ReturnType<typeof request>[]) =>
+  board({
+    stages: [
+      { stage: stage('STAGE-1', change), ...(summary === undefined ? {} : { session: session('STAGE-1', summary) }) },
+    ],
+    pending,
+  });
+
+describe('a card in the backlog', () => {
+  it('names what it waits for', () => {
+    expect(words(one({ dependsOn: ['STAGE-2', 'STAGE-3'] })).text).toBe('waits for Login form and 1 more');
+  });
+  it('says when that does not exist', () => {
+    expect(words(one({ dependsOn: ['STAGE-9'] })).text).toBe('waits for STAGE-9, which does not exist');
+  });
+  it('says when a person holds it back', () => {
+    expect(words(one({ held: true })).text).toBe('held back');
+  });
+});
+
+it('shows the last action of a running stage', () => {
+  expect(words(one({}, { lastAction: 'Edit src/a.ts' })).text).toBe('Edit src/a.ts');
+});
+
+describe('a card that needs somebody', () => {
+  it('says what is asked, and how much more', () => {
+    const pending = [request('STAGE-1', 'a'), request('STAGE-1', 'b')];
+    expect(words(one({}, { state: 'waiting' }, pending))).toEqual({
+      text: 'asks to run: npm i and 1 more',
+      tone: 'needs',
+    });
+  });
+  it('says what failed, in red', () => {
+    const lastTurn = { outcome: 'failed', at: '2026-01-01T10:00:00.000Z', message: 'no credit' };
+    expect(words(one({}, { state: 'failed', lastTurn }))).toEqual({ text: 'failed: no credit', tone: 'fail' });
+    expect(words(one({}, { state: 'idle', lastTurn }))).toEqual({
+      text: 'the last turn failed: no credit',
+      tone: 'fail',
+    });
+  });
+  it('says that it was interrupted', () => {
+    const lastTurn = { outcome: 'interrupted', at: '2026-01-01T10:00:00.000Z', message: null };
+    expect(words(one({}, { state: 'idle', lastTurn })).text).toBe('interrupted');
+  });
+});
+
+it('says when Claude gives no sign of life', () => {
+  const stalledSince = '2026-01-01T10:00:00.000Z';
+  expect(words(one({}, { state: 'busy', stalledSince }))).toMatchObject({ tone: 'needs' });
+});

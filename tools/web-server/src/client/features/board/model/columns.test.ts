@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { at, board, request, session, stage } from '../../../test/samples.ts';
+import { columnCounts, columnStages } from './columns.ts';
+
+it('puts the more urgent first where stages wait for their start', () => {
+  const view = board({ stages: [{ stage: stage('STAGE-1') }, { stage: stage('STAGE-2', { priority: 0 }) }] });
+  expect(columnStages(view, 'ready')).toEqual(['STAGE-2', 'STAGE-1']);
+});
+
+it('puts the longest waiting first where somebody is needed, failures among the requests', () => {
+  const view = board({
+    stages: [
+      { stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'waiting', stateSince: at(0) }) },
+      { stage: stage('STAGE-2'), session: session('STAGE-2', { state: 'failed', stateSince: at(3) }) },
+      { stage: stage('STAGE-3'), session: session('STAGE-3', { state: 'waiting', stateSince: at(0) }) },
+    ],
+    pending: [request('STAGE-1', 'a', { createdAt: at(5) }), request('STAGE-3', 'b', { createdAt: at(1) })],
+  });
+  expect(columnStages(view, 'needs-you')).toEqual(['STAGE-3', 'STAGE-2', 'STAGE-1']);
+  expect(columnCounts(view)).toMatchObject({ 'needs-you': 3, ready: 0 });
+});
+
+it('puts what was done last first', () => {
+  const view = board({
+    stages: [{ stage: stage('STAGE-1', { completedAt: at(1) }) }, { stage: stage('STAGE-2', { completedAt: at(2) }) }],
+  });
+  expect(columnStages(view, 'done')).toEqual(['STAGE-2', 'STAGE-1']);
+});

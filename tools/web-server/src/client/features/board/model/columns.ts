@@ -1,0 +1,61 @@
+import type { BoardView, Column, StageId, StageView } from '@callboard/contract';
+
+export const COLUMN_TITLES: Record<Column, string> = {
+  backlog: 'Backlog',
+  ready: 'Ready',
+  running: 'Running',
+  'needs-you': 'Needs you',
+  review: 'Review',
+  done: 'Done',
+};
+
+/** What an empty column says. */
+export const COLUMN_EMPTY: Record<Column, string> = {
+  backlog: 'Nothing waits for its turn',
+  ready: 'Nothing to start',
+  running: 'Nothing runs',
+  'needs-you': 'Nothing waits for you',
+  review: 'Nothing to look at',
+  done: 'Nothing done yet',
+};
+
+/** From left to right. */
+export const COLUMNS: readonly Column[] = ['backlog', 'ready', 'running', 'needs-you', 'review', 'done'];
+
+/** On a phone, where one is seen at a time: what needs somebody comes first. */
+export const PHONE_COLUMNS: readonly Column[] = ['needs-you', 'running', 'review', 'ready', 'backlog', 'done'];
+
+/** The stages of a column in the order in which they are shown. */
+export function columnStages(view: BoardView, column: Column): StageId[] {
+  const waiting = firstAsked(view);
+  const since = (stage: StageView) => stage.session?.stateSince ?? stage.createdAt;
+  const orders: Record<Column, (a: StageView, b: StageView) => number> = {
+    backlog: (a, b) => a.priority - b.priority,
+    ready: (a, b) => a.priority - b.priority,
+    running: (a, b) =>
+      a.priority - b.priority || (a.session?.startedAt ?? '').localeCompare(b.session?.startedAt ?? ''),
+    'needs-you': (a, b) => (waiting.get(a.id) ?? since(a)).localeCompare(waiting.get(b.id) ?? since(b)),
+    review: (a, b) => since(a).localeCompare(since(b)),
+    done: (a, b) => (b.completedAt ?? '').localeCompare(a.completedAt ?? ''),
+  };
+  return view.stages
+    .filter((stage) => stage.column === column)
+    .sort(orders[column])
+    .map((stage) => stage.id);
+}
+
+/** Since when each stage waits for somebody. */
+function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string, string> {
+  const first = new Map<string, string>();
+  for (const { stageId, createdAt } of pending) {
+    const known = first.get(stageId);
+    if (known === undefined || createdAt < known) first.set(stageId, createdAt);
+  }
+  return first;
+}
+
+export const columnCounts = (view: BoardView): Record<Column, number> => {
+  const counts = { backlog: 0, ready: 0, running: 0, 'needs-you': 0, review: 0, done: 0 };
+  for (const stage of view.stages) counts[stage.column] += 1;
+  return counts;
+};

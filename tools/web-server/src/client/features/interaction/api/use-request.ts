@@ -1,0 +1,19 @@
+import type { StageId } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { boardQuery, stageOf } from '../../../live/queries.ts';
+
+export const useStageTitle = (stageId: StageId): string =>
+  useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title }).data ?? stageId;
+
+/** The folder in which a stage's Claude works; null while there is none. */
+export const useFolder = (stageId: StageId): string | null =>
+  useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.worktree?.path ?? null }).data ?? null;
+
+export const useProjectName = (stageId: StageId): string | undefined =>
+  useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find((project) => project.id === stageOf(stageId)(view)?.projectId)?.name,
+  }).data;
+
+/** All that waits for an answer. */
+export const usePending = () => useQuery({ ...boardQuery, select: (view) => view.pending }).data ?? [];

@@ -1,0 +1,45 @@
+import type { PendingRequest, StageId } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { boardQuery } from '../../../live/queries.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { useApprove } from '../api/use-decide.ts';
+import { isShort } from '../model/short.ts';
+import css from './request.module.css';
+
+/** Allow and Deny on a card, when its one request can be decided by the line that the card shows. */
+export function CardRequest({ stageId, describedBy }: { stageId: StageId; describedBy: string }) {
+  const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
+  const { data: pending = [] } = useQuery({ ...boardQuery, select });
+  const [request] = pending;
+  if (request === undefined || pending.length > 1 || !isShort(request)) return null;
+  return <CardVerdict request={request} describedBy={describedBy} />;
+}
+
+function CardVerdict({ request, describedBy }: { request: PendingRequest; describedBy: string }) {
+  const approve = useApprove(request);
+  const off = !useCanCommand() || approve.isPending || approve.isSuccess;
+  const button = (decision: 'allow' | 'deny', label: string) => (
+    <Button
+      size="compact-sm"
+      variant={decision === 'allow' ? 'filled' : 'default'}
+      aria-describedby={describedBy}
+      disabled={off}
+      loading={approve.isPending && approve.variables.decision === decision}
+      onClick={() => approve.mutate({ decision })}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <>
+      {approve.isError && <FailureNote>{errorText(approve.error)}</FailureNote>}
+      <div className={css.cardActions}>
+        {button('deny', 'Deny')}
+        {button('allow', 'Allow')}
+      </div>
+    </>
+  );
+}

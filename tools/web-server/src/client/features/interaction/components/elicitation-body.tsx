@@ -1,0 +1,86 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
+import { requestKey } from '../../../lib/request-words.ts';
+import { field } from '../../../lib/tool-words.ts';
+import { useDraft, useDrafts } from '../model/drafts.ts';
+import { contentOf, type FieldValue, type FormField, fieldsOf, isFilledIn } from '../model/elicitation.ts';
+import type { RequestBodyProps } from './kinds.ts';
+import css from './request.module.css';
+import { RequestMeta } from './request-meta.tsx';
+import { VerdictActions } from './verdict-actions.tsx';
+
+/** A form that a tool server asks to be filled in. */
+export function ElicitationBody({ request, keys }: RequestBodyProps) {
+  const key = requestKey(request);
+  const draft = useDraft(key);
+  const change = useDrafts((drafts) => drafts.change);
+  const fields = fieldsOf(request.input);
+  return (
+    <>
+      <div className={css.scroll}>
+        <RequestMeta request={request} />
+        <p>{field(request.input, 'message')}</p>
+        {fields.map((one) => (
+          <ElicitationField
+            key={one.name}
+            field={one}
+            value={draft.fields[one.name] ?? one.initial}
+            set={(value) => change(key, { fields: { ...draft.fields, [one.name]: value } })}
+          />
+        ))}
+      </div>
+      <VerdictActions
+        request={request}
+        keys={keys}
+        reasonLabel="Reason"
+        allowWith={{ updatedInput: contentOf(fields, draft.fields) }}
+        incomplete={!isFilledIn(fields, draft.fields)}
+      />
+    </>
+  );
+}
+
+interface ElicitationFieldProps {
+  field: FormField;
+  value: FieldValue;
+  set: (value: FieldValue) => void;
+}
+
+function ElicitationField({
+  field: { label, description, kind, choices, required },
+  value,
+  set,
+}: ElicitationFieldProps) {
+  const common = { label, description, required };
+  switch (kind) {
+    case 'flag':
+      return (
+        <Checkbox
+          label={label}
+          description={description}
+          checked={value === true}
+          onChange={(event) => set(event.currentTarget.checked)}
+        />
+      );
+    case 'choice':
+      return (
+        <NativeSelect
+          {...common}
+          data={[{ value: '', label: '' }, ...choices]}
+          value={String(value)}
+          onChange={(event) => set(event.currentTarget.value)}
+        />
+      );
+    case 'number':
+    case 'text':
+      return (
+        <TextInput
+          {...common}
+          inputMode={kind === 'number' ? 'decimal' : 'text'}
+          value={String(value)}
+          onChange={(event) => set(event.currentTarget.value)}
+        />
+      );
+    default:
+      return kind satisfies never;
+  }
+}

@@ -1,0 +1,26 @@
+import type { PendingRequest } from '@callboard/contract';
+import { useNow } from '../../../lib/clock.ts';
+import { exactTime, shortDuration } from '../../../lib/time.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useProjectName } from '../api/use-request.ts';
+import css from './request.module.css';
+
+/** A project may have a time limit. */
+function Expiry({ at }: { at: string }) {
+  return <span title={exactTime(at)}>denied by itself in {shortDuration(Date.parse(at) - useNow())}</span>;
+}
+
+/** Where a request comes from and since when it waits. */
+export function RequestMeta({ request }: { request: PendingRequest }) {
+  const project = useProjectName(request.stageId);
+  return (
+    <div className={css.meta}>
+      {project !== undefined && <span>{project}</span>}
+      {request.agent !== null && <span>agent “{request.agent}”</span>}
+      <span>
+        asked <TimeSince at={request.createdAt} ago />
+      </span>
+      {request.expiresAt !== null && <Expiry at={request.expiresAt} />}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import type { Question } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, typeOther } from './answers.ts';
+
+const options = [{ label: 'Red' }, { label: 'Green' }, { label: 'Blue' }];
+const single: Question = { question: 'Which one?', options };
+const multi: Question = { question: 'Which ones?', options, multiSelect: true };
+
+it('answers a single choice with its label, and only the last one chosen', () => {
+  const draft = choose(single, choose(single, EMPTY_ANSWER, 'Red', true), 'Blue', true);
+  expect(answerText(single, draft)).toBe('Blue');
+});
+
+it('joins the labels of a multiple choice in the order in which they were offered', () => {
+  const draft = choose(multi, choose(multi, EMPTY_ANSWER, 'Blue', true), 'Red', true);
+  expect(answerText(multi, draft)).toBe('Red, Blue');
+  expect(answerText(multi, choose(multi, draft, 'Red', false))).toBe('Blue');
+});
+
+it('sends free text as it is', () => {
+  expect(answerText(single, typeOther(single, EMPTY_ANSWER, '  two words, a comma '))).toBe('  two words, a comma ');
+});
+
+it('lets the text replace the choice of a single question, and the choice the text', () => {
+  const typed = typeOther(single, choose(single, EMPTY_ANSWER, 'Red', true), 'Pink');
+  expect(answerText(single, typed)).toBe('Pink');
+  const chosen = choose(single, typed, 'Green', true);
+  expect(answerText(single, chosen)).toBe('Green');
+  expect(chosen.other).toBe('Pink');
+});
+
+it('adds the text to the labels of a multiple choice', () => {
+  expect(answerText(multi, typeOther(multi, choose(multi, EMPTY_ANSWER, 'Red', true), 'Pink'))).toBe('Red, Pink');
+});
+
+it('is complete once every question has an answer', () => {
+  const red = choose(multi, EMPTY_ANSWER, 'Red', true);
+  expect(isComplete([single, multi], answersOf([single, multi], [EMPTY_ANSWER, red]))).toBe(false);
+  const blank = typeOther(single, EMPTY_ANSWER, '   ');
+  expect(isComplete([single, multi], answersOf([single, multi], [blank, red]))).toBe(false);
+  const answers = answersOf([single, multi], [typeOther(single, EMPTY_ANSWER, 'x'), red]);
+  expect(answers).toEqual({ 'Which one?': 'x', 'Which ones?': 'Red' });
+  expect(isComplete([single, multi], answers)).toBe(true);
+  expect(isComplete([], {})).toBe(false);
+});

@@ -1,0 +1,38 @@
+import { answersProblem, joinLabels, type Question } from '@callboard/contract';
+
+/** What a person has chosen for one question so far. */
+export interface AnswerDraft {
+  chosen: readonly string[];
+  other: string;
+  /** Whether `other` counts: it is kept, but out of play, once another option of a single choice is taken. */
+  otherOn: boolean;
+}
+
+export const EMPTY_ANSWER: AnswerDraft = { chosen: [], other: '', otherOn: false };
+
+export function choose(question: Question, draft: AnswerDraft, label: string, on: boolean): AnswerDraft {
+  if (question.multiSelect !== true) return { ...draft, chosen: on ? [label] : [], otherOn: false };
+  const chosen = on ? [...draft.chosen, label] : draft.chosen.filter((other) => other !== label);
+  return { ...draft, chosen };
+}
+
+export function typeOther(question: Question, draft: AnswerDraft, other: string): AnswerDraft {
+  const otherOn = other.trim() !== '';
+  const chosen = otherOn && question.multiSelect !== true ? [] : draft.chosen;
+  return { chosen, other, otherOn };
+}
+
+/** The answer as it is sent: labels in the order in which they were offered, free text as it is. */
+export function answerText(question: Question, { chosen, other, otherOn }: AnswerDraft): string {
+  const labels = (question.options ?? []).map((option) => option.label).filter((label) => chosen.includes(label));
+  return joinLabels(otherOn ? [...labels, other] : labels);
+}
+
+export function answersOf(questions: readonly Question[], drafts: readonly AnswerDraft[]): Record<string, string> {
+  return Object.fromEntries(
+    questions.map((question, index) => [question.question, answerText(question, drafts[index] ?? EMPTY_ANSWER)]),
+  );
+}
+
+export const isComplete = (questions: readonly Question[], answers: Record<string, string>): boolean =>
+  questions.length > 0 && answersProblem(questions, answers) === null;

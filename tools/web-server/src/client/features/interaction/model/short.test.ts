@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { request } from '../../../test/samples.ts';
+import { isShort } from './short.ts';
+
+it('takes a short command for decidable on its card', () => {
+  expect(isShort(request('STAGE-1', 'r'))).toBe(true);
+});
+
+it.each([
+  ['a long command', { input: { command: 'x'.repeat(61) } }],
+  ['a command of several lines', { input: { command: 'a\nb' } }],
+  ['an edit', { toolName: 'Edit', input: { file_path: 'a.ts', old_string: 'a', new_string: 'b' } }],
+  ['a question', { kind: 'question', toolName: 'AskUserQuestion', input: { questions: [] } }],
+  ['a tool that is not known', { toolName: 'mcp__x__y', input: { a: 'b' } }],
+])('wants %s to be opened', (_, change) => {
+  expect(isShort(request('STAGE-1', 'r', change))).toBe(false);
+});

@@ -1,0 +1,59 @@
+import type { StageView } from '@callboard/contract';
+import { ActionIcon, Menu } from '@mantine/core';
+import { IconCheck, IconDots, IconPlayerStop, IconTrash } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useNavigate } from 'react-router';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCompleteStage, useDeleteStage, useStopStage } from '../../../live/stage-commands.ts';
+import { Confirm } from '../../../ui/confirm.tsx';
+
+/** The less frequent things to do with a stage. */
+export function StageMenu({ stage }: { stage: StageView }) {
+  const [deleting, setDeleting] = useState(false);
+  const navigate = useNavigate();
+  const stop = useStopStage(stage.title);
+  const complete = useCompleteStage(stage.title);
+  const remove = useDeleteStage(stage.title, () => void navigate('/'));
+  const off = !useCanCommand();
+  const runs = stage.session !== null && stage.session.state !== 'ended' && stage.session.state !== 'failed';
+  return (
+    <>
+      <Menu>
+        <Menu.Target>
+          <ActionIcon variant="default" size={36} aria-label="More" loading={stop.isPending}>
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            leftSection={<IconPlayerStop size={16} />}
+            disabled={off || !runs}
+            onClick={() => stop.mutate(stage.id)}
+          >
+            End the session
+          </Menu.Item>
+          <Menu.Item
+            leftSection={<IconCheck size={16} />}
+            disabled={off || stage.completedAt !== null}
+            onClick={() => complete.mutate(stage.id)}
+          >
+            Complete
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => setDeleting(true)}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <Confirm
+        opened={deleting}
+        title={`Delete ${stage.title}`}
+        text="The card, its transcript and its queue go. Work in its worktree that is not merged stays recoverable from its branch."
+        verb="Delete"
+        busy={remove.isPending}
+        confirm={() => remove.mutate(stage.id)}
+        close={() => setDeleting(false)}
+      />
+    </>
+  );
+}

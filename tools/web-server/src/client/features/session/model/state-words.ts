@@ -1,0 +1,44 @@
+import type { StageView } from '@callboard/contract';
+
+/** Where a stage stands, for the head of its page. `tone` says which colour the words may have. */
+export interface StateWords {
+  words: string;
+  tone: 'plain' | 'needs' | 'fail' | 'done';
+}
+
+export function stateWords(stage: StageView, pending: number): StateWords {
+  const { session } = stage;
+  if (stage.completedAt !== null) return { words: 'Done', tone: 'done' };
+  if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
+  if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
+  if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
+  switch (session.state) {
+    case 'starting':
+      return { words: 'Starting', tone: 'plain' };
+    case 'busy':
+      return { words: 'Running', tone: 'plain' };
+    case 'waiting':
+      return { words: 'Running, answer on its way', tone: 'plain' };
+    case 'failed':
+      return { words: 'Failed', tone: 'fail' };
+    case 'idle':
+    case 'ended':
+      return restWords(stage);
+    default:
+      return session.state satisfies never;
+  }
+}
+
+function restWords({ session }: StageView): StateWords {
+  if (session?.atGate === true) return { words: 'Phase finished, needs you', tone: 'needs' };
+  switch (session?.lastTurn?.outcome) {
+    case 'succeeded':
+      return { words: 'Review', tone: 'plain' };
+    case 'failed':
+      return { words: 'Last turn failed', tone: 'fail' };
+    case 'interrupted':
+      return { words: 'Interrupted', tone: 'needs' };
+    case undefined:
+      return { words: 'Stopped before it finished', tone: 'needs' };
+  }
+}

@@ -1,0 +1,26 @@
+import { lineDiff } from '../../../lib/line-diff.ts';
+import { exactDuration } from '../../../lib/time.ts';
+import { field } from '../../../lib/tool-words.ts';
+import type { ToolItem } from './transcript-items.ts';
+
+/** How a tool call went, in a word or two, for the end of its line. */
+export function toolOutcome({ use, result, decisions }: ToolItem): string {
+  if (result === null) return '';
+  if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
+  if (result.isError) return 'failed';
+  if (use.toolName === 'Edit') {
+    const lines = lineDiff(field(use.input, 'old_string'), field(use.input, 'new_string'));
+    const added = lines.filter((line) => line.kind === 'added').length;
+    const removed = lines.filter((line) => line.kind === 'removed').length;
+    return `+${added} -${removed}`;
+  }
+  return '';
+}
+
+/** How long the call took, as far as its entries tell; empty while it runs, and when it took no time. */
+export function toolDuration({ use, result, decisions }: ToolItem): string {
+  if (result === null) return '';
+  const waited = decisions.reduce((sum, decision) => sum + decision.waitedMs, 0);
+  const took = Date.parse(result.at) - Date.parse(use.at) - waited;
+  return took < 50 ? '' : exactDuration(took);
+}

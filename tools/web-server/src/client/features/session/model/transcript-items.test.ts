@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { decision, entry, request } from '../../../test/samples.ts';
+import { toolOutcome } from './tool-outcome.ts';
+import { type ToolItem, transcriptItems } from './transcript-items.ts';
+
+const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}, parent: string | null = null) =>
+  entry(index, 'tool-use', { toolUseId, toolName, input }, parent);
+const result = (index: number, toolUseId: string, isError = false) =>
+  entry(index, 'tool-result', { toolUseId, isError, text: '' });
+const text = (index: number, parent: string | null = null) =>
+  entry(index, 'text', { text: 't', blockId: `b${index}` }, parent);
+
+it('shows a tool call with its result and its decision as one', () => {
+  const allowed = decision(request('STAGE-1', 'x'));
+  const items = transcriptItems([use(1, 'tool-x'), entry(2, 'decision', { decision: allowed }), result(3, 'tool-x')]);
+  expect(items).toHaveLength(1);
+  expect(items[0]).toMatchObject({ kind: 'tool', decisions: [allowed], result: { index: 3 } });
+});
+
+it('puts what a subagent did under its call', () => {
+  const [agent, after] = transcriptItems([
+    use(1, 'agent', 'Task'),
+    text(2, 'agent'),
+    use(3, 'inner', 'Grep', {}, 'agent'),
+    text(4),
+  ]);
+  expect((agent as ToolItem).children).toHaveLength(2);
+  expect(after).toMatchObject({ kind: 'entry', entry: { index: 4 } });
+});
+
+it('folds three and more looks in a row, unless one failed', () => {
+  const looks = (last: boolean) =>
+    ['a', 'b', 'c'].flatMap((id, i) => [use(i * 2 + 1, id, 'Read'), result(i * 2 + 2, id, last && id === 'c')]);
+  expect(transcriptItems(looks(false)).map((item) => item.kind)).toEqual(['looks']);
+  expect(transcriptItems(looks(true)).map((item) => item.kind)).toEqual(['tool', 'tool', 'tool']);
+});
+
+it('shows results and decisions whose call is not there by themselves', () => {
+  const lone = entry(6, 'decision', { decision: decision(request('STAGE-1', 'gone')) });
+  expect(transcriptItems([result(5, 'gone'), lone]).map((item) => item.kind)).toEqual(['entry', 'entry']);
+});
+
+it('says in a word how a call went', () => {
+  const [edit] = transcriptItems([use(1, 'e', 'Edit', { old_string: 'a\nb', new_string: 'a\nc\nd' }), result(2, 'e')]);
+  expect(toolOutcome(edit as ToolItem)).toBe('+2 -1');
+  const denied = decision(request('STAGE-1', 'x'), { outcome: 'denied' });
+  const [call] = transcriptItems([
+    use(1, 'tool-x'),
+    entry(2, 'decision', { decision: denied }),
+    result(3, 'tool-x', true),
+  ]);
+  expect(toolOutcome(call as ToolItem)).toBe('denied');
+});

@@ -1,0 +1,85 @@
+import { type Decision, Problem, type ProblemCode } from '@callboard/contract';
+import { type ZodType, z } from 'zod';
+
+/** `network`: no answer came, nobody knows what happened. `unreadable`: an answer came that is not ours. */
+export type ApiErrorCode = ProblemCode | 'network' | 'unreadable';
+
+/** A call that did not succeed. `message` says in words what happened and what to do. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: ApiErrorCode;
+  /** With a conflict: the decision that stands. */
+  readonly decision: Decision | null;
+
+  constructor(status: number, code: ApiErrorCode, detail: string, decision: Decision | null = null) {
+    super(detail);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.decision = decision;
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+interface Call<T> {
+  method?: Method;
+  body?: unknown;
+  reply: ZodType<T>;
+  signal?: AbortSignal;
+}
+
+/** A reply whose body does not matter. */
+export const Nothing = z.unknown();
+
+/** One call to the web server; its reply is checked here, once. */
+export async function call<T>(path: string, { method = 'GET', body, reply, signal }: Call<T>): Promise<T> {
+  const response = await send(path, method, body, signal);
+  const data = await readJson(response);
+  if (!response.ok) throw problemOf(response.status, data);
+  const parsed = reply.safeParse(data);
+  if (!parsed.success) throw new ApiError(response.status, 'unreadable', unreadable(z.prettifyError(parsed.error)));
+  return parsed.data;
+}
+
+async function send(path: string, method: Method, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
+  try {
+    return await fetch(path, {
+      method,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(0, 'network', 'Callboard did not answer. Nothing here was lost; try again once it is back.');
+  }
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function problemOf(status: number, data: unknown): ApiError {
+  const problem = Problem.safeParse(data);
+  if (!problem.success) return new ApiError(status, 'unreadable', unreadable(`status ${status}`));
+  return new ApiError(status, problem.data.code, problem.data.detail, problem.data.decision ?? null);
+}
+
+const unreadable = (what: string) =>
+  `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`;
+
+/** Worth another try by itself: the server is not there, or not there yet. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === 'network' || error.status === 503 || error.status === 502);
+
+export const isLoggedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
+/** What went wrong, for a person. */
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { decision, request } from '../test/samples.ts';
+import { decisionWords, deliveryWords } from './decision-words.ts';
+
+const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
+
+it('says who decided what, and for how long Claude waited', () => {
+  expect(decisionWords(made({}))).toBe('Allowed by Ada, 4 min 12 s');
+  expect(decisionWords(made({ outcome: 'denied', by: null }))).toBe('Denied, 4 min 12 s');
+  expect(decisionWords(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');
+});
+
+it('tells of the delivery until Claude has confirmed it', () => {
+  expect(deliveryWords(made({ delivery: 'confirmed' }))).toBeNull();
+  expect(deliveryWords(made({ delivery: 'not-applied' }))).toContain('not applied');
+});

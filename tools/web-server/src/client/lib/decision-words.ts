@@ -1,0 +1,42 @@
+import type { Decision } from '@callboard/contract';
+import { exactDuration } from './time.ts';
+
+const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
+
+/** A decision in one line: "Allowed by Ada, 4 min 12 s". The time is how long Claude waited. */
+export function decisionWords(decision: Decision): string {
+  const waited = exactDuration(decision.waitedMs);
+  switch (decision.outcome) {
+    case 'allowed':
+      return `Allowed${byWhom(decision.by)}, ${waited}`;
+    case 'denied':
+      return `Denied${byWhom(decision.by)}, ${waited}`;
+    case 'answered':
+      return `Answered${byWhom(decision.by)}, ${waited}`;
+    case 'timed-out':
+      return `Timed out, nobody answered for ${waited}`;
+    case 'closed':
+      return `Closed without an answer after ${waited}`;
+    default:
+      return decision.outcome satisfies never;
+  }
+}
+
+/** How far the answer got, while that is worth saying; null once Claude has confirmed it. */
+export function deliveryWords(decision: Decision): string | null {
+  switch (decision.delivery) {
+    case 'confirmed':
+    case 'none':
+      return null;
+    case 'accepted':
+      return 'stored, not yet handed to Claude';
+    case 'written':
+      return 'handed to Claude, not yet confirmed';
+    case 'not-applied':
+      return 'not applied: the request was withdrawn first';
+    case 'unknown':
+      return 'Claude ended before it confirmed this';
+    default:
+      return decision.delivery satisfies never;
+  }
+}

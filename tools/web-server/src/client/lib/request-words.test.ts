@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { request } from '../test/samples.ts';
+import { askSummary, askTitle } from './request-words.ts';
+
+const question = (count: number) => ({
+  kind: 'question',
+  toolName: 'AskUserQuestion',
+  input: { questions: Array.from({ length: count }, (_, i) => ({ question: `Which ${i}?` })) },
+});
+const edit = { toolName: 'Edit', input: { file_path: '/w/src/a.ts' } };
+
+it.each([
+  ['Login wants to run a command', 'asks to run: npm i', {}],
+  ['Login wants to edit src/a.ts', 'asks to edit: src/a.ts', edit],
+  [
+    'Login wants to use github: create issue',
+    'asks to use github: create issue',
+    { toolName: 'mcp__github__create_issue', input: {} },
+  ],
+  ['Login has a question', 'asks: Which 0?', question(1)],
+  ['Login has 2 questions', 'asks: Which 0?', question(2)],
+  ['Login has a plan', 'has a plan for you to accept', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
+])('%s', (title, summary, change) => {
+  const asked = request('STAGE-1', 'r', change);
+  expect(askTitle(asked, 'Login', '/w')).toBe(title);
+  expect(askSummary(asked, '/w')).toBe(summary);
+});

@@ -1,0 +1,62 @@
+import { type PendingRequest, questionsOf } from '@callboard/contract';
+import { count } from './time.ts';
+import { field, toolTitle, toolWords } from './tool-words.ts';
+
+// What a request asks for, in words: as the name of its form, and as one line for a card or a list.
+
+const ASKS: Record<string, { title: (object: string) => string; to: string }> = {
+  Bash: { title: () => 'wants to run a command', to: 'run' },
+  Read: { title: (file) => `wants to read ${file}`, to: 'read' },
+  Edit: { title: (file) => `wants to edit ${file}`, to: 'edit' },
+  MultiEdit: { title: (file) => `wants to edit ${file}`, to: 'edit' },
+  NotebookEdit: { title: (file) => `wants to edit ${file}`, to: 'edit' },
+  Write: { title: (file) => `wants to write ${file}`, to: 'write' },
+  WebFetch: { title: () => 'wants to fetch a page', to: 'fetch' },
+  WebSearch: { title: () => 'wants to search the web', to: 'search the web for' },
+};
+
+/** "Login form wants to run a command": what the form or dialog is named. */
+export function askTitle(request: PendingRequest, stageTitle: string, folder: string | null): string {
+  switch (request.kind) {
+    case 'approval': {
+      const { object } = toolWords(request.toolName, request.input, folder);
+      const words = ASKS[request.toolName]?.title(object) ?? `wants to use ${toolTitle(request.toolName)}`;
+      return `${stageTitle} ${words}`;
+    }
+    case 'question': {
+      const asked = questionsOf(request.input).length;
+      return asked > 1 ? `${stageTitle} has ${count(asked, 'question')}` : `${stageTitle} has a question`;
+    }
+    case 'plan':
+      return `${stageTitle} has a plan`;
+    case 'elicitation':
+      return `${stageTitle} has a form from ${request.displayName}`;
+    default:
+      return request.kind satisfies never;
+  }
+}
+
+/** "asks to run: npm i": one line, to be cut by whoever shows it. */
+export function askSummary(request: PendingRequest, folder: string | null): string {
+  switch (request.kind) {
+    case 'approval': {
+      const { object } = toolWords(request.toolName, request.input, folder);
+      const to = ASKS[request.toolName]?.to ?? `use ${toolTitle(request.toolName)}`;
+      return object === '' ? `asks to ${to}` : `asks to ${to}: ${firstLine(object)}`;
+    }
+    case 'question':
+      return `asks: ${firstLine(questionsOf(request.input)[0]?.question ?? 'a question')}`;
+    case 'plan':
+      return 'has a plan for you to accept';
+    case 'elicitation':
+      return `asks for ${request.displayName}: ${firstLine(field(request.input, 'message'))}`;
+    default:
+      return request.kind satisfies never;
+  }
+}
+
+const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
+
+/** One key for a request among all stages. */
+export const requestKey = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>): string =>
+  `${stageId}/${requestId}`;

@@ -1,0 +1,66 @@
+import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
+import type { QueryClient } from '@tanstack/react-query';
+import { boardQuery, queueQuery, recentOn, transcriptQuery } from './queries.ts';
+import { withDecisions } from './transcript.ts';
+
+/** Takes one event into the query cache. An event that is there already changes nothing; a gap means: load anew. */
+export function applyEvent(cache: QueryClient, event: BoardEvent): void {
+  recentOn(cache).add(event);
+  const view = cache.getQueryData(boardQuery.queryKey);
+  if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
+  else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
+  applyToStage(cache, event);
+}
+
+/** Replaces all that is shown, after events were lost. */
+export function resync(cache: QueryClient): void {
+  recentOn(cache).clear();
+  void cache.invalidateQueries();
+}
+
+interface Queue {
+  queue: QueuedMessage[];
+  held: boolean;
+}
+
+function applyToStage(cache: QueryClient, event: BoardEvent): void {
+  switch (event.type) {
+    case 'queue-updated': {
+      const { stageId, queue, held } = event.data;
+      setQueue(cache, stageId, () => ({ queue, held }));
+      break;
+    }
+    case 'message-queued':
+      setQueue(cache, event.data.stageId, (old) => withMessage(old, event.data));
+      break;
+    case 'message-sent': {
+      const { stageId, messageId } = event.data;
+      setQueue(cache, stageId, (old) => ({ ...old, queue: old.queue.filter((m) => m.messageId !== messageId) }));
+      break;
+    }
+    case 'approval-resolved':
+    case 'decision-updated': {
+      const decision = event.data;
+      const { queryKey } = transcriptQuery(decision.stageId);
+      cache.setQueryData(queryKey, (old) => old && withDecisions(old, [decision]));
+      break;
+    }
+    case 'stage-removed':
+      cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });
+      cache.removeQueries({ queryKey: transcriptQuery(event.data.stageId).queryKey });
+      break;
+    default: // all that the board's fold takes in
+  }
+}
+
+function setQueue(cache: QueryClient, stageId: StageId, change: (old: Queue) => Queue): void {
+  const { queryKey } = queueQuery(stageId);
+  // An answer on its way may be older than the event.
+  if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });
+  else cache.setQueryData(queryKey, (old) => old && change(old));
+}
+
+function withMessage(old: Queue, message: QueuedMessage): Queue {
+  const others = old.queue.filter((m) => m.messageId !== message.messageId);
+  return { ...old, queue: [...others, message].sort((a, b) => a.position - b.position) };
+}

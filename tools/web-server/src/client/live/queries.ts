@@ -1,0 +1,49 @@
+import { BoardView, commands, type StageId } from '@callboard/contract';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
+import { ApiError, call } from '../lib/api.ts';
+import { type RecentEvents, recentEvents } from './recent-events.ts';
+import { loadTranscript, type Transcript, withDecisions } from './transcript.ts';
+
+// What the server knows, in the query cache. Nothing goes stale by itself: the event stream keeps all of it fresh.
+
+const recentOf = new WeakMap<QueryClient, RecentEvents>();
+
+/** The last events that came, for a board that is loaded while events arrive. */
+export function recentOn(cache: QueryClient): RecentEvents {
+  const recent = recentOf.get(cache) ?? recentEvents();
+  recentOf.set(cache, recent);
+  return recent;
+}
+
+export const boardQuery = queryOptions({
+  queryKey: ['board'],
+  queryFn: async ({ signal, client }) => {
+    const view = await call('/api/board', { reply: BoardView, signal });
+    return recentOn(client).catchUp(view);
+  },
+});
+
+export const stageOf = (stageId: StageId) => (view: BoardView) => view.stages.find((stage) => stage.id === stageId);
+
+/** A stage's queue; empty where there is no session yet. */
+export const queueQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['queue', stageId],
+    queryFn: async ({ signal }) => {
+      try {
+        return await call(`/api/sessions/${stageId}/queue`, { reply: commands.get_queue.reply, signal });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'no_session') return { queue: [], held: false };
+        throw error;
+      }
+    },
+  });
+
+export const transcriptQuery = (stageId: StageId) =>
+  queryOptions({
+    queryKey: ['transcript', stageId],
+    queryFn: async ({ signal, client, queryKey }) => {
+      const loaded = await loadTranscript(stageId, client.getQueryData<Transcript>(queryKey), signal);
+      return withDecisions(loaded, recentOn(client).decisions(stageId));
+    },
+  });

@@ -1,0 +1,25 @@
+import { commands, type StageId } from '@callboard/contract';
+import { call, Nothing } from '../lib/api.ts';
+import { useCommand } from './use-command.ts';
+
+// Commands on a whole stage, from its card and from its page alike.
+
+const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete') =>
+  call(`/api/stages/${stageId}/${verb}`, { method: 'POST', reply: commands.get_stage.reply });
+
+export const startStage = (stageId: StageId) => post(stageId, 'start');
+
+export const useStartStage = (title: string) => useCommand({ run: startStage, failed: `${title} was not started` });
+
+export const useStopStage = (title: string) =>
+  useCommand({ run: (stageId: StageId) => post(stageId, 'stop'), failed: `${title} was not stopped` });
+
+export const useCompleteStage = (title: string) =>
+  useCommand({ run: (stageId: StageId) => post(stageId, 'complete'), failed: `${title} was not completed` });
+
+export const useDeleteStage = (title: string, done: () => void) =>
+  useCommand({
+    run: (stageId: StageId) => call(`/api/stages/${stageId}`, { method: 'DELETE', reply: Nothing }),
+    failed: `${title} was not deleted`,
+    done,
+  });

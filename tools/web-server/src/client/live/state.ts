@@ -1,0 +1,48 @@
+import type { TextDelta } from '@callboard/contract';
+import { createStore, type StoreApi } from 'zustand/vanilla';
+import { addDeltas, type LiveText } from './live-text.ts';
+
+/** `connecting` until the first answer; `lost` after a connection broke, until another one holds. */
+type Connection = 'connecting' | 'open' | 'lost';
+
+export interface LiveState {
+  connection: Connection;
+  orchestrator: 'ready' | 'unreachable';
+  loggedOut: boolean;
+  text: LiveText;
+}
+
+export type LiveStore = StoreApi<LiveState>;
+
+export const createLiveStore = (): LiveStore =>
+  createStore<LiveState>(() => ({ connection: 'connecting', orchestrator: 'ready', loggedOut: false, text: {} }));
+
+/** Whether a command can reach the orchestrator, as far as this page knows. */
+export const canCommand = (state: LiveState): boolean =>
+  state.connection !== 'lost' && state.orchestrator === 'ready' && !state.loggedOut;
+
+/** Adds deltas at most once per frame: they come faster than a page can be drawn. */
+export function deltaBuffer(store: LiveStore): { add(delta: TextDelta): void; clear(): void } {
+  let waiting: TextDelta[] = [];
+  let planned = false;
+  function flush() {
+    planned = false;
+    const deltas = waiting;
+    waiting = [];
+    if (deltas.length > 0) store.setState((state) => ({ text: addDeltas(state.text, deltas) }));
+  }
+  return {
+    add(delta) {
+      waiting.push(delta);
+      if (planned) return;
+      planned = true;
+      // A hidden page is not drawn and gets no frames.
+      if (document.visibilityState === 'visible') requestAnimationFrame(flush);
+      else setTimeout(flush, 500);
+    },
+    clear() {
+      waiting = [];
+      store.setState({ text: {} });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { commands, type Decision, type Delivery, type StageId, type TranscriptEntry } from '@callboard/contract';
+import { call } from '../lib/api.ts';
+
+/** A stage's transcript from some entry on to its end. */
+export interface Transcript {
+  /** In ascending order, without gaps. */
+  entries: TranscriptEntry[];
+  /** The index of the last entry that the server had. */
+  total: number;
+}
+
+const PAGE = 200;
+
+const read = (stageId: StageId, query: string, signal?: AbortSignal) =>
+  call(`/api/sessions/${stageId}/transcript?${query}`, {
+    reply: commands.get_transcript.reply,
+    ...(signal === undefined ? {} : { signal }),
+  });
+
+const loadNewest = (stageId: StageId, signal: AbortSignal): Promise<Transcript> =>
+  read(stageId, `limit=${PAGE}`, signal);
+
+/** The newest page; or what is there already, brought to its end. The transcript only ever grows. */
+export async function loadTranscript(
+  stageId: StageId,
+  known: Transcript | undefined,
+  signal: AbortSignal,
+): Promise<Transcript> {
+  if (known === undefined || known.entries.length === 0) return loadNewest(stageId, signal);
+  const more = await loadAfter(stageId, lastIndex(known));
+  const joined = joinTranscripts(known, more);
+  return lastIndex(joined) < more.total ? loadNewest(stageId, signal) : joined;
+}
+
+export const loadAfter = (stageId: StageId, index: number): Promise<Transcript> =>
+  read(stageId, `after=${index}&limit=${PAGE}`);
+
+export const loadBefore = (stageId: StageId, index: number): Promise<Transcript> =>
+  read(stageId, `before=${index}&limit=${PAGE}`);
+
+export const lastIndex = (transcript: Transcript): number => transcript.entries.at(-1)?.index ?? 0;
+
+export const hasEarlier = (transcript: Transcript): boolean => (transcript.entries[0]?.index ?? 1) > 1;
+
+/** Both parts as one, each entry once. */
+export function joinTranscripts(a: Transcript, b: Transcript): Transcript {
+  const byIndex = new Map([...a.entries, ...b.entries].map((entry) => [entry.index, entry]));
+  const entries = [...byIndex.values()].sort((x, y) => x.index - y.index);
+  return { entries, total: Math.max(a.total, b.total) };
+}
+
+/** How far a delivery is; it never goes back. */
+const STEP: Record<Delivery, number> = { accepted: 0, written: 1, confirmed: 2, 'not-applied': 2, unknown: 2, none: 2 };
+
+/** The transcript with the newer states of decisions in the place of the older ones. */
+export function withDecisions(transcript: Transcript, decisions: readonly Decision[]): Transcript {
+  let entries = transcript.entries;
+  for (const decision of decisions) {
+    const place = entries.findIndex((entry) => isOlder(entry, decision));
+    const entry = entries[place];
+    if (entry?.kind === 'decision') entries = entries.with(place, { ...entry, decision });
+  }
+  return entries === transcript.entries ? transcript : { ...transcript, entries };
+}
+
+const isOlder = (entry: TranscriptEntry, { requestId, delivery }: Decision): boolean =>
+  entry.kind === 'decision' && entry.decision.requestId === requestId && STEP[entry.decision.delivery] < STEP[delivery];

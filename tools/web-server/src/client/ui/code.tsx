@@ -1,0 +1,31 @@
+import clsx from 'clsx';
+import { lineDiff } from '../lib/line-diff.ts';
+import css from './code.module.css';
+
+/** Code as it is. With `isCommand` it carries a shell prompt, which is not part of its text. */
+export function CodeBlock({ text, isCommand = false }: { text: string; isCommand?: boolean }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+    <pre className={clsx(css.block, isCommand && css.prompt)} tabIndex={0}>
+      {text}
+    </pre>
+  );
+}
+
+const SAID = { same: '', removed: 'Removed: ', added: 'Added: ' };
+
+/** What an edit takes away and puts there. */
+export function Diff({ before, after }: { before: string; after: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+    <div className={clsx(css.block, css.diff)} tabIndex={0}>
+      {lineDiff(before, after).map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+        <div key={index} className={line.kind === 'same' ? undefined : css[line.kind]}>
+          <span className="visually-hidden">{SAID[line.kind]}</span>
+          {line.text}
+        </div>
+      ))}
+    </div>
+  );
+}

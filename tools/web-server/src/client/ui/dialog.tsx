@@ -1,0 +1,49 @@
+import { Modal } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { useCoversPage } from './behind-dialog.ts';
+import css from './dialog.module.css';
+
+interface DialogProps {
+  opened: boolean;
+  title: string;
+  size: number;
+  close: () => void;
+  /** Closed by a click beside it; not where something was typed. */
+  closeOnClickOutside?: boolean;
+  children: ReactNode;
+}
+
+/** A dialog over the page; the whole screen on a phone. */
+export function Dialog({ opened, title, size, close, closeOnClickOutside = false, children }: DialogProps) {
+  useCoversPage(opened);
+  const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
+  return (
+    <Modal.Root
+      opened={opened}
+      onClose={close}
+      closeOnClickOutside={closeOnClickOutside}
+      size={size}
+      fullScreen={fullScreen}
+      padding={0}
+    >
+      <Modal.Overlay backgroundOpacity={0.4} />
+      <Modal.Content>
+        <DialogHead title={title}>
+          <Modal.CloseButton aria-label="Close" />
+        </DialogHead>
+        <Modal.Body className={css.body}>{children}</Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
+  );
+}
+
+/** The dialog's name and what stands beside it. No `header`: a page has one of those. */
+export function DialogHead({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className={css.head}>
+      <Modal.Title className={css.title}>{title}</Modal.Title>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import css from './markdown.module.css';
+
+const plugins = [remarkGfm];
+
+const components: Components = {
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  ),
+  // Nothing is fetched because a text says so.
+  img: ({ src, alt }) => <span>{alt === undefined || alt === '' ? src : alt}</span>,
+};
+
+/** Markdown without raw HTML: what a model writes is text. */
+export default function MarkdownView({ text }: { text: string }) {
+  return (
+    <div className={css.markdown}>
+      <ReactMarkdown remarkPlugins={plugins} components={components}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import { useNow } from '../lib/clock.ts';
+import { exactTime, shortDuration } from '../lib/time.ts';
+
+const JUST_NOW_MS = 5_000;
+
+/** How long ago something was, at a glance; the exact time on hover. */
+export function TimeSince({ at, ago = false }: { at: string; ago?: boolean }) {
+  const ms = useNow() - Date.parse(at);
+  const span = shortDuration(ms);
+  const words = ms < JUST_NOW_MS ? 'just now' : `${span} ago`;
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {ago ? words : span}
+    </time>
+  );
+}

@@ -1,0 +1,81 @@
+import type { ToolInput } from '@callboard/contract';
+import { z } from 'zod';
+import { relativePath } from '../lib/paths.ts';
+import { field, filePath } from '../lib/tool-words.ts';
+import css from './code.module.css';
+import { CodeBlock, Diff } from './code.tsx';
+import { InputTree } from './input-tree.tsx';
+
+interface ToolInputProps {
+  toolName: string;
+  input: ToolInput;
+  /** The stage's worktree: paths in it are shown from there. */
+  folder: string | null;
+}
+
+/** What a tool call would do, as legibly as its kind allows. */
+export function ToolInputView({ toolName, input, folder }: ToolInputProps) {
+  switch (toolName) {
+    case 'Bash':
+      return field(input, 'command') === '' ? (
+        <Other input={input} />
+      ) : (
+        <CodeBlock isCommand text={field(input, 'command')} />
+      );
+    case 'Edit':
+      return (
+        <>
+          <FileCaption input={input} folder={folder} />
+          <Diff before={field(input, 'old_string')} after={field(input, 'new_string')} />
+        </>
+      );
+    case 'MultiEdit':
+      return <ManyEdits input={input} folder={folder} />;
+    case 'Write':
+      return (
+        <>
+          <FileCaption input={input} folder={folder} />
+          <CodeBlock text={field(input, 'content')} />
+        </>
+      );
+    case 'Read':
+      return <FileCaption input={input} folder={folder} />;
+    default:
+      return <Other input={input} />;
+  }
+}
+
+const Edits = z.array(z.looseObject({ old_string: z.string(), new_string: z.string() }));
+
+function ManyEdits({ input, folder }: Omit<ToolInputProps, 'toolName'>) {
+  const edits = Edits.safeParse(input.edits);
+  if (!edits.success) return <Other input={input} />;
+  return (
+    <>
+      <FileCaption input={input} folder={folder} />
+      {edits.data.map((edit, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: edits have no identity but their place
+        <Diff key={index} before={edit.old_string} after={edit.new_string} />
+      ))}
+    </>
+  );
+}
+
+function FileCaption({ input, folder }: Omit<ToolInputProps, 'toolName'>) {
+  const path = filePath(input);
+  if (path === '') return null;
+  return (
+    <div className={css.caption} title={path}>
+      {relativePath(path, folder)}
+    </div>
+  );
+}
+
+function Other({ input }: { input: ToolInput }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+    <div className={css.block} tabIndex={0}>
+      <InputTree value={input} />
+    </div>
+  );
+}

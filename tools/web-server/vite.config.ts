@@ -1,0 +1,14 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  plugins: [react()],
+  publicDir: 'src/client/public',
+  build: {
+    outDir: 'dist/client',
+    emptyOutDir: true,
+    // The content security policy allows no data: URLs but images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+});
