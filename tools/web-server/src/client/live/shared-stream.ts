@@ -38,74 +38,82 @@ function openAlone({ since, onMessage, onOpen, onLost, onWatched }: SharedStream
   return { watch: onWatched, close: stream.close };
 }
 
+interface Leader {
+  /** Tells the other tabs how the connection is. */
+  tellConnection(): void;
+  stop(): void;
+}
+
+/** Holds the stream for all tabs: passes on what it says and how the connection is. */
+function beginLeading(options: SharedStreamOptions, channel: TabChannel, opened: () => void): Leader {
+  let state: { connection: 'open' | 'lost'; since: number } = { connection: 'lost', since: options.since() };
+  const tellConnection = () => channel.post({ type: 'connection', ...state });
+  channel.post({ type: 'who-watches' });
+  const stream = openAlone({
+    ...options,
+    onMessage(message) {
+      channel.post({ type: 'message', message });
+      options.onMessage(message);
+    },
+    onOpen(since) {
+      state = { connection: 'open', since };
+      tellConnection();
+      options.onOpen(since);
+      opened();
+    },
+    onLost(failures) {
+      state = { connection: 'lost', since: options.since() };
+      tellConnection();
+      options.onLost(failures);
+    },
+  });
+  return { tellConnection, stop: stream.close };
+}
+
 function openBetweenTabs(options: SharedStreamOptions): SharedStream {
   const tab = crypto.randomUUID();
   const watched = new Map<string, string[]>();
   let mine: string[] = [];
-  let leading: { connection: 'open' | 'lost'; since: number } | undefined;
-  let lastWordFromLeader = 0;
+  let leader: Leader | undefined;
+  let heardAt = 0;
 
   const channel: TabChannel = openTabChannel('callboard-events', hear);
+  const ping = () => channel.post({ type: 'ping', tab, stageIds: mine });
   const tellWatched = () => options.onWatched([...new Set([...watched.values(), mine].flat())]);
-  const tellConnection = () => leading && channel.post({ type: 'connection', ...leading });
 
   function hear(message: TabMessage): void {
     if (message.type === 'ping') {
-      if (leading === undefined) return;
       watched.set(message.tab, message.stageIds);
+      if (leader === undefined) return;
       tellWatched();
-      tellConnection();
+      leader.tellConnection();
       return;
     }
-    lastWordFromLeader = Date.now();
+    heardAt = Date.now();
     if (message.type === 'message') options.onMessage(message.message);
     else if (message.type === 'who-watches') ping();
     else if (message.connection === 'open') options.onOpen(message.since);
     else options.onLost(1);
   }
 
-  const ping = () => channel.post({ type: 'ping', tab, stageIds: mine });
-
-  function lead(): () => void {
-    leading = { connection: 'lost', since: options.since() };
-    channel.post({ type: 'who-watches' });
-    const say = (connection: 'open' | 'lost', since: number) => {
-      leading = { connection, since };
-      tellConnection();
-    };
-    const stream = openAlone({
-      ...options,
-      onMessage(message) {
-        channel.post({ type: 'message', message });
-        options.onMessage(message);
-      },
-      onOpen(since) {
-        say('open', since);
-        options.onOpen(since);
-        tellWatched();
-      },
-      onLost(failures) {
-        say('lost', options.since());
-        options.onLost(failures);
-      },
-    });
+  const leadership = seekLeadership(() => {
+    const mandate = beginLeading(options, channel, tellWatched);
+    leader = mandate;
     return () => {
-      leading = undefined;
-      stream.close();
+      leader = undefined;
+      mandate.stop();
     };
-  }
-
-  const leadership = seekLeadership(lead);
+  });
   const stopAsking = askRegularly(() => {
-    if (leading !== undefined) return;
+    if (leader !== undefined) return;
     const asked = Date.now();
     ping();
-    setTimeout(() => leading === undefined && lastWordFromLeader < asked && leadership.takeOver(), ANSWER_MS);
+    setTimeout(() => leader === undefined && heardAt < asked && leadership.takeOver(), ANSWER_MS);
   });
   return {
     watch(stageIds) {
       mine = stageIds;
-      if (leading === undefined) ping();
+      if (leader === undefined) ping();
       else tellWatched();
     },
     close() {

@@ -64,26 +64,47 @@ export function VerdictActions({ request, keys, reasonLabel, allowWith, incomple
         onChange={(event) => change(key, { reason: event.currentTarget.value })}
       />
       <div className={css.buttons}>
-        <Button
+        <VerdictButton
+          label="Deny"
+          hint="D"
           variant="default"
-          onClick={deny}
+          act={deny}
           disabled={off}
           loading={sent && sending === 'deny'}
-          aria-keyshortcuts="d"
-          rightSection={<KeyHint>D</KeyHint>}
-        >
-          Deny
-        </Button>
-        <Button
-          onClick={allow}
+        />
+        <VerdictButton
+          label="Allow"
+          hint="A"
+          variant="filled"
+          act={allow}
           disabled={off || incomplete}
           loading={sent && sending === 'allow'}
-          aria-keyshortcuts="a"
-          rightSection={<KeyHint>A</KeyHint>}
-        >
-          Allow
-        </Button>
+        />
       </div>
     </div>
+  );
+}
+
+interface VerdictButtonProps {
+  label: 'Allow' | 'Deny';
+  hint: 'A' | 'D';
+  variant: 'filled' | 'default';
+  act: () => void;
+  disabled: boolean;
+  loading: boolean;
+}
+
+function VerdictButton({ label, hint, variant, act, disabled, loading }: VerdictButtonProps) {
+  return (
+    <Button
+      variant={variant}
+      onClick={act}
+      disabled={disabled}
+      loading={loading}
+      aria-keyshortcuts={hint.toLowerCase()}
+      rightSection={<KeyHint>{hint}</KeyHint>}
+    >
+      {label}
+    </Button>
   );
 }

@@ -8,7 +8,8 @@ import { toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { itemKey, type ToolItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
-import css from './transcript.module.css';
+import css from './tool-card.module.css';
+import page from './transcript.module.css';
 import { useTranscriptParts } from './transcript-parts.tsx';
 
 /** A tool call as one line, opened on demand; one that failed is open by itself. Its request, if any, stands beneath. */
@@ -21,7 +22,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   const bodyId = useId();
   const { verb, object, isCode } = toolWords(tool.use.toolName, tool.use.input, folder);
   return (
-    <div className={css.indent}>
+    <div className={page.indent}>
       <div className={clsx(css.tool, failed && !denied && css.toolFailed)}>
         <button
           type="button"
@@ -42,7 +43,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
         </div>
       </div>
       {tool.decisions.map((decision) => (
-        <div key={decision.requestId} className={css.belowTool}>
+        <div key={decision.requestId} className={css.below}>
           <DecisionLine decision={decision} />
         </div>
       ))}
@@ -100,7 +101,7 @@ export function LooksCard({ tools }: { tools: ToolItem[] }) {
   const [open, setOpen] = useState(false);
   const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);
   return (
-    <div className={css.indent}>
+    <div className={page.indent}>
       <div className={css.tool}>
         <button type="button" className={css.toolLine} aria-expanded={open} onClick={() => setOpen(!open)}>
           <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
