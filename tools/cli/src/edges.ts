@@ -26,6 +26,10 @@ export interface Edges {
   /** A line on stderr: everything else that is said to people. */
   err(line: string): void;
   now(): Date;
+  /** The Node that runs this. */
+  node: { readonly version: string; readonly path: string };
+  /** Bytes that the machine, or the limit set on us, still has to give. */
+  availableMemory(): number;
   listenForStop(): StopSignals;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
@@ -45,6 +49,8 @@ export function nodeEdges(process: NodeJS.Process): Edges {
     out: (line) => void process.stdout.write(`${line}\n`),
     err: (line) => void process.stderr.write(`${line}\n`),
     now: () => new Date(),
+    node: { version: process.versions.node, path: process.execPath },
+    availableMemory: () => process.availableMemory(),
     listenForStop: () => listenForStop(process, () => performance.now()),
     servers: {
       orchestrator: besideThisPackage('orchestrator/src/main.ts'),

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { AT, eventSamples, sampleEvent } from '../test/samples.ts';
 import { eventName, wireName } from './commands.ts';
 import { BoardEvent, type EventType, eventData } from './events.ts';
+import { streamEventData } from './http.ts';
 
 const types = Object.keys(eventData) as EventType[];
 
@@ -9,6 +10,10 @@ it('lets every event of the table across a process', () => {
   expect(Object.keys(eventSamples).sort()).toEqual([...types].sort());
   const known = BoardEvent.options.map((option) => option.shape.type.value);
   expect([...known].sort()).toEqual([...types].sort());
+});
+
+it('gives no stored event the name of one that streams carry beside them', () => {
+  expect(types.filter((type) => Object.hasOwn(streamEventData, type))).toEqual([]);
 });
 
 it.each(types)('carries %s unchanged', (type) => {

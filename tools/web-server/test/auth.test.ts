@@ -16,7 +16,7 @@ describe('the login link', () => {
     expect(first.statusCode).toBe(303);
     expect(first.headers.location).toBe('/');
     expect(first.headers['set-cookie']).toBe(
-      'callboard_session=login-from-c1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT; HttpOnly; SameSite=Strict',
+      'callboard_session_80=login-from-c1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT; HttpOnly; SameSite=Strict',
     );
 
     const second = await login('c1');
@@ -31,9 +31,9 @@ describe('the login link', () => {
     harness = await startHarness();
     harness.orchestrator.loginCodes.add('c1');
     await login('c1');
-    const again = await login('c1', { cookie: 'callboard_session=login-from-c1' });
+    const again = await login('c1', { cookie: 'callboard_session_80=login-from-c1' });
     expect([again.statusCode, again.headers.location]).toEqual([303, '/']);
-    expect((await login('c1', { cookie: 'callboard_session=forged' })).statusCode).toBe(401);
+    expect((await login('c1', { cookie: 'callboard_session_80=forged' })).statusCode).toBe(401);
   });
 
   it('is not used up by a program that only looks at it', async () => {
@@ -72,10 +72,10 @@ describe('the API', () => {
     const { app } = harness;
     const statusWith = async (headers: Record<string, string>) =>
       (await app.inject({ url: '/api/board', headers })).statusCode;
-    expect(await statusWith({ cookie: 'callboard_session=login-from-c1' })).toBe(200);
+    expect(await statusWith({ cookie: 'callboard_session_80=login-from-c1' })).toBe(200);
     expect(await statusWith(bearer)).toBe(200);
     expect(await statusWith({})).toBe(401);
-    expect(await statusWith({ cookie: 'callboard_session=' })).toBe(401);
+    expect(await statusWith({ cookie: 'callboard_session_80=' })).toBe(401);
     expect(await statusWith({ authorization: 'Bearer wrong' })).toBe(401);
     expect(await statusWith({ authorization: `Bearer ${'x'.repeat(600)}` })).toBe(401);
     expect(await statusWith({ authorization: 'Basic YTpi' })).toBe(401);
@@ -104,7 +104,7 @@ describe('the API', () => {
     const response = await app.inject({ method: 'POST', url: '/api/logout', headers: bearer });
     expect(response.statusCode).toBe(204);
     expect(response.headers['set-cookie']).toMatch(
-      /^callboard_session=;.* Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/,
+      /^callboard_session_80=;.* Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/,
     );
     expect((await app.inject({ url: '/api/board', headers: bearer })).statusCode).toBe(401);
   });
@@ -136,19 +136,20 @@ describe('the origin of a request', () => {
       expect((await get('/api/health', { host })).statusCode).toBe(200);
     }
     for (const host of ['evil.example:3100', 'localhost', 'localhost:3101', 'localhost.evil.example:3100', '']) {
-      for (const url of ['/api/health', '/login?code=c1', '/']) {
+      for (const url of ['/api/health', '/login?code=c1', '/', '/%61pi/board']) {
         const response = await get(url, { host });
         expect([response.statusCode, response.json().code]).toEqual([403, 'wrong_origin']);
       }
     }
   });
 
-  it('must be our own page where something is changed, and for the event stream', async () => {
+  it('must be our own page, or none', async () => {
     harness = await startHarness();
     for (const origin of ['http://evil.example', 'http://localhost:5173', 'https://localhost:80', 'null']) {
       expect((await post({ origin })).statusCode).toBe(403);
-      expect((await get('/api/events', { origin })).statusCode).toBe(403);
-      expect((await get('/api/health', { origin })).statusCode).toBe(200);
+      for (const url of ['/api/events', '/api/health', '/login?code=c1', '/']) {
+        expect((await get(url, { origin })).statusCode).toBe(403);
+      }
     }
     expect((await post({ origin: 'http://localhost:80' })).statusCode).toBe(204);
   });
@@ -156,7 +157,9 @@ describe('the origin of a request', () => {
   it('may not be another site, also not another port of this machine', async () => {
     harness = await startHarness();
     for (const site of ['cross-site', 'same-site']) {
-      expect((await get('/api/board', { 'sec-fetch-site': site })).statusCode).toBe(403);
+      for (const url of ['/api/board', '/%61pi/board', '/api/health']) {
+        expect((await get(url, { 'sec-fetch-site': site })).statusCode).toBe(403);
+      }
     }
     for (const site of ['same-origin', 'none']) {
       expect((await get('/api/board', { 'sec-fetch-site': site })).statusCode).toBe(200);

@@ -188,7 +188,7 @@ it('cuts off a client that does not read, and lets it come back by replay', asyn
   expect(got).toEqual(upTo(got.length));
   expect(got.length).toBeLessThan(400);
   const again = await stream('', { 'Last-Event-ID': String(got.length) });
-  await expect.poll(again.ids).toEqual(upTo(400, got.length + 1));
+  await expect.poll(again.ids, { timeout: 20_000 }).toEqual(upTo(400, got.length + 1));
 });
 
 it('sends a comment now and then, and ends a stream whose login is over', async () => {

@@ -1,4 +1,7 @@
-/** The other side of the WebSocket, at the edge of the process: it speaks the contract's frames and keeps an event log. */
+/**
+ * The other side of the WebSocket, at the edge of the process: it speaks the contract's frames and keeps an event log.
+ * Its insides can be used without the WebSocket as well, as a program in the orchestrator's own process would.
+ */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import {
@@ -10,6 +13,7 @@ import {
   commands,
   PROTOCOL_VERSION,
   type ProblemCode,
+  type StageId,
   type TextDelta,
   wireName,
 } from '@callboard/contract';
@@ -32,6 +36,7 @@ interface Received {
 }
 
 type Handler<T extends CommandType> = (input: CommandInput<T>) => CommandReply<T> | Promise<CommandReply<T>>;
+type Watch = (stageIds: readonly StageId[]) => void;
 type Handlers = { [T in CommandType]?: Handler<T> };
 
 export const SECRET = 'a secret between two parts';
@@ -45,6 +50,8 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   const events: BoardEvent[] = [];
   const received: Received[] = [];
   const loginCodes = new Set<string>();
+  const eventListeners = new Set<(event: BoardEvent) => void>();
+  const deltaListeners = new Set<(delta: TextDelta) => void>();
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
   let server: WebSocketServer | null = null;
   let port = 0;
@@ -78,16 +85,21 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     },
   };
 
-  async function answer(socket: WebSocket, text: string): Promise<void> {
-    const frame = CommandFrame.parse(JSON.parse(text));
-    const { type, id, actor, ...rest } = frame;
+  /** Carries out a command frame; the reply frame. */
+  async function execute(text: string, watch: Watch): Promise<object> {
+    const { type, id, actor, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
     received.push({ type, input, actor: actor?.name });
+    if (type === 'watch') watch(commands.watch.input.parse(input).stageIds);
     const reply = await runHandler(type, input).catch((error: unknown) => {
       if (error instanceof Refusal) return { ok: false, error: error.error };
       throw error;
     });
-    socket.send(JSON.stringify({ type: 'reply', id, ...reply }));
+    return { type: 'reply', id, ...reply };
+  }
+
+  async function answer(socket: WebSocket, text: string): Promise<void> {
+    socket.send(JSON.stringify(await execute(text, () => undefined)));
   }
 
   async function runHandler(type: CommandType, input: unknown): Promise<object> {
@@ -134,6 +146,9 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   return {
     handlers,
     received,
+    execute,
+    onEvent: (listener: (event: BoardEvent) => void) => listenWith(eventListeners, listener),
+    onTextDelta: (listener: (delta: TextDelta) => void) => listenWith(deltaListeners, listener),
     loginCodes,
     logins,
     events,
@@ -150,9 +165,13 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     emit(bytes?: number): BoardEvent {
       const event = store(modeChanged(seq() + 1, bytes));
       broadcast({ ...event, type: wireName(event.type) });
+      for (const listener of eventListeners) listener(event);
       return event;
     },
-    textDelta: (data: TextDelta) => broadcast({ type: 'text_delta', data }),
+    textDelta(data: TextDelta): void {
+      broadcast({ type: 'text_delta', data });
+      for (const listener of deltaListeners) listener(data);
+    },
     /** Forgets the events up to `upTo`. */
     prune(upTo: number): void {
       pruned = upTo;
@@ -169,4 +188,9 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     /** The inputs of the commands of one type, in order. */
     inputsOf: (type: CommandType): unknown[] => received.filter((r) => r.type === type).map((r) => r.input),
   };
+}
+
+function listenWith<T>(listeners: Set<T>, listener: T): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
 }

@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { type AppSettings, buildApp } from '../src/server/app.ts';
 import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
 import { createLifecycle } from '../src/server/lifecycle.ts';
+import { createLog } from '../src/server/log.ts';
 import { createOrchestratorClient } from '../src/server/orchestrator/client.ts';
 import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.ts';
 
@@ -14,16 +15,25 @@ export interface HarnessOptions
   extends Partial<AppSettings>,
     Partial<Pick<EventHubParts, 'heartbeatMs' | 'maxUnreadBytes'>> {
   now?: () => number;
+  /** `error` without it. */
+  logLevel?: string;
   /** False: the orchestrator is not there. */
   orchestrated?: boolean;
   /** Prepares the orchestrator before anything connects. */
   prepare?: (orchestrator: ReturnType<typeof createFakeOrchestrator>) => void;
 }
 
-/** A logger that keeps what was logged as an error, so that a test fails on one it did not expect. */
-export function createTestLog() {
+const ERROR = pino.levels.values.error ?? 50;
+
+/** A logger that keeps what was logged; errors apart, so that a test fails on one it did not expect. */
+export function createTestLog(level = 'error') {
   const errors: string[] = [];
-  return { errors, log: pino({ level: 'error' }, { write: (line: string) => void errors.push(line) }) };
+  const logged: string[] = [];
+  const write = (line: string) => {
+    logged.push(line);
+    if (JSON.parse(line).level >= ERROR) errors.push(line);
+  };
+  return { errors, logged, log: createLog({ level }, { write }) };
 }
 
 export const bearer = { authorization: `Bearer ${GOOD_TOKEN}` };
@@ -31,13 +41,14 @@ export const bearer = { authorization: `Bearer ${GOOD_TOKEN}` };
 export async function startHarness(options: HarnessOptions = {}) {
   const {
     now,
+    logLevel,
     orchestrated = true,
     prepare,
     heartbeatMs = 60_000,
     maxUnreadBytes = 4 * 1024 * 1024,
     ...settings
   } = options;
-  const { errors, log } = createTestLog();
+  const { errors, logged, log } = createTestLog(logLevel);
   const life = createLifecycle(log);
   const emptyDir = await mkdtemp(join(tmpdir(), 'callboard-web-'));
   life.onStop('folder', () => rm(emptyDir, { recursive: true }));
@@ -78,6 +89,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     dir: emptyDir,
     /** What was logged as an error; a test that expects some empties it. */
     errors,
+    logged,
     /** Starts to listen; the address. */
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     async stop(): Promise<void> {

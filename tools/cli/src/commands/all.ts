@@ -1,9 +1,10 @@
 import type { Command } from './command.ts';
+import { doctor } from './doctor.ts';
 import { down } from './down.ts';
 import { createHelp } from './help.ts';
 import { start } from './start.ts';
 
-const working: readonly Command[] = [start, down];
+const working: readonly Command[] = [start, down, doctor];
 
 /** Every command, in the order of the help text. */
 export const commands: readonly Command[] = [...working, createHelp(working)];

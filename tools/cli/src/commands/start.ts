@@ -1,7 +1,11 @@
 import { openBrowser, wantsBrowser } from '../browser.ts';
 import { defaultDataDir } from '../command-line/data-dir.ts';
+import { quoted } from '../command-line/quote.ts';
 import type { Edges } from '../edges.ts';
-import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
+import { OperationalError, systemCode, UsageError } from '../errors.ts';
+import { folderComplaint } from '../folder-complaint.ts';
+import { makeFolder } from '../make-folder.ts';
+import { explainFailure } from '../start-failure.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
@@ -47,7 +51,7 @@ async function supervise(
     if (wantsBrowser(options.open, edges)) void showBoard(loginLink, edges);
     await untilAborted(signals.stop);
   } catch (error) {
-    if (!signals.stop.aborted) throw error;
+    if (!signals.stop.aborted) throw await explainFailure(error, options);
   } finally {
     await supervisor.stop();
     signals.kill.removeEventListener('abort', supervisor.kill);
@@ -58,6 +62,7 @@ async function supervise(
 
 async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorLock> {
   try {
+    await makeFolder(options.dataDir);
     return await acquireSupervisorLock(options.dataDir, options.port, edges.now());
   } catch (error) {
     if (error instanceof AlreadyHeld) {
@@ -68,7 +73,7 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
       );
     }
     if (systemCode(error) === undefined) throw error;
-    throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${messageOf(error)}.`);
+    throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${folderComplaint(error)}.`);
   }
 }
 
@@ -91,5 +96,3 @@ function sayGoodbye({ dataDir }: StartOptions, { home, err }: Edges): void {
   err('callboard: stopped. Sessions that were running are left alive, and are found again at the next start.');
   err(`callboard: to end them: npx callboard down${suffix}`);
 }
-
-const quoted = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../edges.ts';
-import { OperationalError } from '../errors.ts';
+import { ServerFailed } from '../errors.ts';
 import { orAborted, settlesWithin } from '../wait.ts';
 import { type BackOffLimits, createBackOff } from './back-off.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
@@ -8,12 +8,14 @@ import { type ServerProcess, startServerProcess } from './server-process.ts';
 /** A server that is started again whenever it ends, until it is told to stop. */
 export interface KeptServer {
   /**
-   * Resolves with its port when it is up, at once if it is. Rejects with OperationalError when its first start failed
+   * Resolves with its port when it is up, at once if it is. Rejects with ServerFailed when its first start failed
    * for good, or with the signal's reason.
    */
   ready(signal: AbortSignal): Promise<number>;
   /** A one-time login code, from whichever process of the server is there to make one. */
   createLogin(signal: AbortSignal): Promise<string>;
+  /** No new process any more. */
+  retire(): void;
   /** SIGTERM, and SIGKILL after the grace; resolves when no process is left and none will come. */
   stop(): Promise<void>;
   /** SIGKILL at once, and no new process. */
@@ -52,7 +54,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
   let isUp = false;
   let up = newReadiness();
   let current: ServerProcess | null = null;
-  let failure: { message: string; fatal: boolean } | null = null;
+  let failure: { code: string; message: string; fatal: boolean } | null = null;
   const kept = keep();
 
   async function keep(): Promise<void> {
@@ -96,7 +98,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
     isUp = false;
     if (failure === null) return cause;
     if (failure.fatal && !wasEverUp && performance.now() - startedAt >= parts.patienceMs) {
-      up.reject(new OperationalError(`the ${name} cannot start: ${failure.message}`));
+      up.reject(new ServerFailed(name, failure.code, failure.message));
       return null;
     }
     return `${failure.message}; ${cause}`;
@@ -119,6 +121,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
         if (code !== null) return code;
       }
     },
+    retire: () => stopping.abort(),
     stop,
     kill: () => {
       stopping.abort();

@@ -20,7 +20,7 @@ export interface ServerProcessParts {
   readonly config: unknown;
   readonly env: Environment;
   readonly onReady: (port: number) => void;
-  readonly onFailed: (failure: { message: string; fatal: boolean }) => void;
+  readonly onFailed: (failure: { code: string; message: string; fatal: boolean }) => void;
   readonly onNonsense: (message: string) => void;
 }
 

@@ -69,7 +69,7 @@ it('waits longer each time for a server that keeps dying, and never gives up', a
 
 it('gives up when a first start fails for good, with the words of the server', async () => {
   const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('refusing-server.ts') } });
-  await expect(supervisor.start(never)).rejects.toThrow('the web server cannot start: the data directory is in use');
+  await expect(supervisor.start(never)).rejects.toThrow('the web server cannot start: it is out of order');
 });
 
 it('waits for a port that the servers of a killed supervisor have not left yet', async () => {
@@ -101,6 +101,17 @@ it('ends both at once when asked to, without starting them again', async () => {
   await untilGone(web.pid);
   await untilGone(orchestrator.pid);
   await supervisor.stop();
+  expect(lines).toEqual([]);
+});
+
+it('does not start a server again that ends before its turn to be stopped has come', async () => {
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000 };
+  const servers = { orchestrator: obedient, webServer: fixture('stubborn-server.ts') };
+  const { supervisor, lines } = supervise({ timing, servers });
+  const { orchestrator } = await reportsOf((await supervisor.start(never)).port);
+  const stopped = supervisor.stop();
+  process.kill(orchestrator.pid, 'SIGTERM');
+  await stopped;
   expect(lines).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import type { OrchestratorConfig, WebServerConfig } from '@callboard/contract';
 import type { Environment } from '../edges.ts';
+import { authority } from '../find-callboard.ts';
 import type { StartOptions } from '../start-options.ts';
 import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
 
@@ -14,7 +14,7 @@ export interface ServerEntries {
 /** Keeps the orchestrator and the web server up. */
 export interface Supervisor {
   /**
-   * Starts both; resolves once both are up. Rejects with OperationalError when one cannot start, or with the
+   * Starts both; resolves once both are up. Rejects with ServerFailed when one cannot start, or with the
    * signal's reason; `stop` is due in every case. Called once.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
@@ -72,6 +72,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   };
 
   async function stopAll(): Promise<void> {
+    // A Ctrl-C reaches the servers as well: one that ends by itself, while we wait for another, is not to come back.
+    for (const server of running) server.retire();
     for (const server of running.toReversed()) await server.stop();
   }
 
@@ -104,5 +106,3 @@ const orchestratorConfig = (options: StartOptions, secret: string, port: number)
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,
 });
-
-const authority = (host: string, port: number) => `${isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -1,19 +1,22 @@
-import cookie from '@fastify/cookie';
+import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import { jsonSchemaTransform, serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
+import { sessionCookie } from './auth/cookie.ts';
 import { createCredentials } from './auth/credentials.ts';
-import { createGate, SESSION_COOKIE } from './auth/gate.ts';
+import { createGate } from './auth/gate.ts';
 import { loginRoutes } from './auth/login-routes.ts';
 import { createOriginGuard } from './auth/origin-guard.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { sendProblem } from './http-error.ts';
+import { openApi } from './openapi/document.ts';
 import type { OrchestratorClient } from './orchestrator/client.ts';
 import { apiRoutes } from './routes/api.ts';
 import { healthRoutes } from './routes/health.ts';
 import { securityHeaders } from './security-headers.ts';
 import { serveClient } from './static.ts';
+import { answerUnreadable } from './unreadable-request.ts';
 
 export interface AppSettings {
   /** The address it will be bound to, and the port unless another is taken. */
@@ -37,6 +40,8 @@ export interface AppParts {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+/** For a request to come in whole; it does not end a stream. */
+const REQUEST_TIMEOUT_MS = 120_000;
 const MAX_PARAM_LENGTH = 300;
 
 /** The whole HTTP side, not yet listening. Closing it ends the event streams first. */
@@ -45,8 +50,10 @@ export async function buildApp({ client, hub, log, settings, now = Date.now }: A
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address
     bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     exposeHeadRoutes: false, // a HEAD of a login link must not use it up
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    clientErrorHandler: answerUnreadable,
     frameworkErrors: (error, request, reply) => sendProblem(error, request.log, reply),
   });
   app.setValidatorCompiler(validatorCompiler);
@@ -54,32 +61,26 @@ export async function buildApp({ client, hub, log, settings, now = Date.now }: A
   app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
   acceptEmptyJson(app);
 
-  const credentials = createCredentials({ client, ttlMs: settings.loginCacheMs, now });
-  const gate = createGate({ credentials });
-  const checkOrigin = createOriginGuard({ host: settings.host, port: () => listeningPort(app) ?? settings.port });
+  const { host, version, requestsPerSecond, loginsPerMinute } = settings;
+  const port = () => listeningPort(app) ?? settings.port;
+  const cookie = sessionCookie(port);
+  const credentials = createCredentials({
+    client,
+    ttlMs: settings.loginCacheMs,
+    guessesPerSecond: requestsPerSecond,
+    now,
+  });
+  const gate = createGate({ credentials, cookie });
+  const checkOrigin = createOriginGuard({ host, port });
 
   await app.register(helmet, securityHeaders);
   app.addHook('onRequest', async (request) => checkOrigin(request));
-  await app.register(cookie);
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'Callboard', version: settings.version },
-      components: {
-        securitySchemes: {
-          cookie: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE },
-          bearer: { type: 'http', scheme: 'bearer' },
-        },
-      },
-      security: [{ cookie: [] }, { bearer: [] }],
-    },
-    transform: jsonSchemaTransform,
-  });
+  await app.register(fastifyCookie);
+  await app.register(swagger, openApi({ version, cookieName: cookie.name }));
 
-  await app.register(loginRoutes, { client, gate, loginsPerMinute: settings.loginsPerMinute });
-  await app.register(healthRoutes, { prefix: '/api', client, gate, version: settings.version });
-  const { requestsPerSecond } = settings;
-  await app.register(apiRoutes, { prefix: '/api', client, hub, gate, credentials, requestsPerSecond });
+  await app.register(loginRoutes, { client, gate, cookie, loginsPerMinute });
+  await app.register(healthRoutes, { client, gate, version });
+  await app.register(apiRoutes, { client, hub, gate, cookie, credentials, requestsPerSecond });
   await serveClient(app, settings.clientDir);
   return app;
 }

@@ -2,7 +2,7 @@ import { type ProblemCode, problems } from '@callboard/contract';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Refusal } from '../../test/fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from '../../test/harness.ts';
-import { decision } from '../../test/samples.ts';
+import { decision, queued } from '../../test/samples.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-const send = (method: 'GET' | 'POST', url: string, payload?: object | string) =>
+const send = (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object | string) =>
   harness.app.inject({
     method,
     url,
@@ -57,23 +57,44 @@ it.each([
   expect(response.json()).toMatchObject({ code: 'bad_request', detail: expect.stringContaining(detail) });
 });
 
+const problem = (code: string, status: number, words: string) =>
+  expect.objectContaining({ code, status, detail: expect.stringContaining(words) });
+
 it('answers bodies that cannot be read as problems, with the status that HTTP has for them', async () => {
   const broken = await send('POST', '/api/stages', '{"title":');
   expect([broken.statusCode, broken.json().code]).toEqual([400, 'bad_request']);
   const large = await send('POST', '/api/stages', { title: 'x'.repeat(1024 * 1024) });
-  expect([large.statusCode, large.json().code]).toEqual([413, 'bad_request']);
+  expect([large.statusCode, large.json()]).toEqual([413, problem('body_too_large', 413, 'The body is larger')]);
   const foreign = await harness.app.inject({
     method: 'POST',
     url: '/api/stages',
     headers: { ...bearer, 'content-type': 'text/csv' },
     payload: 'a,b',
   });
-  expect([foreign.statusCode, foreign.json().code]).toEqual([415, 'bad_request']);
+  expect([foreign.statusCode, foreign.json()]).toEqual([415, problem('unsupported_media_type', 415, 'not JSON')]);
 });
 
-it('reads larger bodies for messages', async () => {
-  const response = await send('POST', '/api/sessions/STAGE-1/message', { message: 'x'.repeat(2 * 1024 * 1024) });
-  expect(response.json()).toMatchObject({ status: 400, detail: expect.stringContaining('message: ') });
+it('reads larger bodies for messages, attachments included', async () => {
+  const reply = { status: 'sent', messageId: queued.messageId } as const;
+  harness.orchestrator.handlers.send_message = () => reply;
+  const image = (megabytes: number) => {
+    const dataBase64 = Buffer.alloc(megabytes * 1024 * 1024 * 0.75).toString('base64');
+    return { message: 'look', attachments: [{ name: 'a.png', mediaType: 'image/png', dataBase64 }] };
+  };
+  const large = await send('POST', '/api/sessions/STAGE-1/message', image(24));
+  expect([large.statusCode, large.json()]).toEqual([200, reply]);
+  const tooLarge = await send('POST', '/api/sessions/STAGE-1/message', image(25));
+  expect([tooLarge.statusCode, tooLarge.json().code]).toEqual([413, 'body_too_large']);
+});
+
+it('does not read the body of somebody without a login', async () => {
+  const response = await harness.app.inject({
+    method: 'POST',
+    url: '/api/sessions/STAGE-1/message',
+    headers: { 'content-type': 'application/json' },
+    payload: 'not JSON at all',
+  });
+  expect([response.statusCode, response.json().code]).toEqual([401, 'not_logged_in']);
 });
 
 it('answers an unknown address of the API with a problem', async () => {
@@ -81,6 +102,7 @@ it('answers an unknown address of the API with a problem', async () => {
     ['GET', '/api/nothing'],
     ['POST', '/api/board'],
     ['GET', '/api'],
+    ['PATCH', '/api/stages'],
   ] as const) {
     const response = await send(method, url);
     expect([response.statusCode, response.json().code]).toEqual([404, 'not_found']);

@@ -1,19 +1,19 @@
-import { type Problem, type ProblemCode, Problem as ProblemSchema, problems } from '@callboard/contract';
+import { type Problem, type ProblemCode, problems } from '@callboard/contract';
 import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { AppError, Rejection } from './errors.ts';
-
-const content = { 'application/problem+json': { schema: ProblemSchema } };
-/** The part of a route's response schemas that all routes share. */
-export const problemResponses = {
-  '4xx': { description: 'Refused; `code` says why', content },
-  '5xx': { description: 'Failed; `code` says where', content },
-};
+import { problemMeanings } from './openapi/problem-meanings.ts';
 
 const INTERNAL = 'Something went wrong in Callboard itself. Its log has the details.';
 /** What the framework's errors look like: bad JSON, a body that is too large, an unknown media type. */
 const HttpLike = z.object({ statusCode: z.int().min(400).max(499), message: z.string() });
+/** Those that have a code of their own; the others are a `bad_request`. */
+const HTTP_CODES: Readonly<Record<number, ProblemCode>> = {
+  404: 'not_found',
+  413: 'body_too_large',
+  415: 'unsupported_media_type',
+};
 
 interface Answer {
   status: number;
@@ -41,8 +41,8 @@ function answerFor(error: unknown): Answer {
   }
   const http = HttpLike.safeParse(error);
   if (!http.success) return { status: 500, code: 'internal', detail: INTERNAL };
-  const code = http.data.statusCode === 404 ? 'not_found' : 'bad_request';
-  return { status: http.data.statusCode, code, detail: http.data.message };
+  const code = HTTP_CODES[http.data.statusCode] ?? 'bad_request';
+  return { status: problems[code], code, detail: code === 'bad_request' ? http.data.message : problemMeanings[code] };
 }
 
 /** `title: is empty`, or, for the whole body, `body: Unrecognized key: "x"`. */
@@ -57,10 +57,12 @@ const titleOf = (code: ProblemCode): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+const PASSING: ReadonlySet<ProblemCode> = new Set(['orchestrator_unreachable', 'starting', 'too_many_requests']);
+
 /** Answers with the problem; what is our own fault goes to the log, whole. */
 export function sendProblem(error: unknown, log: FastifyBaseLogger, reply: FastifyReply): FastifyReply {
   const problem = toProblem(error);
   if (problem.status === 500) log.error({ err: error }, 'a request failed');
-  if (problem.code === 'orchestrator_unreachable' || problem.code === 'starting') reply.header('retry-after', '1');
+  if (PASSING.has(problem.code) && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   return reply.code(problem.status).type('application/problem+json').send(problem);
 }

@@ -2,6 +2,7 @@
 import { type FromServer, ToServer, WebServerConfig } from '@callboard/contract';
 import { pino } from 'pino';
 import { z } from 'zod';
+import { createLog } from './log.ts';
 import { startWebServer } from './start.ts';
 import { failed, startFailure } from './start-failure.ts';
 
@@ -10,7 +11,7 @@ const GRACE_MS = 5_000;
 
 const level = process.env.CALLBOARD_LOG_LEVEL ?? '';
 const known = level === 'silent' || Object.hasOwn(pino.levels.values, level);
-const log = pino({ name: 'web-server', level: known ? level : 'warn' }, pino.destination({ fd: 2, sync: true }));
+const log = createLog({ level: known ? level : 'warn' }, pino.destination({ fd: 2, sync: true }));
 
 let stop: () => Promise<void> = async () => undefined;
 let configured = false;

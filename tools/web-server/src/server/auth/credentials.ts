@@ -14,6 +14,8 @@ export interface CredentialsParts {
   client: Pick<OrchestratorClient, 'send'>;
   /** For how long an answer is good: a login that was ended elsewhere may live on for this time. */
   ttlMs: number;
+  /** So many secrets that were never good are asked about in a second: a limit for those who guess. */
+  guessesPerSecond: number;
   now: () => number;
 }
 
@@ -25,8 +27,26 @@ const MAX_SECRET_LENGTH = 512;
 export const credentialKey = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
 /** Knows for a moment who is logged in, so that not every request asks twice. Refusals are not kept. */
-export function createCredentials({ client, ttlMs, now }: CredentialsParts): Credentials {
+export function createCredentials({ client, ttlMs, guessesPerSecond, now }: CredentialsParts): Credentials {
   const known = new Map<string, { actor: Promise<Actor>; until: number }>();
+
+  /** Those that were good once are asked about whatever else is tried. */
+  const onceGood = new Set<string>();
+  let guesses = { count: 0, until: 0 };
+
+  function countGuess(): void {
+    if (guesses.until <= now()) guesses = { count: 0, until: now() + 1_000 };
+    guesses.count += 1;
+    if (guesses.count <= guessesPerSecond) return;
+    throw new Rejection('too_many_requests', 'Too many logins are being tried just now; wait a moment.');
+  }
+
+  function remember(key: string): void {
+    onceGood.delete(key); // the one that was seen last goes last
+    onceGood.add(key);
+    const [oldest] = onceGood;
+    if (onceGood.size > MAX_KEPT && oldest !== undefined) onceGood.delete(oldest);
+  }
 
   function tidy(): void {
     for (const [key, { until }] of known) if (until <= now()) known.delete(key);
@@ -46,11 +66,14 @@ export function createCredentials({ client, ttlMs, now }: CredentialsParts): Cre
     const key = credentialKey(secret);
     const found = known.get(key);
     if (found !== undefined && found.until > now()) return found.actor;
+    if (!onceGood.has(key)) countGuess();
     tidy();
     const entry = { actor: ask(secret), until: now() + ttlMs };
     known.set(key, entry);
     try {
-      return await entry.actor;
+      const actor = await entry.actor;
+      remember(key);
+      return actor;
     } catch (error) {
       if (known.get(key) === entry) known.delete(key);
       throw error;

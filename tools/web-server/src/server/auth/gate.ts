@@ -1,10 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '@callboard/contract';
 import { Rejection } from '../errors.ts';
+import type { SessionCookie } from './cookie.ts';
 import { type Credentials, credentialKey } from './credentials.ts';
-
-export const SESSION_COOKIE = 'callboard_session';
-export const COOKIE_OPTIONS = { httpOnly: true, sameSite: 'strict', path: '/' } as const;
 
 /** What the gate reads of a request. */
 interface Visitor {
@@ -33,15 +31,15 @@ export interface Gate {
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** The bearer token, or else the cookie; null without either. */
-function secretOf({ headers, cookies }: Visitor): string | null {
-  const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
-  return bearer ?? (cookies[SESSION_COOKIE] || null);
-}
-
 /** Decides who may use the API, and remembers who it was for as long as the request lives. */
-export function createGate({ credentials }: { credentials: Credentials }): Gate {
+export function createGate({ credentials, cookie }: { credentials: Credentials; cookie: SessionCookie }): Gate {
   const admitted = new WeakMap<IncomingMessage, Login>();
+
+  /** The bearer token, or else the cookie; null without either. */
+  function secretOf({ headers, cookies }: Visitor): string | null {
+    const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
+    return bearer ?? (cookies[cookie.name()] || null);
+  }
 
   async function login(secret: string): Promise<Login> {
     return { actor: await credentials.check(secret), secret, key: credentialKey(secret) };

@@ -3,14 +3,17 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Rejection } from '../errors.ts';
 import { sendProblem, toProblem } from '../http-error.ts';
+import { noContent, problemsAs } from '../openapi/responses.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { COOKIE_OPTIONS, type Gate, SESSION_COOKIE } from './gate.ts';
+import type { SessionCookie } from './cookie.ts';
+import type { Gate } from './gate.ts';
 import { plainPage, usedLinkPage } from './login-page.ts';
 import { RequestCounter } from './request-counter.ts';
 
 export interface LoginRoutesOptions {
   client: OrchestratorClient;
   gate: Gate;
+  cookie: SessionCookie;
   loginsPerMinute: number;
 }
 
@@ -18,7 +21,7 @@ const isUsedLink = (error: unknown): boolean => error instanceof Rejection && er
 
 /** `GET /login`: trades the one-time code of a login link for a cookie. Failures are pages where a page is wanted. */
 export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app, options) => {
-  const { client, gate, loginsPerMinute } = options;
+  const { client, gate, cookie, loginsPerMinute } = options;
   await app.register(rateLimit, {
     store: RequestCounter,
     max: loginsPerMinute,
@@ -39,12 +42,31 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
       .send(plainPage('Login is not possible just now', [problem.detail, 'Reload this page to try again.']));
   });
 
-  const querystring = z.object({ code: z.string().max(500).default('') });
-  app.get('/login', { schema: { hide: true, querystring } }, async (request, reply) => {
+  const schema = {
+    operationId: 'auth_redeem',
+    tags: ['service'],
+    security: [],
+    summary: 'Trades a login link for a cookie',
+    description: 'For browsers. A link is good once; a browser that is logged in already is led to the board again.',
+    querystring: z.object({ code: z.string().max(500).default('') }),
+    response: {
+      303: noContent('Logged in: to the board'),
+      401: { description: 'The link was used, or has expired', content: { 'text/html': { schema: z.string() } } },
+      ...problemsAs([
+        'bad_request',
+        'wrong_origin',
+        'too_many_requests',
+        'internal',
+        'orchestrator_unreachable',
+        'no_confirmation',
+      ]),
+    },
+  };
+  app.get('/login', { schema }, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     try {
       const { secret, expiresAt } = await client.send('auth_redeem', { code: request.query.code });
-      reply.setCookie(SESSION_COOKIE, secret, { ...COOKIE_OPTIONS, expires: new Date(expiresAt) });
+      reply.setCookie(cookie.name(), secret, { ...cookie.options, expires: new Date(expiresAt) });
     } catch (error) {
       if (!isUsedLink(error)) throw error;
       if ((await gate.identify(request)) === null) {

@@ -9,7 +9,11 @@ export interface OriginGuardParts {
 }
 
 /** Throws `wrong_origin` for a request that did not come from our own pages or from a program. */
-export type OriginGuard = (request: { method: string; url: string; headers: IncomingHttpHeaders }) => void;
+export type OriginGuard = (request: {
+  headers: IncomingHttpHeaders;
+  /** Of the route that the address leads to, however it is written. */
+  routeOptions: { url?: string | undefined };
+}) => void;
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const FOREIGN_SITES = new Set(['cross-site', 'same-site']);
@@ -27,7 +31,7 @@ export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard
     return name !== undefined && names.has(name) && Number(given ?? 80) === ours;
   }
 
-  return ({ method, url, headers }) => {
+  return ({ headers, routeOptions: { url = '' } }) => {
     const { host: authority, origin, 'sec-fetch-site': site } = headers;
     if (authority === undefined || !isOurs(authority)) {
       throw new Rejection(
@@ -35,12 +39,11 @@ export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard
         'Callboard does not answer under this host name; use the address it printed.',
       );
     }
-    const path = url.split('?', 1)[0] ?? '';
-    const guardsReading = path === '/api/events';
-    if (origin !== undefined && (method !== 'GET' || guardsReading) && origin !== `http://${authority}`) {
+    if (origin !== undefined && origin !== `http://${authority}`) {
       throw new Rejection('wrong_origin', `A page from ${origin} may not use this Callboard.`);
     }
-    if (path.startsWith('/api/') && typeof site === 'string' && FOREIGN_SITES.has(site)) {
+    // A link to a page, or a login link, may well stand on another site.
+    if (url.startsWith('/api/') && typeof site === 'string' && FOREIGN_SITES.has(site)) {
       throw new Rejection('wrong_origin', 'A page from another site may not use this Callboard.');
     }
   };

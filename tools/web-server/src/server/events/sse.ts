@@ -1,8 +1,11 @@
 import type { BoardEvent } from '@callboard/contract';
 
-/** A stored event as a stream shows it: its `seq` as the id, its own data flat. */
-export const storedEvent = ({ type, seq, data }: BoardEvent): string =>
-  `event: ${type}\nid: ${seq}\ndata: ${JSON.stringify(data)}\n\n`;
+/**
+ * A stored event as a stream shows it: its `seq` as the id, its own data flat. `at` is a field of ours, which the
+ * format allows: those who do not know it, browsers among them, pass over it.
+ */
+export const storedEvent = ({ type, seq, at, data }: BoardEvent): string =>
+  `event: ${type}\nid: ${seq}\nat: ${at}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** An event that is not stored: without an id, so that a reconnecting browser still names the last stored one. */
 export const passingEvent = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;

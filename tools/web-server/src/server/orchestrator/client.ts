@@ -65,7 +65,17 @@ export interface OrchestratorClientParts {
 const DEFAULT_LIMIT_MS = 30_000;
 const SLOW_LIMIT_MS = 120_000;
 /** These wait for processes, and for git. */
-const SLOW: ReadonlySet<CommandType> = new Set(['start_stage', 'stop_stage', 'complete_stage', 'remove_stage']);
+const SLOW: ReadonlySet<CommandType> = new Set([
+  'start_stage',
+  'advance_stage',
+  'stop_stage',
+  'complete_stage',
+  'remove_stage',
+  'get_diff',
+  'import_stages',
+  'send_message',
+  'send_queued',
+]);
 const FIRST_BACKOFF_MS = 50;
 const EVENTS_PER_PAGE = 500;
 

@@ -14,8 +14,3 @@ export const createAsk =
   ({ client, gate }: { client: OrchestratorClient; gate: Gate }): Ask =>
   (request, type, input) =>
     client.send(type, input, { actor: gate.loginOf(request).actor });
-
-/** What every group of relaying routes is given. */
-export interface RelayOptions {
-  ask: Ask;
-}

@@ -1,35 +1,33 @@
-import { commands, StageId } from '@callboard/contract';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { StageId } from '@callboard/contract';
+import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
-import { problemResponses } from '../http-error.ts';
-import type { RelayOptions } from './ask.ts';
-import { wholeNumber } from './query.ts';
+import type { Ask } from './ask.ts';
+import { type Relays, relayRoute } from './relay.ts';
 
-const { get_board, get_pending, get_decisions } = commands;
+/** What is asked across all stages. */
+export const boardRelays = {
+  get_board: {
+    summary: 'All that the board shows',
+    description: 'True at `seq`: an event stream that is opened with `since` of that number misses nothing.',
+  },
+  get_pending: {
+    query: z.strictObject({ stageId: StageId.optional() }),
+    summary: 'What waits for an answer',
+    problems: ['unknown_stage'],
+  },
+} satisfies Relays;
 
-const DecisionsQuery = z.strictObject({ stageId: StageId.optional(), limit: wholeNumber(1, 1000).optional() });
+const params = z.object({ stageId: StageId });
 
-/** What is asked across all stages: the board, what waits for an answer, and what was decided. */
-export const boardRoutes: FastifyPluginAsyncZod<RelayOptions> = async (app, { ask }) => {
-  app.get(
-    '/board',
-    { schema: { summary: 'All that the board shows', response: { 200: get_board.reply, ...problemResponses } } },
-    (request) => ask(request, 'get_board', {}),
-  );
-  app.get(
-    '/pending',
-    { schema: { summary: 'What waits for an answer', response: { 200: get_pending.reply, ...problemResponses } } },
-    (request) => ask(request, 'get_pending', {}),
-  );
-  app.get(
-    '/decisions',
-    {
-      schema: {
-        summary: 'The decision log, newest first',
-        querystring: DecisionsQuery,
-        response: { 200: get_decisions.reply, ...problemResponses },
-      },
-    },
-    (request) => ask(request, 'get_decisions', request.query),
-  );
-};
+/** `GET /api/sessions/:stageId/pending`: the same, of one stage. */
+export function pendingRoute(ask: Ask): RouteOptions {
+  const notes = { summary: 'What a stage waits for', problems: ['unknown_stage'] } as const;
+  const all = relayRoute('get_pending', 'requests', notes, ask);
+  return {
+    ...all,
+    url: '/api/sessions/:stageId/pending',
+    schema: { ...all.schema, operationId: 'get_pending_of_stage', params },
+    // The schema of the route has checked it.
+    handler: (request) => ask(request, 'get_pending', request.params as z.infer<typeof params>),
+  };
+}

@@ -5,7 +5,8 @@ import type { Credentials } from '../auth/credentials.ts';
 import type { Gate, Login } from '../auth/gate.ts';
 import { Rejection } from '../errors.ts';
 import type { EventHub, StreamOwner } from '../events/event-hub.ts';
-import { problemResponses } from '../http-error.ts';
+import { noContent, problemResponses } from '../openapi/responses.ts';
+import { withExample } from '../openapi/schemas.ts';
 import { wholeNumber } from './query.ts';
 
 export interface EventRoutesOptions {
@@ -14,24 +15,39 @@ export interface EventRoutesOptions {
   credentials: Credentials;
 }
 
+const STREAM_EXAMPLE = `event: mode-changed
+id: 42
+at: 2026-01-02T03:04:05.678Z
+data: {"stageId":"STAGE-1","mode":"plan"}
+
+`;
 const StreamQuery = z.looseObject({ since: wholeNumber(0).optional() });
 const StreamHeaders = z.looseObject({ 'last-event-id': wholeNumber(0).optional() });
+const Stream = withExample(z.string(), STREAM_EXAMPLE);
 const StreamParams = z.object({ streamId: z.uuid('is not the id of an event stream') });
 
-/** `GET /`: the stream of events. `PUT /:streamId/watch`: the stages whose text a stream gets while it is written. */
+/** `GET /api/events`: the stream of events. `PUT .../:streamId/watch`: the stages whose text a stream gets while it is written. */
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, { hub, gate, credentials }) => {
   app.addHook('preClose', async () => hub.endAll());
 
   app.get(
-    '/',
+    '/api/events',
     {
       schema: {
-        summary: 'Server-sent events',
+        operationId: 'get_events',
+        tags: ['events'],
+        summary: 'What happens, as server-sent events',
         description:
-          'Begins with `stream` ({streamId, seq}); then all that came after `Last-Event-ID` (or `since`), then what happens. `resync` means: load the board anew.',
-        produces: ['text/event-stream'],
+          'Begins with `stream` ({streamId, seq}) and `orchestrator-status`; then all that came after `Last-Event-ID` (or `since`), each stored event once and in order, then what happens. `resync` means: load the board anew. A client that reads too slowly is cut off, and comes back by replay.',
         querystring: StreamQuery,
         headers: StreamHeaders,
+        response: {
+          200: {
+            description: 'A stream that ends with its connection',
+            content: { 'text/event-stream': { schema: Stream } },
+          },
+          ...problemResponses({ own: ['bad_request', 'orchestrator_unreachable'] }),
+        },
       },
     },
     async (request, reply) => {
@@ -51,12 +67,19 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
   );
 
   app.put(
-    '/:streamId/watch',
+    '/api/events/:streamId/watch',
     {
       schema: {
+        operationId: 'watch',
+        tags: ['events'],
+        summary: 'The stages whose text a stream gets while it is written',
+        description: 'Exactly these from now on, as `text-delta` events.',
         params: StreamParams,
-        body: commands.watch.input,
-        response: { 204: z.null().describe('Done'), ...problemResponses },
+        body: withExample(commands.watch.input, { stageIds: ['STAGE-1'] }),
+        response: {
+          204: noContent('Done'),
+          ...problemResponses({ own: ['not_found'], isRelayed: true, hasBody: true }),
+        },
       },
     },
     async (request, reply) => {
@@ -74,7 +97,8 @@ function ownerOf({ key, secret }: Login, credentials: Credentials): StreamOwner 
         await credentials.check(secret);
         return true;
       } catch (error) {
-        return !(error instanceof Rejection); // an orchestrator that cannot be asked ends nobody's stream
+        // An orchestrator that cannot be asked ends nobody's stream.
+        return !(error instanceof Rejection && error.code === 'not_logged_in');
       }
     },
   };

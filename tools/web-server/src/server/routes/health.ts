@@ -1,7 +1,8 @@
-import { PROTOCOL_VERSION } from '@callboard/contract';
+import { Health, PROTOCOL_VERSION } from '@callboard/contract';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
 import type { Gate } from '../auth/gate.ts';
+import { json } from '../openapi/responses.ts';
+import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
 export interface HealthRoutesOptions {
@@ -10,20 +11,23 @@ export interface HealthRoutesOptions {
   version: string;
 }
 
-const Details = z.object({
-  version: z.string(),
-  protocol: z.int(),
-  orchestrator: z.object({
-    status: z.enum(['ready', 'unreachable']),
-    version: z.string().nullable(),
-    seq: z.int().nullable(),
-  }),
-});
-const Health = Details.partial().extend({ status: z.enum(['ok', 'starting']) });
+const Ok = withExample(Health, { status: 'ok' });
+const Starting = withExample(Health, { status: 'starting' });
 
-/** `GET /health`: whether commands can be given. Needs no login; with one it tells more. */
+/** `GET /api/health`: whether commands can be given. Needs no login; with one it tells more. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (app, { client, gate, version }) => {
-  app.get('/health', { schema: { response: { 200: Health, 503: Health } } }, async (request, reply) => {
+  const schema = {
+    operationId: 'get_health',
+    tags: ['service'],
+    security: [],
+    summary: 'Whether commands can be given',
+    description: 'Needs no login; with one it tells versions and states as well.',
+    response: {
+      200: json('They can', Ok),
+      503: json('Not yet: the orchestrator is away, or still re-attaches to its sessions', Starting),
+    },
+  };
+  app.get('/api/health', { schema }, async (request, reply) => {
     const details = (await gate.identify(request)) === null ? {} : detailsOf(client, version);
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
@@ -34,7 +38,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
   });
 };
 
-const detailsOf = (client: OrchestratorClient, version: string): z.infer<typeof Details> => ({
+const detailsOf = (client: OrchestratorClient, version: string): Omit<Health, 'status'> => ({
   version,
   protocol: PROTOCOL_VERSION,
   orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },

@@ -1,51 +1,37 @@
-import { NewProject, Project, ProjectId, ProjectPatch } from '@callboard/contract';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { Rejection } from '../errors.ts';
-import { problemResponses } from '../http-error.ts';
-import type { RelayOptions } from './ask.ts';
+import type { Relays } from './relay.ts';
 
-const params = z.object({ projectId: ProjectId });
-const OneProject = z.object({ project: Project });
-const AllProjects = z.object({ projects: z.array(Project) });
-const one = { response: { 200: OneProject, ...problemResponses } };
-
-/** The repositories that the board knows. */
-export const projectRoutes: FastifyPluginAsyncZod<RelayOptions> = async (app, { ask }) => {
-  app.get('/', { schema: { response: { 200: AllProjects, ...problemResponses } } }, async (request) => {
-    const { projects } = await ask(request, 'get_board', {});
-    return { projects };
-  });
-
-  app.post(
-    '/',
-    {
-      schema: {
-        summary: 'Registers a repository; 200 when it was registered already',
-        body: NewProject,
-        response: { 200: OneProject, 201: OneProject, ...problemResponses },
-      },
-    },
-    async (request, reply) => {
-      const { project, created } = await ask(request, 'create_project', request.body);
-      return reply.code(created ? 201 : 200).send({ project });
-    },
-  );
-
-  app.patch('/:projectId', { schema: { params, body: ProjectPatch, ...one } }, (request) =>
-    ask(request, 'update_project', { ...request.body, ...request.params }),
-  );
-
-  app.delete(
-    '/:projectId',
-    { schema: { summary: 'Answers with what was removed', params, ...one } },
-    async (request) => {
-      const { projectId } = request.params;
-      const { projects } = await ask(request, 'get_board', {});
-      const project = projects.find(({ id }) => id === projectId);
-      if (project === undefined) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
-      await ask(request, 'remove_project', { projectId });
-      return { project };
-    },
-  );
-};
+/** The repositories that the board knows, and the rules that hold in them. */
+export const projectRelays = {
+  create_project: {
+    status: 'created',
+    summary: 'Registers a repository',
+    description: '`path` is absolute, on the machine of the orchestrator. Registering it again changes nothing.',
+    problems: ['not_a_repository', 'no_commits', 'project_exists'],
+  },
+  get_projects: { summary: 'All projects' },
+  update_project: {
+    summary: 'Renames a project, or changes its settings',
+    description: 'Settings that are not named stay as they are.',
+    problems: ['unknown_project'],
+  },
+  remove_project: {
+    summary: 'Removes a project from the board',
+    description: 'The repository itself is not touched. Answers with what was removed.',
+    problems: ['unknown_project', 'project_in_use'],
+  },
+  import_stages: {
+    summary: 'Imports stages from the Markdown files of a folder',
+    description:
+      '`path` is absolute, or relative to the repository. All files or, when one of them is wrong, none. A stage that was imported before is updated.',
+    problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
+  },
+  get_rules: {
+    summary: 'What was allowed for good, in the project and in its stages',
+    problems: ['unknown_project'],
+  },
+  remove_rule: {
+    summary: 'Revokes a rule',
+    description: 'Sessions that run keep it until their process ends.',
+    problems: ['unknown_rule'],
+  },
+} satisfies Relays;

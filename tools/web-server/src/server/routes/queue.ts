@@ -1,41 +1,25 @@
-import { commands, MessageId, MessagePatch, StageId } from '@callboard/contract';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { problemResponses } from '../http-error.ts';
-import type { RelayOptions } from './ask.ts';
-
-const ofStage = z.object({ stageId: StageId });
-const ofMessage = z.object({ stageId: StageId, messageId: MessageId });
+import type { Relays } from './relay.ts';
 
 /** The messages of a stage that wait for their moment. */
-export const queueRoutes: FastifyPluginAsyncZod<RelayOptions> = async (app, { ask }) => {
-  app.get(
-    '/:stageId/queue',
-    { schema: { params: ofStage, response: { 200: commands.get_queue.reply, ...problemResponses } } },
-    (request) => ask(request, 'get_queue', request.params),
-  );
-
-  app.patch(
-    '/:stageId/queue/:messageId',
-    {
-      schema: {
-        params: ofMessage,
-        body: MessagePatch,
-        response: { 200: commands.edit_queued.reply, ...problemResponses },
-      },
-    },
-    (request) => ask(request, 'edit_queued', { ...request.body, ...request.params }),
-  );
-
-  app.delete(
-    '/:stageId/queue/:messageId',
-    {
-      schema: {
-        summary: 'Answers with what was removed',
-        params: ofMessage,
-        response: { 200: commands.remove_queued.reply, ...problemResponses },
-      },
-    },
-    (request) => ask(request, 'remove_queued', request.params),
-  );
-};
+export const queueRelays = {
+  get_queue: {
+    summary: 'The messages that wait',
+    description: '`held`: after a failed or interrupted turn they wait for a person.',
+    problems: ['unknown_stage', 'no_session'],
+  },
+  edit_queued: {
+    summary: 'Changes the text or the place of a message that waits',
+    description: 'Place 0 is the next to go.',
+    problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent'],
+  },
+  send_queued: {
+    summary: 'Sends a message that waits',
+    description: '`steer`: into the running turn. `now`: at once, by interrupting it.',
+    problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent', 'not_running', 'refused_by_claude'],
+  },
+  remove_queued: {
+    summary: 'Removes a message that waits',
+    description: 'Answers with what was removed.',
+    problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent'],
+  },
+} satisfies Relays;

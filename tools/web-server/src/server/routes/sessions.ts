@@ -1,80 +1,61 @@
-import { AnswerBody, ApproveBody, commands, MessageBody, PermissionMode, StageId } from '@callboard/contract';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { problemResponses } from '../http-error.ts';
-import type { RelayOptions } from './ask.ts';
 import { wholeNumber } from './query.ts';
+import type { Relays } from './relay.ts';
 
-const params = z.object({ stageId: StageId });
-const answers = <S extends z.ZodType>(schema: S) => ({ response: { 200: schema, ...problemResponses } });
+const MESSAGE_BODY_LIMIT = 25 * 1024 * 1024;
+
 const TranscriptQuery = z.strictObject({
   after: wholeNumber(0).optional(),
   before: wholeNumber(1).optional(),
   limit: wholeNumber(1, 1000).optional(),
 });
-const ModeBody = z.strictObject({ mode: PermissionMode });
-const MESSAGE_BODY_LIMIT = 25 * 1024 * 1024;
 
-/** The conversation of a stage: reading it, writing to it, and answering what it asks. */
-export const sessionRoutes: FastifyPluginAsyncZod<RelayOptions> = async (app, { ask }) => {
-  app.get('/:stageId', { schema: { params, ...answers(commands.get_session.reply) } }, (request) =>
-    ask(request, 'get_session', request.params),
-  );
+/** The conversation of a stage: reading it, writing to it, and steering it. */
+export const sessionRelays = {
+  get_session: { summary: 'The session of a stage', problems: ['unknown_stage', 'no_session'] },
+  get_transcript: {
+    query: TranscriptQuery,
+    summary: 'What was said and done, in pages',
+    description:
+      'In ascending order. `after` and `before` are indexes of entries, themselves left out; without either: the newest. `total` is the index of the last entry.',
+    problems: ['unknown_stage'],
+  },
+  send_message: {
+    bodyLimit: MESSAGE_BODY_LIMIT,
+    summary: 'Says something to Claude',
+    description:
+      'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits and answers with it, `steer` goes into the running turn, `now` interrupts it. A session that has ended is resumed. What was taken is never lost. The body may have 25 MiB, attachments included.',
+    problems: ['unknown_stage', 'no_session', 'claude_missing', 'launch_failed'],
+  },
+  interrupt: {
+    summary: 'Interrupts the running turn',
+    description: 'Answered once Claude Code has confirmed it. Messages that wait are held.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'refused_by_claude'],
+  },
+  set_mode: {
+    summary: 'Changes the permission mode',
+    description: 'Answered once Claude Code has confirmed it.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'refused_by_claude'],
+  },
+  set_model: {
+    summary: 'Changes the model, the effort, or both',
+    description: 'A `model` of null is the default one. Answered once Claude Code has confirmed it.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'refused_by_claude'],
+  },
+} satisfies Relays;
 
-  app.get(
-    '/:stageId/transcript',
-    {
-      schema: {
-        summary: 'Entries in ascending order; without `after` and `before` the newest',
-        params,
-        querystring: TranscriptQuery,
-        ...answers(commands.get_transcript.reply),
-      },
-    },
-    (request) => ask(request, 'get_transcript', { ...request.query, ...request.params }),
-  );
-
-  app.get('/:stageId/pending', { schema: { params, ...answers(commands.get_pending.reply) } }, (request) =>
-    ask(request, 'get_pending', request.params),
-  );
-
-  app.post(
-    '/:stageId/message',
-    { bodyLimit: MESSAGE_BODY_LIMIT, schema: { params, body: MessageBody, ...answers(commands.send_message.reply) } },
-    (request) => ask(request, 'send_message', { ...request.body, ...request.params }),
-  );
-
-  app.post(
-    '/:stageId/approve',
-    {
-      schema: {
-        summary: 'Allows or denies; the first answer wins',
-        params,
-        body: ApproveBody,
-        ...answers(commands.approve_tool.reply),
-      },
-    },
-    (request) => ask(request, 'approve_tool', { ...request.body, ...request.params }),
-  );
-
-  app.post(
-    '/:stageId/answer',
-    {
-      schema: {
-        summary: "Answers a question; the keys are exactly the request's questions",
-        params,
-        body: AnswerBody,
-        ...answers(commands.answer_question.reply),
-      },
-    },
-    (request) => ask(request, 'answer_question', { ...request.body, ...request.params }),
-  );
-
-  app.post('/:stageId/interrupt', { schema: { params, ...answers(commands.interrupt.reply) } }, (request) =>
-    ask(request, 'interrupt', request.params),
-  );
-
-  app.post('/:stageId/mode', { schema: { params, body: ModeBody, ...answers(commands.set_mode.reply) } }, (request) =>
-    ask(request, 'set_mode', { ...request.body, ...request.params }),
-  );
-};
+/** The answers to what Claude waits for. */
+export const requestRelays = {
+  approve_tool: {
+    summary: 'Allows or denies what Claude asks for',
+    description:
+      'The first answer wins; a later one is told which. `updatedInput` replaces the whole input of the call; `remember` keeps the rules of `updatedPermissions` beyond the session.',
+    problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
+  },
+  answer_question: {
+    summary: 'Answers the questions of a request',
+    description:
+      'The keys are the texts of exactly its questions; several labels are joined by ", ". The first answer wins.',
+    problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
+  },
+} satisfies Relays;

@@ -1,47 +1,68 @@
-import { commands, NewStage, StageId, StagePatch } from '@callboard/contract';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import { z } from 'zod';
-import { problemResponses } from '../http-error.ts';
-import type { RelayOptions } from './ask.ts';
-
-const params = z.object({ stageId: StageId });
-const OneStage = commands.get_stage.reply;
-const one = { response: { 200: OneStage, ...problemResponses } };
-const accepted = { response: { 202: OneStage, ...problemResponses } };
-/** Only an explicit "no" is understood so far; anything else is refused rather than ignored. */
-const CompleteBody = z.strictObject({ merge: z.literal(false, 'merging is not possible yet').optional() }).nullish();
+import type { Relays } from './relay.ts';
 
 /** Stages, and the commands that move them. */
-export const stageRoutes: FastifyPluginAsyncZod<RelayOptions> = async (app, { ask }) => {
-  app.post(
-    '/',
-    { schema: { body: NewStage, response: { 201: OneStage, ...problemResponses } } },
-    async (request, reply) => reply.code(201).send(await ask(request, 'create_stage', request.body)),
-  );
-
-  app.get('/:stageId', { schema: { params, ...one } }, (request) => ask(request, 'get_stage', request.params));
-
-  app.patch('/:stageId', { schema: { params, body: StagePatch, ...one } }, (request) =>
-    ask(request, 'update_stage', { ...request.params, patch: request.body }),
-  );
-
-  app.delete('/:stageId', { schema: { summary: 'Answers with what was removed', params, ...one } }, async (request) => {
-    const removed = await ask(request, 'get_stage', request.params);
-    await ask(request, 'remove_stage', request.params);
-    return removed;
-  });
-
-  app.post(
-    '/:stageId/start',
-    { schema: { summary: 'Starts the stage at once, limit or not', params, ...accepted } },
-    async (request, reply) => reply.code(202).send(await ask(request, 'start_stage', request.params)),
-  );
-
-  app.post('/:stageId/stop', { schema: { params, ...accepted } }, async (request, reply) =>
-    reply.code(202).send(await ask(request, 'stop_stage', request.params)),
-  );
-
-  app.post('/:stageId/complete', { schema: { params, body: CompleteBody, ...accepted } }, async (request, reply) =>
-    reply.code(202).send(await ask(request, 'complete_stage', request.params)),
-  );
-};
+export const stageRelays = {
+  create_stage: {
+    status: 201,
+    summary: 'Writes a new stage',
+    description: 'It begins by itself only with `autoStart`.',
+    problems: ['unknown_project', 'unknown_dependency'],
+  },
+  get_stage: { summary: 'A stage, with the column it stands in', problems: ['unknown_stage'] },
+  update_stage: {
+    summary: 'Changes a stage',
+    description: 'Fields that are not named stay as they are.',
+    problems: ['unknown_stage', 'unknown_dependency', 'stage_running'],
+  },
+  remove_stage: {
+    summary: 'Removes a stage from the board',
+    description:
+      'Work that is neither committed nor merged is not removed: `left` says what stayed, and where. Answers with what was removed.',
+    problems: ['unknown_stage', 'stage_running', 'uncommitted_work', 'worktree_failed'],
+  },
+  get_diff: {
+    summary: "The worktree's change against its base, per file",
+    description: 'Committed or not.',
+    problems: ['unknown_stage', 'no_session', 'worktree_failed'],
+  },
+  start_stage: {
+    status: 202,
+    summary: 'Starts a stage at once',
+    description: "A person's start: the limit of parallel sessions does not hold it back.",
+    problems: [
+      'unknown_stage',
+      'already_running',
+      'already_done',
+      'claude_missing',
+      'launch_failed',
+      'worktree_failed',
+    ],
+  },
+  advance_stage: {
+    status: 202,
+    summary: 'Lets the next phase begin',
+    description: "Past a gate of the stage's pipeline at which a person looks.",
+    problems: ['unknown_stage', 'no_session', 'not_at_gate', 'already_running', 'claude_missing', 'launch_failed'],
+  },
+  stop_stage: {
+    status: 202,
+    summary: "Ends a stage's session",
+    description: 'First by asking, in the end by force. What it did so far stays.',
+    problems: ['unknown_stage', 'no_session', 'not_running'],
+  },
+  complete_stage: {
+    status: 202,
+    isBodyOptional: true,
+    summary: 'Declares a stage done',
+    description: "With `merge` its branch is merged into the branch that the repository's main checkout is on, first.",
+    problems: [
+      'unknown_stage',
+      'stage_running',
+      'already_done',
+      'uncommitted_work',
+      'merge_conflict',
+      'merge_refused',
+      'worktree_failed',
+    ],
+  },
+} satisfies Relays;

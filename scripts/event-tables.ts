@@ -1,0 +1,158 @@
+import {
+  AttachmentInfo,
+  BackgroundTask,
+  ContextUsage,
+  Decision,
+  type EventType,
+  eventData,
+  PendingRequest,
+  PermissionRule,
+  Phase,
+  Project,
+  ProjectSettings,
+  QueuedMessage,
+  SessionSummary,
+  Stage,
+  type StreamEventType,
+  streamEventData,
+  Todo,
+  TokenUsage,
+  TurnOutcome,
+  Worktree,
+} from '@callboard/contract';
+import { z } from 'zod';
+import { markdownTable } from './markdown-table.ts';
+
+/** Those that stand under their own name. */
+const shapes: Readonly<Record<string, z.ZodType>> = {
+  Project,
+  ProjectSettings,
+  Stage,
+  Phase,
+  Worktree,
+  SessionSummary,
+  TurnOutcome,
+  TokenUsage,
+  ContextUsage,
+  Todo,
+  BackgroundTask,
+  PendingRequest,
+  Decision,
+  QueuedMessage,
+  AttachmentInfo,
+  PermissionRule,
+};
+
+const when: Readonly<Record<EventType, string>> = {
+  'project-updated': 'A project was registered, renamed, or its settings changed',
+  'project-removed': 'A project was removed from the board',
+  'rules-updated': 'Something was allowed for good, or taken back: all rules of the project, as they are now',
+  'stage-created': 'A stage was written or imported',
+  'stage-updated': 'A stage was changed, completed, or got its worktree',
+  'stage-removed': 'A stage was removed from the board; what was pending of it is gone as well',
+  'session-updated': 'Anything that is shown of a session changed, its `state` first of all',
+  'approval-requested': 'Claude wants to use a tool and waits to be allowed',
+  'question-requested': 'Claude asks questions and waits for the answers',
+  'plan-requested': 'Claude has made a plan and waits for it to be accepted',
+  'elicitation-requested': 'An MCP server asks for something and waits for a form to be filled in',
+  'approval-cancelled':
+    "A request of any kind was withdrawn, or its process ended: nobody's decision. `approval-resolved` comes as well",
+  'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',
+  'decision-updated': 'The delivery of an answer went a step further',
+  'message-queued': 'A message waits in the queue',
+  'message-sent': 'A message is on its way to Claude',
+  'queue-updated': 'The queue changed in any way: all that waits, as it is now',
+  'mode-changed': 'The permission mode of a session changed',
+  'transcript-appended': 'There are new entries: up to `index` they can be read from the transcript',
+};
+
+const whenPassing: Readonly<Record<StreamEventType, string>> = {
+  stream: 'First of every stream: its id, for `watch`, and the number after which it goes on',
+  'orchestrator-status': 'Second of every stream, and whenever it changes: whether commands can be given',
+  resync: 'What came before `seq` cannot be replayed: load the board anew. The stream goes on after `seq`',
+  'text-delta': 'Text of a watched stage while it is written. The stored entry that follows has the same `blockId`',
+};
+
+const Json = z.looseObject({
+  $ref: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  const: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+  format: z.string().optional(),
+  required: z.array(z.string()).optional(),
+  get anyOf() {
+    return z.array(Json).optional();
+  },
+  get items() {
+    return Json.optional();
+  },
+  get properties() {
+    return z.record(z.string(), Json).optional();
+  },
+});
+type Json = z.infer<typeof Json>;
+
+const names = z.registry<{ id: string }>();
+for (const [id, schema] of Object.entries(shapes)) names.add(schema, { id });
+
+const jsonOf = (schema: z.ZodType): Json => {
+  const { $defs, ...json } = z.toJSONSchema(schema, { metadata: names, unrepresentable: 'any' });
+  const id = names.get(schema)?.id;
+  return Json.parse(id === undefined || $defs?.[id] === undefined ? json : $defs[id]);
+};
+
+const FORMATS: Readonly<Record<string, string>> = { 'date-time': 'timestamp', uuid: 'uuid' };
+
+/** A type in a few words, with links to the shapes. */
+function typeOf({ $ref, type, const: only, enum: values, format, anyOf, items, properties }: Json): string {
+  if ($ref !== undefined) return linkTo($ref.replace(/^.*\//, ''));
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
+  if (only !== undefined) return `\`${JSON.stringify(only)}\``;
+  if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
+  if (items !== undefined) return `list of ${typeOf(items)}`;
+  if (properties !== undefined) {
+    return `{ ${Object.entries(properties)
+      .map(([name, field]) => `${name}: ${typeOf(field)}`)
+      .join(', ')} }`;
+  }
+  return (format !== undefined ? FORMATS[format] : undefined) ?? [type ?? 'anything'].flat().join(' or ');
+}
+
+const linkTo = (name: string): string => `[${name}](#${name.toLowerCase()})`;
+
+/** The name and the type of each field; one that may be missing has a question mark. */
+const fieldsOf = ({ properties = {}, required = [] }: Json): [string, string][] =>
+  Object.entries(properties).map(([name, field]) => [
+    `\`${name}\`${required.includes(name) ? '' : '?'}`,
+    typeOf(field),
+  ]);
+
+function dataOf(schema: z.ZodType): string {
+  const id = names.get(schema)?.id;
+  if (id !== undefined) return linkTo(id);
+  return fieldsOf(jsonOf(schema))
+    .map((field) => field.join(': '))
+    .join('<br>');
+}
+
+export const eventTable = (): string =>
+  markdownTable(
+    ['name', 'when', 'data'],
+    Object.entries(eventData).map(([name, schema]) => [`\`${name}\``, when[name as EventType], dataOf(schema)]),
+  );
+
+export const streamEventTable = (): string =>
+  markdownTable(
+    ['name', 'when', 'data'],
+    Object.entries(streamEventData).map(([name, schema]) => [
+      `\`${name}\``,
+      whenPassing[name as StreamEventType],
+      dataOf(schema),
+    ]),
+  );
+
+/** A heading and a table for each shape. */
+export const shapeTables = (): string =>
+  Object.entries(shapes)
+    .map(([name, schema]) => `### ${name}\n\n${markdownTable(['field', 'type'], fieldsOf(jsonOf(schema)))}`)
+    .join('\n\n');

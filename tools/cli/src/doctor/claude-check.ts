@@ -1,0 +1,51 @@
+import { type ClaudeSurvey, surveyClaude } from '@callboard/orchestrator/doctor';
+import type { Environment } from '../edges.ts';
+import { type Finding, ok, problem } from './machine-check.ts';
+
+/** The `claude` that was asked for: its absolute path, and where it was named (`--claude`, or a variable). */
+export interface GivenClaude {
+  readonly path: string;
+  readonly from: string;
+}
+
+const INSTALL = 'npm install -g @anthropic-ai/claude-code (or give --claude PATH)';
+
+/** Looks for `claude`; with the finding comes what was found, null when it cannot be run. */
+export async function checkClaude(
+  given: GivenClaude | null,
+  env: Environment,
+): Promise<{ finding: Finding; claude: (ClaudeSurvey & { version: string }) | null }> {
+  let survey: ClaudeSurvey;
+  try {
+    survey = await surveyClaude(given?.path ?? null, env);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    const found =
+      given === null ? 'not found on PATH, nor in Callboard' : `${given.from}: there is no program at ${given.path}`;
+    return { finding: problem(found, INSTALL), claude: null };
+  }
+  const { path, version, complaint } = survey;
+  if (version === null) {
+    const advice = `Try it: ${path} --version; install it anew: npm install -g @anthropic-ai/claude-code`;
+    return {
+      finding: problem(`${path} (${placeOf(survey, given)}) does not tell its version: ${complaint}`, advice),
+      claude: null,
+    };
+  }
+  return { finding: ok(`${version}, ${path} (${placeOf(survey, given)})`), claude: { ...survey, version } };
+}
+
+function placeOf({ where }: ClaudeSurvey, given: GivenClaude | null): string {
+  switch (where) {
+    case 'given':
+      return `named by ${given?.from}`;
+    case 'path':
+      return 'on PATH';
+    case 'bundled':
+      return 'came with Callboard; none is on PATH';
+    default:
+      return where satisfies never;
+  }
+}
+
+const isMissing = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'claude_missing';

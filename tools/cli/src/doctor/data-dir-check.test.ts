@@ -1,0 +1,74 @@
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { checkDataDir, checkSpace, judgeFifo, judgeHoles } from './data-dir-check.ts';
+
+const ALL = ['data-dir', 'disk-space', 'fifo', 'holes'];
+
+it('finds a data directory in order, and leaves nothing in it', async () => {
+  const dataDir = join(await temporaryFolder(), 'my data');
+  await mkdir(dataDir, { mode: 0o700 });
+  const checks = await checkDataDir(dataDir);
+  expect(checks.map(({ id }) => id)).toEqual(ALL);
+  expect(checks.map(({ verdict }) => verdict)).toEqual(ALL.map(() => 'ok'));
+  expect(checks[0]?.found).toBe(`${dataDir}, for its owner alone`);
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
+it('makes none, and looks where it would be made', async () => {
+  const folder = await temporaryFolder();
+  const checks = await checkDataDir(join(folder, 'a', 'b'));
+  expect(checks.map(({ verdict }) => verdict)).toEqual(ALL.map(() => 'ok'));
+  expect(checks[0]?.found).toBe(`${join(folder, 'a', 'b')} is not there yet; it is made at the first start`);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('warns of one that others can read', async () => {
+  const dataDir = join(await temporaryFolder(), 'my data');
+  await mkdir(dataDir);
+  await chmod(dataDir, 0o755);
+  const [own] = await checkDataDir(dataDir);
+  const found = `${dataDir} is open to others (0755)`;
+  expect(own).toMatchObject({ verdict: 'warning', found, advice: `chmod 700 '${dataDir}'` });
+});
+
+it('finds what is no folder', async () => {
+  const file = join(await temporaryFolder(), 'file');
+  await writeFile(file, '');
+  for (const path of [file, join(file, 'data')]) {
+    const checks = await checkDataDir(path);
+    expect(checks).toHaveLength(1);
+    expect(checks[0]).toMatchObject({ id: 'data-dir', verdict: 'problem' });
+  }
+});
+
+it('finds a file system that no folder can be made on', async () => {
+  const [own, ...others] = await checkDataDir('/proc/callboard');
+  expect(own).toMatchObject({
+    verdict: 'problem',
+    found: '/proc/callboard cannot be made: no folder can be made there',
+  });
+  expect(others).toEqual([]);
+});
+
+it.each([
+  [5 * 1024 ** 3, 'ok', '5.0 GiB free'],
+  [0.5 * 1024 ** 3, 'warning', '0.5 GiB free; when the disk is full, what Claude prints is lost'],
+])('judges %i bytes of free space', async (bytes, verdict, found) => {
+  expect(await checkSpace('/', bytes)).toMatchObject({ verdict, found });
+});
+
+it('asks the system for the free space', async () => {
+  expect((await checkSpace(await temporaryFolder())).found).toMatch(/^\d+\.\d GiB free/);
+});
+
+it('cannot do without named pipes, and can without holes', () => {
+  expect(judgeFifo(null)).toMatchObject({ verdict: 'ok' });
+  expect(judgeFifo('mkfifo: Operation not permitted')).toMatchObject({
+    verdict: 'problem',
+    found: 'do not work here (mkfifo: Operation not permitted); sessions cannot be started',
+  });
+  expect(judgeHoles(null)).toMatchObject({ verdict: 'ok' });
+  expect(judgeHoles('there is no fallocate')).toMatchObject({ verdict: 'warning' });
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { dataDir } from '../command-line/data-dir.ts';
+import type { Flag, Given } from '../command-line/flags.ts';
+import { parseGiven } from '../command-line/parse-given.ts';
+import { loopbackHost, type PathBase, path, port, userName } from '../command-line/values.ts';
+import { startFlags } from '../start-options.ts';
+
+/** What `callboard start` would be given: the same words mean the same. */
+const SHARED = new Set(['port', 'host', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user']);
+
+/** The options of `callboard doctor`. */
+export const doctorFlags: readonly Flag[] = [
+  ...startFlags.filter(({ name }) => SHARED.has(name)),
+  { kind: 'switch', name: 'handshake', help: 'Whether to try out claude on a scripted model (yes; takes seconds).' },
+  { kind: 'switch', name: 'json', help: 'Whether to write JSON (no).' },
+];
+
+export interface DoctorOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly orchestratorPort: number;
+  /** Absolute, like all paths here. */
+  readonly dataDir: string;
+  readonly repos: readonly string[];
+  /** Null to look for one; `from` is the flag or the variable. */
+  readonly claude: { readonly path: string; readonly from: string } | null;
+  readonly agentUser: string | null;
+  readonly handshake: boolean;
+  readonly json: boolean;
+}
+
+/** Paths need not lead anywhere: where they do not, that is a finding. */
+const schema = (base: PathBase) =>
+  z.object({
+    port: port.default(3100),
+    host: loopbackHost.default('127.0.0.1'),
+    'orchestrator-port': port.default(3101),
+    'data-dir': dataDir(base),
+    repo: z.array(path(base)).default([]),
+    claude: path(base).nullable().default(null),
+    'agent-user': userName.nullable().default(null),
+    handshake: z.boolean().default(true),
+    json: z.boolean().default(false),
+  });
+
+/** Throws UsageError with a line for each bad value. */
+export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions {
+  const options = parseGiven(schema(base), given);
+  return {
+    port: options.port,
+    host: options.host,
+    orchestratorPort: options['orchestrator-port'],
+    dataDir: options['data-dir'],
+    repos: options.repo,
+    claude: options.claude === null ? null : { path: options.claude, from: given.get('claude')?.from ?? '--claude' },
+    agentUser: options['agent-user'],
+    handshake: options.handshake,
+    json: options.json,
+  };
+}

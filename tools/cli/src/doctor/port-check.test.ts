@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { expect, it, onTestFinished } from 'vitest';
+import { checkPort } from './port-check.ts';
+
+const question = { host: '127.0.0.1', flag: '--port', own: null };
+
+/** A server that answers everything with this; resolves with its port. */
+async function serve(body: string): Promise<number> {
+  const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+it('finds a port free, and leaves it so', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  for (let time = 0; time < 2; time++) {
+    expect(await checkPort({ ...question, port: address.port })).toMatchObject({ verdict: 'ok' });
+  }
+});
+
+it('need not look for any port', async () => {
+  expect(await checkPort({ ...question, port: 0 })).toMatchObject({ verdict: 'ok', found: 'any free one' });
+});
+
+it('takes a port for used by the Callboard of the data directory', async () => {
+  const port = await serve('');
+  const check = await checkPort({ ...question, port, own: { pid: 7 } });
+  const found = `${port}, used by the Callboard that runs on this data directory (process 7)`;
+  expect(check).toEqual({ verdict: 'ok', found, advice: null });
+});
+
+it.each([
+  ['{"status":"ok"}', 'another program'],
+  ['hello', 'another program'],
+  ['{"type":"urn:callboard:problem:not_logged_in"}', 'a Callboard with another data directory'],
+])('tells who has a port by the answer %s', async (body, who) => {
+  const port = await serve(body);
+  const { verdict, found, advice } = await checkPort({ ...question, port });
+  expect([verdict, found]).toEqual(['problem', `${port} is used by ${who}`]);
+  expect(advice).toMatch(/callboard start --port \d+$/);
+});
+
+it('says when an address is none of this machine', async () => {
+  const check = await checkPort({ ...question, host: '192.0.2.1', port: 3100 });
+  expect(check).toMatchObject({ verdict: 'problem', found: '192.0.2.1 is no address of this machine' });
+});

@@ -1,0 +1,42 @@
+import { createServer } from 'node:net';
+import { messageOf, systemCode } from '../errors.ts';
+import { isCallboard } from '../find-callboard.ts';
+import { type Finding, ok, problem } from './machine-check.ts';
+
+export interface PortQuestion {
+  readonly host: string;
+  readonly port: number;
+  /** The flag that names it. */
+  readonly flag: string;
+  /** The Callboard of the data directory, where one runs that has this port. */
+  readonly own: { pid: number } | null;
+}
+
+/** Whether a port can be had, and who has it. */
+export async function checkPort({ host, port, flag, own }: PortQuestion): Promise<Finding> {
+  if (port === 0) return ok('any free one');
+  if (own !== null) return ok(`${port}, used by the Callboard that runs on this data directory (process ${own.pid})`);
+  const cause = await tryToListen(host, port);
+  if (cause === null) return ok(`${port} is free`);
+  const another = `callboard start ${flag} ${port < 65_000 ? port + 100 : port - 100}`;
+  switch (systemCode(cause)) {
+    case 'EADDRINUSE': {
+      const who = (await isCallboard(host, port)) ? 'a Callboard with another data directory' : 'another program';
+      return problem(`${port} is used by ${who}`, `End that one, or take another port: ${another}`);
+    }
+    case 'EACCES':
+      return problem(`${port} is not for programs of this account (ports below 1024)`, another);
+    case 'EADDRNOTAVAIL':
+      return problem(`${host} is no address of this machine`, 'Use --host 127.0.0.1');
+    default:
+      return problem(`${port} cannot be listened on: ${messageOf(cause)}`, another);
+  }
+}
+
+async function tryToListen(host: string, port: number): Promise<unknown> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const server = createServer();
+  server.once('error', resolve);
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  return promise;
+}

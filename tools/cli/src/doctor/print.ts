@@ -1,0 +1,69 @@
+import { styleText } from 'node:util';
+import type { HandshakeCheck, HandshakeReport, Regression } from '@callboard/orchestrator/doctor';
+import type { Edges } from '../edges.ts';
+import type { Examination } from './examination.ts';
+import type { MachineCheck } from './machine-check.ts';
+
+/** Says what was found, for people, as it comes. */
+export interface Printer {
+  begin(): void;
+  check(check: MachineCheck): void;
+  handshakeBegins(version: string): void;
+  handshake(report: HandshakeReport, regression: Regression | null): void;
+  end(examination: Examination): void;
+}
+
+type Colour = 'green' | 'yellow' | 'red' | 'dim' | 'bold';
+
+const VERDICT_COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+const PROMISE_COLOURS = { yes: 'green', no: 'red', untried: 'yellow' } as const;
+/** Wide enough for the longest of each column. */
+const VERDICT_WIDTH = 'warning'.length;
+const NAME_WIDTH = 'Port between the servers'.length;
+
+export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env' | 'isTerminal'>): Printer {
+  const hasColours = isTerminal && (env.NO_COLOR === undefined || env.NO_COLOR === '');
+  const paint = (colour: Colour, text: string) =>
+    hasColours ? styleText(colour, text, { validateStream: false }) : text;
+  const indent = ' '.repeat(VERDICT_WIDTH + NAME_WIDTH + 4);
+
+  function promise({ verdict, sentence, why }: HandshakeCheck): void {
+    const mark = paint(PROMISE_COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH));
+    out(`  ${mark}  ${sentence}`);
+    if (why !== null) out(`  ${' '.repeat(VERDICT_WIDTH)}  ${paint('dim', `why: ${why}`)}`);
+  }
+
+  return {
+    begin: () => out(paint('bold', 'What Callboard needs, and what there is:')),
+    check: ({ name, verdict, found, advice }) => {
+      const mark = paint(VERDICT_COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH));
+      out(`  ${mark}  ${name.padEnd(NAME_WIDTH)}  ${found}`);
+      if (advice !== null) out(`  ${indent}${paint('bold', `do: ${advice}`)}`);
+    },
+    handshakeBegins: (version) => {
+      out('');
+      out(paint('bold', `What Callboard relies on, tried out on a scripted model: Claude Code ${version} ...`));
+    },
+    handshake: ({ version, checks }, regression) => {
+      for (const check of checks) promise(check);
+      for (const lost of regression?.lost ?? []) {
+        const said = `no longer ${lost.sentence}, as ${regression?.since} did; Callboard relies on this for ${lost.reliedOnFor}.`;
+        out(paint('red', `  ${version} ${said}`));
+      }
+    },
+    end: ({ checks, handshake }) => {
+      const problems = checks.filter(({ verdict }) => verdict === 'problem').length;
+      const warnings = checks.filter(({ verdict }) => verdict === 'warning').length;
+      const broken = handshake?.checks.filter(({ verdict }) => verdict !== 'yes').length ?? 0;
+      out('');
+      out(`Found ${count(problems, 'problem')} and ${count(warnings, 'warning')}${brokenPart(broken)}.`);
+    },
+  };
+}
+
+const count = (number: number, word: string) => `${number === 0 ? 'no' : number} ${word}${number === 1 ? '' : 's'}`;
+
+const brokenPart = (broken: number) =>
+  broken === 0
+    ? ''
+    : `; ${broken} ${broken === 1 ? 'thing' : 'things'} that Callboard relies on ${broken === 1 ? 'is' : 'are'} not known to work`;

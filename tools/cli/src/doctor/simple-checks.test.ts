@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { checkAgentUser } from './agent-user-check.ts';
+import { checkGit } from './git-check.ts';
+import { named, ok } from './machine-check.ts';
+import { checkMemory } from './memory-check.ts';
+import { checkNode } from './node-check.ts';
+
+it.each([
+  ['26.1.0', 'ok'],
+  ['24.0.0', 'ok'],
+  ['20.20.2', 'problem'],
+])('takes Node %s for %s', (version, verdict) => {
+  const check = checkNode(version, '/usr/bin/node');
+  expect(check).toMatchObject({ verdict, found: expect.stringContaining(`${version} (/usr/bin/node)`) });
+  expect(check.advice === null).toBe(verdict === 'ok');
+});
+
+describe('git', () => {
+  it('is found with its version', async () => {
+    const check = await checkGit({ PATH: SYSTEM_PATH });
+    expect(check).toMatchObject({ verdict: 'ok', advice: null });
+    expect(check.found).toMatch(/^\d+\.\d+/);
+  });
+
+  it('is missed', async () => {
+    const check = await checkGit({ PATH: '/nonexistent' });
+    expect(check).toMatchObject({ verdict: 'problem', found: 'not found' });
+    expect(check.advice).toContain('Install git');
+  });
+
+  it.each([
+    ['git version 2.30.1', 'ok', '2.30.1'],
+    ['git version 2.39.5 (Apple Git-154)', 'ok', '2.39.5'],
+    ['git version 3.0.0', 'ok', '3.0.0'],
+    ['git version 2.29.9', 'warning', '2.29.9, with which'],
+    ['git version 2.4.12', 'problem', '2.4.12, which knows no worktrees'],
+    ['something', 'warning', 'its version is not known'],
+  ])('that says "%s" is %s', async (says, verdict, found) => {
+    const folder = await temporaryFolder();
+    await putProgram(folder, 'git', `echo "${says}"`);
+    const check = await checkGit({ PATH: `${folder}:${SYSTEM_PATH}` });
+    expect(check).toMatchObject({ verdict, found: expect.stringContaining(found) });
+  });
+});
+
+it.each([
+  [10 * 1024 ** 3, 'ok', '10.0 GiB free, enough for about 51 sessions at once'],
+  [600 * 1024 ** 2, 'ok', '600 MiB free, enough for about 3 sessions at once'],
+  [599 * 1024 ** 2, 'warning', '599 MiB free, enough for about 2 sessions at once'],
+  [250 * 1024 ** 2, 'warning', '250 MiB free, enough for about 1 session at once'],
+  [0, 'warning', '0 MiB free, enough for about 0 sessions at once'],
+])('says how many sessions fit into %i bytes', (bytes, verdict, found) => {
+  expect(checkMemory(bytes)).toMatchObject({ verdict, found });
+});
+
+it('says that another account is not supported yet, when one is given', () => {
+  expect(checkAgentUser(null)).toMatchObject({ verdict: 'ok' });
+  expect(checkAgentUser('claude')).toMatchObject({
+    verdict: 'problem',
+    found: 'running claude as claude is not supported yet',
+  });
+});
+
+it('goes on when a check fails in a way that was not foreseen', async () => {
+  expect(await named('a', 'A', () => ok('fine'))).toEqual({ id: 'a', name: 'A', ...ok('fine') });
+  const broken = await named('b', 'B', () => Promise.reject(new Error('first line\nsecond')));
+  expect(broken).toMatchObject({ id: 'b', verdict: 'problem', found: 'could not be looked at: first line' });
+});

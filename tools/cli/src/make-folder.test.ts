@@ -1,0 +1,26 @@
+import { chmod, mkdir, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../test/temporary-folder.ts';
+import { makeFolder } from './make-folder.ts';
+
+const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+it('makes a folder and those above it, for their owner alone', async () => {
+  const root = await temporaryFolder();
+  await Promise.all([makeFolder(join(root, 'a', 'b')), makeFolder(join(root, 'a', 'c'))]);
+  for (const path of ['a', 'a/b', 'a/c']) expect(await modeOf(join(root, path))).toBe(0o700);
+});
+
+it('leaves one alone that is there, also behind a link', async () => {
+  const root = await temporaryFolder();
+  await mkdir(join(root, 'real'));
+  await chmod(join(root, 'real'), 0o750);
+  await symlink('real', join(root, 'link'));
+  await makeFolder(join(root, 'link'));
+  expect(await modeOf(join(root, 'real'))).toBe(0o750);
+});
+
+it('gives up where the system makes none', async () => {
+  await expect(makeFolder('/proc/callboard/data')).rejects.toMatchObject({ code: 'ENOENT' });
+});

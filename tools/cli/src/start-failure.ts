@@ -1,0 +1,34 @@
+import { OperationalError, ServerFailed, UsageError } from './errors.ts';
+import { authority, isCallboard } from './find-callboard.ts';
+import type { StartOptions } from './start-options.ts';
+
+/** Turns what kept a server from starting into words for the person who started Callboard. */
+export async function explainFailure(error: unknown, options: StartOptions): Promise<unknown> {
+  if (!(error instanceof ServerFailed)) return error;
+  switch (error.code) {
+    case 'not_a_repository':
+    case 'no_commits':
+      return new UsageError(`--repo: ${error.reason}`);
+    case 'agent_user_unsupported':
+      return new UsageError(error.reason);
+    case 'port_in_use':
+      return new OperationalError(await whoHasThePort(error.reason, options));
+    case 'data_dir_in_use':
+    case 'port_not_allowed':
+    case 'bad_host':
+      return new OperationalError(error.reason);
+    default:
+      return new OperationalError(`${error.message}\ncallboard: \`npx callboard doctor\` looks for causes.`);
+  }
+}
+
+/** Of two Callboards on the same ports, the second one should hear of the first, and of both ports at once. */
+async function whoHasThePort(reason: string, { host, port, orchestratorPort }: StartOptions): Promise<string> {
+  if (port === 0 || !(await isCallboard(host, port))) return reason;
+  const step = Math.max(port, orchestratorPort) < 65_000 ? 100 : -100;
+  const others = `--port ${port + step} --orchestrator-port ${orchestratorPort === 0 ? 0 : orchestratorPort + step}`;
+  return (
+    `another Callboard, on another data directory, has port ${port} (http://${authority(host, port)}). ` +
+    `Use that one, or start this one with ${others}.`
+  );
+}

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { formContentProblem } from './form-content.ts';
+
+const form = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    age: { type: 'integer' },
+    rate: { type: 'number' },
+    isNew: { type: 'boolean' },
+    color: { type: 'string', enum: ['red', 'green'] },
+    free: { title: 'Anything' },
+  },
+  required: ['name'],
+};
+
+it.each([{ name: 'Ada' }, { name: 'Ada', age: 36, rate: 1.5, isNew: false, color: 'red', free: [1] }])(
+  'has nothing against %o',
+  (content) => {
+    expect(formContentProblem(form, content)).toBeNull();
+  },
+);
+
+it.each([
+  [{}, '"name" is required'],
+  [{ name: '' }, '"name" is required'],
+  [{ name: 7 }, '"name" must be a string'],
+  [{ name: 'Ada', age: 1.5 }, '"age" must be a whole number'],
+  [{ name: 'Ada', rate: '1' }, '"rate" must be a number'],
+  [{ name: 'Ada', isNew: 'yes' }, '"isNew" must be a boolean'],
+  [{ name: 'Ada', color: 'blue' }, 'one of "red", "green"'],
+  [{ name: 'Ada', colour: 'red' }, '"colour" is not a field'],
+  [{ name: 'Ada', constructor: 'x' }, '"constructor" is not a field'],
+])('says what is wrong with %o', (content, words) => {
+  expect(formContentProblem(form, content)).toContain(words);
+});
+
+it('does not take what every object has for the content of a required field', () => {
+  expect(formContentProblem({ properties: {}, required: ['constructor'] }, {})).toContain('is required');
+});
+
+it('leaves the judgement to the server that asked where it does not understand the form', () => {
+  fc.assert(fc.property(fc.jsonValue(), (schema) => void formContentProblem(schema, { any: 'thing' })));
+  expect(formContentProblem(undefined, { any: 'thing' })).toBeNull();
+  expect(formContentProblem({ properties: 'odd' }, { any: 'thing' })).toBeNull();
+});

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { toolInputProblem } from './tool-input.ts';
+
+it.each([
+  ['Bash', { command: 'ls', description: 'List', timeout: 5_000 }],
+  ['Write', { file_path: '/w/a', content: '' }],
+  ['Edit', { file_path: '/w/a', old_string: 'a', new_string: 'b', replace_all: false }],
+  ['WebFetch', { url: 'https://example.org', prompt: 'Sum up' }],
+  ['mcp__db__query', { sql: 7 }],
+  ['constructor', { any: 'thing' }],
+  ['__proto__', { any: 'thing' }],
+])('has nothing against a changed input of %s: %o', (tool, input) => {
+  expect(toolInputProblem(tool, input)).toBeNull();
+});
+
+it.each([
+  ['Bash', { comand: 'ls' }, 'command'],
+  ['Bash', { command: '' }, 'command'],
+  ['Write', { file_path: '/w/a' }, 'content'],
+  ['Edit', { file_path: '/w/a', new_string: 'b' }, 'old_string'],
+  ['WebFetch', { url: 'example', prompt: 'x' }, 'url'],
+])('says what a changed input of %s lacks: %o', (tool, input, words) => {
+  expect(toolInputProblem(tool, input)).toContain(words);
+});
+
+it('refuses an empty input, which the CLI would take for "unchanged"', () => {
+  expect(toolInputProblem('Bash', {})).toContain('empty');
+  expect(toolInputProblem('mcp__db__query', {})).toContain('empty');
+});

@@ -1,0 +1,125 @@
+import { MessageId } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { busyTestSession, read, type TestSession, turnEnded } from '../../test/support/test-session.ts';
+import { stageId } from '../../test/support/test-store.ts';
+import { createBell } from '../lib/bell.ts';
+import { createMessageQueue } from './message-queue.ts';
+
+async function setUp() {
+  const session = await busyTestSession();
+  const { store, edges } = session;
+  const resumed: string[] = [];
+  let interrupts = 0;
+  const queue = createMessageQueue({
+    store,
+    edges,
+    outboxBell: createBell(),
+    resumeWith: async (_tx, _stageId, message) => void resumed.push(message.body.text),
+    interrupt: async () => void interrupts++,
+    onInterruptFailed: () => undefined,
+  });
+  const send = (message: string, mode?: 'append' | 'replace' | 'steer' | 'now') =>
+    queue.send(session.stageId, { message, mode }, 'Bo');
+  return { session, queue, send, resumed, interrupts: () => interrupts };
+}
+const texts = async (session: TestSession) => (await session.queue()).map((message) => message.text);
+const sent = (session: TestSession) => session.events('message-sent').map((message) => message.text);
+
+it('adds rows in their order while Claude works', async () => {
+  const { session, send } = await setUp();
+  expect(await send('one')).toMatchObject({ status: 'queued' });
+  expect(await send('two')).toMatchObject({ status: 'queued' });
+  expect(await texts(session)).toEqual(['one', 'two']);
+  expect(session.events('message-queued')).toMatchObject([{ text: 'one', by: 'Bo' }, { text: 'two' }]);
+});
+
+it('sends at once when the session is idle, also past rows that are held', async () => {
+  const { session, send } = await setUp();
+  await send('one');
+  await session.tell(turnEnded('failed'));
+  expect(await send('two')).toMatchObject({ status: 'sent' });
+  expect(sent(session)).toEqual(['Do it', 'two']);
+  expect(await texts(session)).toEqual(['one']);
+});
+
+it('puts a message in the place of all that wait, and gives their texts back', async () => {
+  const { session, send } = await setUp();
+  await send('one');
+  await send('two');
+  expect(await send('three', 'replace')).toMatchObject({ status: 'queued', replaced: ['one', 'two'] });
+  expect(await texts(session)).toEqual(['three']);
+});
+
+it('steers into the running turn, and interrupts for one that cannot wait', async () => {
+  const { session, send, interrupts } = await setUp();
+  await send('one');
+  expect(await send('two', 'steer')).toMatchObject({ status: 'sent' });
+  expect(sent(session)).toEqual(['Do it', 'two']);
+  expect(interrupts()).toBe(0);
+  expect(await send('three', 'now')).toMatchObject({ status: 'queued' });
+  expect(interrupts()).toBe(1);
+  expect(await texts(session)).toEqual(['three', 'one']);
+});
+
+it('resumes a session that has ended with the message', async () => {
+  const { session, send, resumed } = await setUp();
+  await session.end();
+  expect(await send('one')).toMatchObject({ status: 'resumed' });
+  expect(resumed).toEqual(['one']);
+});
+
+it('refuses a message to a stage that was never started, and keeps nothing of it', async () => {
+  const { session, queue } = await setUp();
+  const nobody = queue.send(stageId('S9'), { message: 'one' }, 'Bo');
+  await expect(nobody).rejects.toMatchObject({ code: 'no_session' });
+  expect(await session.store.read.outbox.queueOf(stageId('S9'))).toEqual([]);
+});
+
+it('changes text and place of a row, and takes it out', async () => {
+  const { session, queue, send } = await setUp();
+  const [first, , third] = [await send('one'), await send('two'), await send('three')];
+  await queue.edit(session.stageId, third?.messageId ?? first.messageId, { place: 0 });
+  expect(await texts(session)).toEqual(['three', 'one', 'two']);
+  expect(await queue.edit(session.stageId, first.messageId, { message: 'uno', place: 99 })).toMatchObject({
+    text: 'uno',
+  });
+  expect(await texts(session)).toEqual(['three', 'two', 'uno']);
+  expect(await queue.remove(session.stageId, first.messageId)).toMatchObject({ text: 'uno' });
+  expect(await texts(session)).toEqual(['three', 'two']);
+});
+
+it('says whether a row that cannot be changed was sent or never was', async () => {
+  const { session, queue, send } = await setUp();
+  const { messageId } = await send('one');
+  await session.tell(turnEnded());
+  await expect(queue.edit(session.stageId, messageId, { message: 'x' })).rejects.toMatchObject({
+    code: 'already_sent',
+  });
+  const unknown = queue.remove(session.stageId, MessageId.parse('nobody'));
+  await expect(unknown).rejects.toMatchObject({ code: 'unknown_message' });
+});
+
+it('keeps the order of writing when a message comes back unread', async () => {
+  const { session, queue, send } = await setUp();
+  await send('one');
+  await send('two');
+  await session.tell(turnEnded()); // gives the first one to the process, which does not read it
+  const later = await send('three');
+  await session.end();
+  expect(await texts(session)).toEqual(['one', 'two', 'three']);
+  await queue.edit(session.stageId, later.messageId, { place: 1 });
+  expect(await texts(session)).toEqual(['one', 'three', 'two']);
+});
+
+it('keeps it also where the queue was empty, or was put in another order, meanwhile', async () => {
+  const { session, queue, send } = await setUp();
+  const first = await send('one');
+  await send('two');
+  await session.tell(turnEnded());
+  await session.tell(read(first.messageId), turnEnded()); // now the second one is given, and not read
+  await send('three');
+  const fourth = await send('four');
+  await queue.edit(session.stageId, fourth.messageId, { place: 0 });
+  await session.end();
+  expect(await texts(session)).toEqual(['two', 'four', 'three']);
+});

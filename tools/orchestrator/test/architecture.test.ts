@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { cyclesOf, type Import, type SourceFile, sourcesBelow } from './support/imports.ts';
+
+/** Which way imports may go, in one place. Whoever changes a line here changes the architecture. */
+
+const files = ['contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].flatMap((name) => sourcesBelow(name));
+const production = files.filter((file) => !file.isTest);
+const below = (folder: string) => production.filter((file) => file.path.startsWith(`${folder}/`));
+const importsOf = (some: readonly SourceFile[]) => some.flatMap((file) => file.imports);
+const told = ({ from, to, isTypeOnly }: Import) => `${from} imports ${isTypeOnly ? 'a type of ' : ''}${to}`;
+
+describe('packages', () => {
+  const OURS = /^(@callboard\/|callboard(\/|$))/;
+  const MAY_IMPORT: Record<string, RegExp> = {
+    contract: /^$/,
+    'scripted-model': /^$/,
+    orchestrator: /^@callboard\/contract$/,
+    'web-server/src/server': /^@callboard\/contract(\/client)?$/,
+    'web-server/src/client': /^@callboard\/contract(\/client)?$/,
+    cli: /^@callboard\/(contract(\/client)?|orchestrator\/[a-z-]+)$/,
+  };
+  /** The doctor tries the promises out on the real CLI, for which it needs the scripted model as the tests do. */
+  const ALSO_MAY: Record<string, RegExp> = { 'orchestrator/src/doctor': /^@callboard\/scripted-model$/ };
+
+  it.each(Object.entries(MAY_IMPORT))('%s imports of ours only what it may', (folder, allowed) => {
+    const isAllowed = ({ from, to }: Import) =>
+      allowed.test(to) ||
+      Object.entries(ALSO_MAY).some(([place, also]) => from.startsWith(`${place}/`) && also.test(to));
+    const imports = importsOf(below(folder)).filter(({ to, isOurs }) => !isOurs && OURS.test(to));
+    expect(imports.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+  });
+
+  it('contract depends on zod alone, and on nothing that only Node or only a browser has', () => {
+    const others = importsOf(below('contract')).filter(({ to, isOurs }) => !isOurs && to !== 'zod');
+    expect(others.map(told)).toEqual([]);
+  });
+
+  it('no file reaches into another package, or from the server into the client or back, by its path', () => {
+    const roots = [...Object.keys(MAY_IMPORT).filter((name) => name.includes('/src/')), ...Object.keys(MAY_IMPORT)];
+    const rootOf = (path: string) => roots.find((root) => path.startsWith(`${root}/`)) ?? path.split('/')[0];
+    const leaving = importsOf(production).filter(
+      ({ from, to, isOurs }) => isOurs && rootOf(from) !== rootOf(to) && !to.endsWith('/package.json'),
+    );
+    expect(leaving.map(told)).toEqual([]);
+  });
+});
+
+/** Compares the folders of a package with a map of what each may import; `type x`: its types alone. */
+function describeFolders(
+  base: string,
+  folderOf: (path: string) => string,
+  may: Record<string, readonly string[]>,
+): void {
+  const inside = (path: string) => folderOf(path.slice(base.length + 1));
+
+  it('has no folder that the map does not know', () => {
+    const known = Object.keys(may);
+    expect([...new Set(below(base).map((file) => inside(file.path)))].filter((name) => !known.includes(name))).toEqual(
+      [],
+    );
+  });
+
+  it.each(Object.entries(may))('%s imports only what it may', (folder, allowed) => {
+    const isAllowed = ({ to, isTypeOnly }: Import) =>
+      inside(to) === folder || allowed.includes(inside(to)) || (isTypeOnly && allowed.includes(`type ${inside(to)}`));
+    const imports = importsOf(below(base).filter((file) => inside(file.path) === folder));
+    const ours = imports.filter(({ to, isOurs }) => isOurs && to.startsWith(`${base}/`));
+    expect(ours.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
+  });
+}
+
+describe('the orchestrator', () => {
+  const services = ['approvals', 'auth', 'messages', 'scheduler', 'sessions', 'stages', 'worktrees'];
+  const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
+
+  describeFolders('orchestrator/src', (path) => path.split('/')[0] ?? '', {
+    lib: [],
+    domain: ['lib'],
+    store: ['lib'],
+    claude: ['domain', 'lib', 'type store'],
+    'session-state': ['domain', 'lib', 'store'],
+    worktrees: ['lib'],
+    auth: ['lib', 'type store'],
+    scheduler: ['domain', 'lib', 'type store'],
+    stages: ['lib', 'type store', 'type worktrees'],
+    approvals: ['domain', 'lib', 'session-state', 'type store'],
+    messages: ['lib', 'session-state', 'store'],
+    sessions: ['claude', 'lib', 'session-state', 'store', 'type domain', 'type worktrees'],
+    // It is handed its parts, so it needs to know what they look like and not how they are made.
+    gateway: ['lib', 'session-state', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],
+    doctor: ['claude', 'lib', 'store'],
+    'data-dir.ts': [],
+    'version.ts': [],
+    'backup.ts': ['data-dir.ts', 'lib'],
+    'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
+    'compose.ts': ['claude', 'data-dir.ts', 'gateway', 'lib', 'store', 'version.ts', ...services],
+    'main.ts': ['compose.ts', 'lib'],
+  });
+
+  it('keeps each library that does one thing in the one place that does it', () => {
+    const HOMES: Record<string, RegExp> = {
+      kysely: /^orchestrator\/src\/store\//,
+      'node:sqlite': /^orchestrator\/src\/(store\/node-sqlite|backup)\.ts$/,
+      ws: /^orchestrator\/src\/gateway\//,
+      uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
+      yaml: /^orchestrator\/src\/stages\//,
+      'node:child_process': /^orchestrator\/src\/(claude\/launch|doctor|lib)\//,
+      execa: /^orchestrator\/src\/(claude\/launch|doctor|worktrees)\//,
+    };
+    const imports = importsOf(below('orchestrator/src'));
+    expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(told)).toEqual([]);
+  });
+
+  it('knows of the store in the folder of the CLI no more than what a row to be written looks like', () => {
+    const ofStore = importsOf(below('orchestrator/src/claude')).filter(({ to }) => to.includes('/src/store/'));
+    expect(ofStore.map(told)).toEqual([
+      'orchestrator/src/claude/wire/encode.ts imports a type of orchestrator/src/store/records.ts',
+    ]);
+  });
+
+  it('has no service that holds a second one: what they share is handed to them', () => {
+    const folder = (path: string) => path.split('/')[2] ?? '';
+    const between = importsOf(below('orchestrator/src')).filter(
+      ({ from, to, isTypeOnly }) =>
+        services.includes(folder(from)) && services.includes(folder(to)) && folder(from) !== folder(to) && !isTypeOnly,
+    );
+    expect(between.map(told)).toEqual([]);
+  });
+});
+
+describe('the board in the browser', () => {
+  const isFeature = (path: string) => path.startsWith('features/');
+  const folderOf = (path: string) =>
+    path
+      .split('/')
+      .slice(0, isFeature(path) ? 2 : 1)
+      .join('/');
+  const feature = ['lib', 'live', 'ui'];
+
+  describeFolders('web-server/src/client', folderOf, {
+    lib: [],
+    ui: ['lib'],
+    live: ['lib'],
+    'features/board': feature,
+    'features/interaction': feature,
+    'features/messages': feature,
+    'features/session': feature,
+    app: [...feature, 'features/board', 'features/interaction', 'features/messages', 'features/session'],
+    'main.tsx': ['app', 'lib', 'live'],
+  });
+});
+
+describe('all files', () => {
+  it('read the environment at the edge of their process, and nowhere else', () => {
+    const EDGES =
+      /^(orchestrator\/src\/main|web-server\/src\/server\/main|cli\/src\/edges|scripted-model\/src\/main)\.ts$/;
+    const reading = production.filter((file) => file.path.includes('/src/') && file.text.includes('process.env'));
+    expect(reading.map((file) => file.path).filter((path) => !EDGES.test(path))).toEqual([]);
+  });
+
+  it('can be read in a sitting', () => {
+    const long = files.filter((file) => file.lines > 400);
+    expect(long.map((file) => `${file.path} has ${file.lines} lines`)).toEqual([]);
+  });
+
+  /** Rings that are still to be opened. None may come to them. */
+  const KNOWN_RINGS = [
+    'cli/src/supervisor/', // types only
+    'web-server/src/client/app/pages.tsx',
+    'web-server/src/client/features/interaction/components/kinds.ts', // types only
+    'web-server/src/client/features/session/components/item-view.tsx',
+  ];
+
+  it('import each other in no ring, not even of types', () => {
+    const rings = cyclesOf(files).filter((ring) => !KNOWN_RINGS.some((known) => ring.includes(known)));
+    expect(rings).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+
+/** The real CLI of this repository. */
+export const REAL_CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
+
+/** A program that is called `claude` and is none. */
+export async function fakeClaude(folder: string, script: string): Promise<string> {
+  const path = join(folder, 'claude');
+  await writeFile(path, script);
+  await chmod(path, 0o755);
+  return path;
+}
+
+/** The real CLI behind a program that keeps none of these promises: each of its lies is one. */
+export function lyingClaude(folder: string): Promise<string> {
+  const program = fileURLToPath(new URL('lying-claude.ts', import.meta.url));
+  return fakeClaude(folder, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' "$@"\n`);
+}
+
+/** Living processes that a doctor has started whose temporary files lie in `tmp`. */
+export async function doctorsProcesses(tmp: string): Promise<number[]> {
+  const marked = await findMarkedProcesses();
+  const pids = [...marked].flatMap(([id, found]) => (id.startsWith('doctor-') ? found : []));
+  const environs = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')));
+  return pids.filter((_pid, index) => environs[index]?.includes(tmp));
+}

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { HandshakeReport, isWhole, runHandshake } from '../../src/doctor/doctor.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+import { doctorsProcesses, fakeClaude, lyingClaude, REAL_CLAUDE } from './fake-claude.ts';
+
+const PATH = '/usr/local/bin:/usr/bin:/bin';
+/** For a machine that has a lot else to do. */
+const PATIENT = { stepMs: 20_000, wholeMs: 50_000 };
+
+let folder: string;
+let tmp: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  tmp = join(folder, 'tmp');
+  await mkdir(tmp);
+  vi.stubEnv('TMPDIR', tmp);
+  onTestFinished(() => void vi.unstubAllEnvs());
+});
+
+/** Runs it, and looks that nothing is left of it. */
+async function shakeHands(claude: string, limits = PATIENT, signal = new AbortController().signal) {
+  try {
+    return await runHandshake({ claude, version: '2.1.330', path: PATH, signal, limits });
+  } finally {
+    expect(await doctorsProcesses(tmp)).toEqual([]);
+    expect(await readdir(tmp)).toEqual([]);
+  }
+}
+
+const verdicts = ({ checks }: HandshakeReport) => Object.fromEntries(checks.map(({ id, verdict }) => [id, verdict]));
+const whyOf = ({ checks }: HandshakeReport, id: string) => checks.find((check) => check.id === id)?.why;
+
+describe('the handshake', () => {
+  it('holds wholly with the CLI that Callboard is made for', async () => {
+    const report = await shakeHands(REAL_CLAUDE);
+    expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
+    expect(isWhole(HandshakeReport.parse(report))).toBe(true);
+    expect(report.checks).toHaveLength(15);
+  });
+
+  it('sees each promise that is broken, and those that are not', { timeout: 120_000 }, async () => {
+    const report = await shakeHands(await lyingClaude(folder), { stepMs: 4_000, wholeMs: 100_000 });
+    expect(verdicts(report)).toEqual({
+      initialize: 'yes',
+      asks: 'yes',
+      echo: 'no',
+      parallel: 'no',
+      pending: 'no',
+      cancel: 'no',
+      'deny-reason': 'no',
+      'updated-input': 'no',
+      question: 'no',
+      mode: 'no',
+      text: 'no',
+      repeat: 'no',
+      replay: 'untried',
+      survives: 'yes',
+      end: 'no',
+    });
+    expect(whyOf(report, 'deny-reason')).toContain('NOT LIKE THIS');
+    expect(whyOf(report, 'text')).toBe('it ran /clear as a command');
+    expect(whyOf(report, 'cancel')).toBe('waited in vain for the cancel of its request');
+  });
+
+  it.each([
+    ['prints nothing', 'sleep 600', /^waited in vain for the reply to initialize$/],
+    ['ends at once', 'exit 1', /^it ended \(exit code 1\)/],
+    ['refuses its arguments', 'echo "error: unknown option" >&2; exit 1', /exit code 1\).*: error: unknown option$/],
+    ['talks nonsense', 'while read -r line; do echo "hello"; done', /it printed what is no JSON: "hello"$/],
+    ['is no program of this system', '\u007fELF', /could not be started|ended/],
+  ])('is soon over with a program that %s', async (_what, script, why) => {
+    const claude = await fakeClaude(folder, script.startsWith('\u007f') ? script : `#!/bin/sh\n${script}\n`);
+    const before = performance.now();
+    const report = await shakeHands(claude, { stepMs: 1_000, wholeMs: 20_000 });
+    expect(performance.now() - before).toBeLessThan(10_000);
+    const { initialize, ...others } = verdicts(report);
+    expect(initialize).toBe('no');
+    expect(new Set(Object.values(others))).toEqual(new Set(['untried']));
+    expect(whyOf(report, 'initialize')).toMatch(why);
+  });
+
+  it('tries no more once its time is up', async () => {
+    const report = await shakeHands(REAL_CLAUDE, { stepMs: 20_000, wholeMs: 1 });
+    expect(verdicts(report)).toMatchObject({ initialize: 'untried', end: 'untried' });
+    expect(whyOf(report, 'end')).toBe('the time for the whole handshake was up');
+  });
+
+  it('can be stopped in the middle', async () => {
+    const stop = new AbortController();
+    const claude = await fakeClaude(folder, '#!/bin/sh\nsleep 600\n');
+    const stopped = shakeHands(claude, PATIENT, stop.signal);
+    await until('it has started claude', async () => (await doctorsProcesses(tmp)).length > 0);
+    stop.abort(new Error('enough'));
+    await expect(stopped).rejects.toThrow('enough');
+  });
+
+  it('leaves nothing even if it is killed', async () => {
+    const program = fileURLToPath(new URL('run-handshake.ts', import.meta.url));
+    const env = { PATH, TMPDIR: tmp };
+    const child = spawn(process.execPath, [program, REAL_CLAUDE], { env, stdio: 'inherit' });
+    await until('it has started claude', async () => (await doctorsProcesses(tmp)).length > 0);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    await until(
+      'all is gone',
+      async () => (await doctorsProcesses(tmp)).length === 0 && (await readdir(tmp)).length === 0,
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { askLogin, surveyClaude } from '../../src/doctor/doctor.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { fakeClaude, REAL_CLAUDE } from './fake-claude.ts';
+
+const PATH = '/usr/local/bin:/usr/bin:/bin';
+
+it('finds the given one before all others, and its version', async () => {
+  const folder = await temporaryFolder();
+  await fakeClaude(folder, '#!/bin/sh\necho "9.9.9 (Claude Code)"\n');
+  const survey = await surveyClaude(REAL_CLAUDE, { PATH: `${folder}:${PATH}`, HOME: folder });
+  expect(survey).toMatchObject({ path: REAL_CLAUDE, where: 'given', complaint: null });
+  expect(survey.version).toMatch(/^\d+\.\d+\.\d+$/);
+});
+
+it('finds the one on PATH, past what npm put there', async () => {
+  const folder = await temporaryFolder();
+  const npm = join(folder, 'node_modules', '.bin');
+  const own = join(folder, 'own');
+  for (const [place, version] of [
+    [npm, '1.0.0'],
+    [own, '2.3.4'],
+  ] as const) {
+    await mkdir(place, { recursive: true });
+    await fakeClaude(place, `#!/bin/sh\necho "${version} (Claude Code)"\n`);
+  }
+  const survey = await surveyClaude(null, { PATH: `${npm}:${own}:${PATH}` });
+  expect(survey).toEqual({ path: join(own, 'claude'), where: 'path', version: '2.3.4', complaint: null });
+});
+
+it('finds the one that came with Callboard', async () => {
+  const survey = await surveyClaude(null, { PATH: '/nonexistent', HOME: await temporaryFolder() });
+  expect(survey).toMatchObject({ where: 'bundled', complaint: null });
+});
+
+it.each([
+  ['echo "something else 1.2.3"', 'it says "something else 1.2.3"'],
+  ['echo "no such option" >&2; exit 3', 'it says "no such option"'],
+  ['exit 3', 'it ends with exit code 3'],
+])('says what a program did that does not tell its version: %s', async (script, complaint) => {
+  const claude = await fakeClaude(await temporaryFolder(), `#!/bin/sh\n${script}\n`);
+  expect(await surveyClaude(claude, { PATH })).toEqual({ path: claude, where: 'given', version: null, complaint });
+});
+
+it('is refused where there is none', async () => {
+  await expect(surveyClaude('/nonexistent/claude', { PATH })).rejects.toMatchObject({ code: 'claude_missing' });
+});
+
+it('asks the CLI for its login, and leaves no file in the home of who never ran it', async () => {
+  const home = await temporaryFolder();
+  expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home })).toEqual({ loggedIn: false, authMethod: 'none' });
+  expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home, ANTHROPIC_API_KEY: 'x' })).toMatchObject({ loggedIn: true });
+  expect(await readdir(home)).toEqual([]);
+  await writeFile(join(home, '.claude.json'), '{}');
+  expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home })).toMatchObject({ loggedIn: false });
+});
+
+it('does not know the login of a CLI that does not tell', async () => {
+  const claude = await fakeClaude(await temporaryFolder(), '#!/bin/sh\necho unknown command; exit 1\n');
+  expect(await askLogin(claude, { PATH })).toBeNull();
+});

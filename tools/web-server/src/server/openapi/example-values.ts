@@ -1,0 +1,145 @@
+import {
+  BoardView,
+  commands,
+  Decision,
+  PendingRequest,
+  PermissionRule,
+  Project,
+  QueuedMessage,
+  StageDiff,
+  StageView,
+  TranscriptEntry,
+} from '@callboard/contract';
+import { z } from 'zod';
+
+/** One small world in which all examples are told. */
+
+const at = '2026-01-02T03:04:05.678Z';
+
+export const project = Project.parse({
+  id: 'web',
+  name: 'Web',
+  path: '/repos/web',
+  createdAt: at,
+  settings: { copyIgnored: ['.env'] },
+});
+
+export const stage = StageView.parse({
+  id: 'STAGE-1',
+  projectId: project.id,
+  title: 'Login form',
+  prompt: 'Write the login form, with tests.',
+  dependsOn: [],
+  priority: 5,
+  permissionMode: 'default',
+  model: null,
+  autoStart: false,
+  held: false,
+  completedAt: null,
+  worktree: null,
+  createdAt: at,
+  updatedAt: at,
+  column: 'ready',
+  session: null,
+});
+
+const onStage = { stageId: stage.id };
+
+export const pending = PendingRequest.parse({
+  ...onStage,
+  requestId: 'request-1',
+  kind: 'approval',
+  toolName: 'Bash',
+  displayName: 'Bash',
+  input: { command: 'npm test' },
+  description: 'Run the tests',
+  toolUseId: 'tool-1',
+  agent: null,
+  reason: null,
+  blockedPath: null,
+  suggestions: [],
+  suppressAlwaysAllow: false,
+  createdAt: at,
+});
+
+export const decision = Decision.parse({
+  ...onStage,
+  requestId: pending.requestId,
+  kind: 'approval',
+  toolName: 'Bash',
+  toolUseId: 'tool-1',
+  outcome: 'allowed',
+  by: 'Ann',
+  at,
+  waitedMs: 1200,
+  reason: null,
+  answers: null,
+  updatedInput: null,
+  delivery: 'written',
+});
+
+export const queued = QueuedMessage.parse({
+  ...onStage,
+  messageId: 'message-1',
+  text: 'Also for phones, please.',
+  by: 'Ann',
+  createdAt: at,
+  position: 1,
+});
+
+export const rule = PermissionRule.parse({
+  ruleId: 'rule-1',
+  scope: 'project',
+  projectId: project.id,
+  stageId: null,
+  kind: 'allow',
+  rule: 'Bash(npm test)',
+  by: 'Ann',
+  createdAt: at,
+});
+
+export const diff = StageDiff.parse({
+  base: '6f1ed002ab5595859014ebf0951522d9d0b6a3c1',
+  branch: 'callboard/STAGE-1',
+  files: [
+    {
+      path: 'src/login.ts',
+      oldPath: null,
+      status: 'added',
+      additions: 1,
+      deletions: 0,
+      isBinary: false,
+      patch: '--- /dev/null\n+++ b/src/login.ts\n@@ -0,0 +1 @@\n+export {};\n',
+    },
+  ],
+});
+
+export const { session } = commands.get_session.reply.parse({
+  session: {
+    ...onStage,
+    state: 'idle',
+    stateSince: at,
+    mode: 'default',
+    model: null,
+    sessionId: null,
+    launchId: null,
+    startedAt: at,
+    lastTurn: { outcome: 'succeeded', at, message: null },
+    lastAction: 'Bash npm test',
+    costUsd: 0.12,
+    backgroundTasks: [],
+    queued: 0,
+    queueHeld: false,
+    queue: [],
+    pending: [],
+  },
+});
+
+export const entries = z
+  .array(TranscriptEntry)
+  .parse([
+    { ...onStage, index: 1, at, parentToolUseId: null, kind: 'text', text: 'The form is done.', blockId: 'block-1' },
+  ]);
+
+export const board = (seq: number): BoardView =>
+  BoardView.parse({ seq, projects: [project], stages: [stage], pending: [], warnings: [] });

@@ -1,0 +1,68 @@
+import { type CommandInput, type CommandReply, Stage } from '@callboard/contract';
+import type { RoutedCommand } from '@callboard/contract/client';
+import * as the from './example-values.ts';
+
+type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
+
+const { project, stage, pending, queued, rule, session } = the;
+const ofProject = { projectId: project.id };
+const onStage = { stageId: stage.id };
+const onMessage = { ...onStage, messageId: queued.messageId };
+
+/** A call of every command, with its reply. */
+export const examples: Examples = {
+  get_board: { input: {}, reply: the.board(41) },
+  get_pending: { input: {}, reply: { pending: [pending] } },
+  get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
+
+  create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },
+  get_projects: { input: {}, reply: { projects: [project] } },
+  update_project: { input: { ...ofProject, settings: { copyIgnored: ['.env'] } }, reply: { project } },
+  remove_project: { input: ofProject, reply: { project } },
+  import_stages: {
+    input: { ...ofProject, path: 'docs/stages' },
+    reply: { stages: [stage], created: 1, updated: 0 },
+  },
+  get_rules: { input: ofProject, reply: { rules: [rule], repository: ['Bash(npm run lint)'] } },
+  remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
+
+  create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
+  get_stage: { input: onStage, reply: { stage } },
+  update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
+  remove_stage: { input: onStage, reply: { stage: Stage.parse(stage), left: null } },
+  get_diff: { input: onStage, reply: { diff: the.diff } },
+  start_stage: { input: onStage, reply: { stage } },
+  advance_stage: { input: onStage, reply: { stage } },
+  stop_stage: { input: onStage, reply: { stage } },
+  complete_stage: { input: { ...onStage, merge: true }, reply: { stage } },
+
+  get_session: { input: onStage, reply: { session } },
+  get_transcript: { input: { ...onStage, after: 0, limit: 100 }, reply: { entries: the.entries, total: 1 } },
+  send_message: {
+    input: { ...onStage, message: queued.text, mode: 'append' },
+    reply: { status: 'queued', messageId: queued.messageId },
+  },
+  get_queue: { input: onStage, reply: { queue: [queued], held: false } },
+  edit_queued: { input: { ...onMessage, patch: { message: queued.text, place: 0 } }, reply: { message: queued } },
+  send_queued: { input: { ...onMessage, mode: 'now' }, reply: { status: 'sent', messageId: queued.messageId } },
+  remove_queued: { input: onMessage, reply: { message: queued } },
+  approve_tool: {
+    input: { ...onStage, requestId: pending.requestId, decision: 'allow' },
+    reply: { decision: the.decision },
+  },
+  answer_question: {
+    input: { ...onStage, requestId: pending.requestId, answers: { 'Which database?': 'SQLite, PostgreSQL' } },
+    reply: {
+      decision: {
+        ...the.decision,
+        kind: 'question',
+        toolName: 'AskUserQuestion',
+        outcome: 'answered',
+        answers: { 'Which database?': 'SQLite, PostgreSQL' },
+      },
+    },
+  },
+  interrupt: { input: onStage, reply: { session } },
+  set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
+  set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },
+};

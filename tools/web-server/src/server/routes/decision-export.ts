@@ -1,0 +1,79 @@
+import type { Decision } from '@callboard/contract';
+
+/** Decisions as lines of a file. */
+export interface ExportFormat {
+  contentType: string;
+  extension: string;
+  /** The first line; empty where there is none. */
+  head: string;
+  line: (decision: Decision) => string;
+}
+
+const COLUMNS = [
+  'at',
+  'stageId',
+  'requestId',
+  'kind',
+  'toolName',
+  'toolUseId',
+  'outcome',
+  'by',
+  'waitedMs',
+  'reason',
+  'answers',
+  'updatedInput',
+  'delivery',
+] as const satisfies readonly (keyof Decision)[];
+
+/** A spreadsheet takes a cell that begins so for a formula, and would run what a model or a tool wrote. */
+const FORMULA = /^[=+\-@\t\r]/;
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/** A field of a CSV file (RFC 4180), harmless to a spreadsheet; objects are JSON, null is empty. */
+export function csvField(value: unknown): string {
+  const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const safe = FORMULA.test(text) ? `'${text}` : text;
+  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const csvLine = (values: readonly unknown[]): string => `${values.map(csvField).join(',')}\r\n`;
+
+export const exportFormats = {
+  csv: {
+    contentType: 'text/csv; charset=utf-8',
+    extension: 'csv',
+    head: csvLine(COLUMNS),
+    line: (decision) => csvLine(COLUMNS.map((column) => decision[column])),
+  },
+  jsonl: {
+    contentType: 'application/jsonl; charset=utf-8',
+    extension: 'jsonl',
+    head: '',
+    line: (decision) => `${JSON.stringify(decision)}\n`,
+  },
+} as const satisfies Record<string, ExportFormat>;
+
+interface Page {
+  decisions: Decision[];
+  next: string | null;
+}
+
+/**
+ * The text of an export, a page at a time. The first page is given, so that its failure is known before anything is
+ * sent; a later failure ends the stream with the error. At most `limit` decisions.
+ */
+export async function* exportText(
+  format: ExportFormat,
+  first: Page,
+  nextPage: (before: string) => Promise<Page>,
+  limit: number,
+): AsyncGenerator<string, void> {
+  yield format.head;
+  let left = limit;
+  for (let page = first; ; page = await nextPage(page.next)) {
+    const lines = page.decisions.slice(0, left).map(format.line);
+    left -= lines.length;
+    yield lines.join('');
+    if (page.next === null || left === 0) return;
+  }
+}

@@ -1,0 +1,83 @@
+import { type CommandInput, commands, type ProblemCode } from '@callboard/contract';
+import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
+import type { RouteOptions } from 'fastify';
+import { z } from 'zod';
+import { examples } from '../openapi/examples.ts';
+import { json, problemResponses } from '../openapi/responses.ts';
+import { withExample } from '../openapi/schemas.ts';
+import type { Ask } from './ask.ts';
+
+/** What is said of a route beside its address and its shapes, which the contract has. */
+export interface RelayNotes {
+  summary: string;
+  /** What it promises. */
+  description?: string;
+  /** The codes of its own, beside those that every route has. */
+  problems?: readonly ProblemCode[];
+  /** 200 without it. `created`: 201, or 200 when the reply says that it was there already. */
+  status?: 201 | 202 | 'created';
+  /** The query, as text. */
+  query?: z.ZodType;
+  isBodyOptional?: boolean;
+  /** The media types of files that it answers with as well. */
+  files?: readonly string[];
+  bodyLimit?: number;
+}
+
+/** A group of relayed commands. */
+export type Relays = { readonly [T in RoutedCommand]?: RelayNotes };
+
+/**
+ * The route that passes a command on in the name of whoever asks, and answers with its reply. Address and schemas are
+ * the contract's.
+ */
+export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, ask: Ask): RouteOptions {
+  const { method, path, body: bodyField } = routes[type];
+  const { status = 200, summary, description, problems, query, bodyLimit } = notes;
+  const files = Object.fromEntries((notes.files ?? []).map((type) => [type, { schema: z.string() }]));
+  const { params, body } = requestSchemas(type, notes);
+  const reply = withExample(commands[type].reply, examples[type].reply);
+  const successes =
+    status === 'created'
+      ? { 200: json('It was there already', reply), 201: json('Created', reply) }
+      : { [status]: json(status === 202 ? 'Accepted, and under way' : 'Done', reply, files) };
+  return {
+    method,
+    url: path,
+    ...(bodyLimit && { bodyLimit }),
+    schema: {
+      operationId: type,
+      tags: [tag],
+      summary,
+      ...(description && { description }),
+      ...(params && { params }),
+      ...(query && { querystring: query }),
+      ...(body && { body }),
+      response: { ...successes, ...problemResponses({ own: problems, isRelayed: true, hasBody: body !== null }) },
+    },
+    async handler(request, answer) {
+      const { params: inPath, query: inQuery, body: given } = request;
+      const fields = [query && inQuery, body && (bodyField === undefined ? given : { [bodyField]: given }), inPath];
+      // Each part was checked with its part of the command's own schema.
+      const input = Object.assign({}, ...fields) as CommandInput<typeof type>;
+      const data = await ask(request, type, input);
+      return answer.code(status === 'created' ? createdStatus(data) : status).send(data);
+    },
+  };
+}
+
+const createdStatus = (reply: object) => ('created' in reply && reply.created === true ? 201 : 200);
+
+/** The parts of the command's own schema, as the route has them. */
+function requestSchemas(type: RoutedCommand, { isBodyOptional = false }: RelayNotes) {
+  const route = routes[type];
+  const inPath = pathFields(route);
+  const fields: [string, z.ZodType][] = Object.entries(commands[type].input.shape);
+  const named = fields.filter(([name]) => inPath.includes(name));
+  const others = fields.filter(([name]) => !inPath.includes(name));
+  const params = named.length === 0 ? null : z.object(Object.fromEntries(named));
+  if (route.method === 'GET' || others.length === 0) return { params, body: null };
+  const whole = others.find(([name]) => name === route.body)?.[1] ?? z.strictObject(Object.fromEntries(others));
+  const body = isBodyOptional ? whole.nullish() : whole;
+  return { params, body: withExample(body, toRequest(route, examples[type].input).body) };
+}

@@ -1,0 +1,137 @@
+import { commands, ProblemCode } from '@callboard/contract';
+import { type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { examples } from '../src/server/openapi/examples.ts';
+import { bearer, type Harness, startHarness } from './harness.ts';
+
+const Media = z.looseObject({
+  schema: z.looseObject({ examples: z.array(z.unknown()).optional() }),
+  example: z.unknown().optional(),
+});
+const Operation = z.looseObject({
+  operationId: z.string(),
+  tags: z.array(z.string()),
+  summary: z.string().min(5),
+  requestBody: z.looseObject({ content: z.record(z.string(), Media) }).optional(),
+  responses: z.record(
+    z.string(),
+    z.looseObject({ description: z.string(), content: z.record(z.string(), Media).optional() }),
+  ),
+});
+type Operation = z.infer<typeof Operation>;
+const Document = z.looseObject({
+  openapi: z.literal('3.1.0'),
+  tags: z.array(z.looseObject({ name: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.looseObject({
+    schemas: z.record(z.string(), z.unknown()),
+    securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
+  }),
+});
+
+let harness: Harness;
+let document: z.infer<typeof Document>;
+beforeAll(async () => {
+  harness = await startHarness();
+  document = Document.parse((await harness.app.inject({ url: '/api/openapi.json', headers: bearer })).json());
+});
+afterAll(() => harness.stop());
+
+const operations = (): [string, Operation][] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  );
+const operationOf = (type: RoutedCommand): Operation => {
+  const found = operations().find(([, { operationId }]) => operationId === type);
+  if (found === undefined) throw new Error(`${type} is not in the document`);
+  return found[1];
+};
+
+/** Every route of the application, read from the tree that the framework prints. */
+function appRoutes(): string[] {
+  const above: string[] = [];
+  return harness.app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent = '', part = '', methods] = /^(.*?)[├└]── (\S*)(?: \((.+)\))?$/.exec(line) ?? [];
+      above.length = indent.length / 4;
+      above.push(part);
+      const path = above.join('').replaceAll(/:(\w+)/g, '{$1}');
+      return (methods?.split(', ') ?? []).map((method) => `${method} ${path}`);
+    });
+}
+
+it('has every route of the API, with a summary, a tag, and a shape for its success and its errors', () => {
+  const expected = appRoutes().filter((route) => / \/(api\/|login$)/.test(route));
+  expect(expected.length).toBeGreaterThan(Object.keys(routes).length);
+  expect(
+    operations()
+      .map(([route]) => route)
+      .sort(),
+  ).toEqual(expected.sort());
+  const tags = document.tags.map(({ name }) => name);
+  for (const [route, { tags: own, responses }] of operations()) {
+    expect([route, tags]).toEqual([route, expect.arrayContaining(own)]);
+    const successes = Object.entries(responses).filter(([status]) => status < '400');
+    expect([route, successes.length]).not.toEqual([route, 0]);
+    for (const [status, { content }] of successes) {
+      if (status !== '204' && status !== '303')
+        expect([route, status, content]).toEqual([route, status, expect.anything()]);
+    }
+  }
+});
+
+it('answers to no route of the API without a login, but to health', async () => {
+  for (const route of appRoutes()) {
+    const [method = '', path = ''] = route.split(' ');
+    if (!path.startsWith('/api/') || path === '/api/health') continue;
+    const url = path.replaceAll(/\{\w+\}/g, 'x');
+    const { statusCode } = await harness.app.inject({ method: method as 'GET', url }); // as the framework prints it
+    expect([route, statusCode]).toEqual([route, 401]);
+  }
+});
+
+it('lists the codes of its problems, each under its status', () => {
+  for (const [route, { responses }] of operations()) {
+    for (const [status, { description, content }] of Object.entries(responses)) {
+      if (status < '400' || content?.['application/problem+json'] === undefined) continue;
+      const codes = [...description.matchAll(/`(\w+)`:/g)].map(([, code]) => ProblemCode.parse(code));
+      expect([route, status, codes.length]).not.toEqual([route, status, 0]);
+    }
+  }
+  const { 409: conflict } = operationOf('approve_tool').responses;
+  expect(conflict?.description).toContain('`already_decided`');
+});
+
+it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that its own schemas take', (type) => {
+  const { input, reply } = examples[type];
+  expect(commands[type].input.parse(input)).toEqual(input);
+  expect(commands[type].reply.parse(reply)).toEqual(reply);
+  const { requestBody, responses } = operationOf(type);
+  const success = Object.entries(responses).find(([status]) => status < '300')?.[1];
+  expect(success?.content?.['application/json']?.schema.examples).toEqual([reply]);
+  const { body } = toRequest(routes[type], input);
+  const hasBody = requestBody !== undefined;
+  expect(requestBody?.content['application/json']?.example).toEqual(hasBody ? body : undefined);
+  expect(hasBody).toBe(JSON.stringify(body ?? {}) !== '{}');
+});
+
+it('names the shapes that occur in many places, and refers to nothing that it does not have', () => {
+  const names = Object.keys(document.components.schemas);
+  expect(names).toEqual(expect.arrayContaining(['Problem', 'Project', 'StageView', 'SessionView', 'PendingRequest']));
+  const referred = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+  expect(referred.length).toBeGreaterThan(50);
+  expect(names).toEqual(expect.arrayContaining([...new Set(referred)]));
+});
+
+it('says how to log in, with the name that the cookie really has', () => {
+  expect(document.components.securitySchemes).toMatchObject({
+    cookie: { type: 'apiKey', in: 'cookie', name: 'callboard_session_80' },
+    bearer: { type: 'http', scheme: 'bearer' },
+  });
+});
