@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
 
 /** All tests of the workspace in one run. Two workers: the real `claude` and Chromium want the machine as well. */
 export default defineConfig({

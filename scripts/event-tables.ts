@@ -61,6 +61,7 @@ const when: Readonly<Record<EventType, string>> = {
   'decision-updated': 'The delivery of an answer went a step further',
   'message-queued': 'A message waits in the queue',
   'message-sent': 'A message is on its way to Claude',
+  'draft-updated': 'Somebody goes on writing a message or an answer, or has sent it',
   'queue-updated': 'The queue changed in any way: all that waits, as it is now',
   'mode-changed': 'The permission mode of a session changed',
   'transcript-appended': 'There are new entries: up to `index` they can be read from the transcript',

@@ -87,6 +87,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'message-queued':
     case 'message-sent':
     case 'queue-updated':
+    case 'draft-updated':
     case 'mode-changed':
     case 'transcript-appended':
       return parts; // not shown on the board; what is follows as session-updated

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardView } from './board.ts';
 import { StageDiff } from './diff.ts';
+import { Draft } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { MessageId, ProjectId, StageId } from './ids.ts';
 import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
@@ -111,12 +112,17 @@ export const commands = {
     reply: z.object({ decisions: z.array(Decision), next: z.string().nullable() }),
   },
 
+  get_drafts: { input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
+  put_draft: { input: Draft.omit({ updatedAt: true }), reply: z.object({ draft: Draft }) },
+
   send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
   get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },
   edit_queued: {
     input: z.object({ ...onStage, messageId: MessageId, patch: MessagePatch }),
     reply: z.object({ message: QueuedMessage }),
   },
+  /** Lets a queue go that is held after a failed or interrupted turn. */
+  release_queue: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** Sends a row that waits: into the running turn, or at once by interrupting it. */
   send_queued: {
     input: z.object({ ...onStage, messageId: MessageId, mode: z.enum(['steer', 'now']) }),

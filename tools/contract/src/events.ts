@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Draft } from './drafts.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { QueuedMessage } from './messages.ts';
 import { Project } from './projects.ts';
@@ -32,6 +33,8 @@ export const eventData = {
   'message-queued': QueuedMessage,
   'message-sent': z.object({ ...ofStage, messageId: MessageId, text: z.string() }),
   'queue-updated': z.object({ ...ofStage, queue: z.array(QueuedMessage), held: z.boolean() }),
+  /** Somebody goes on writing; a value of null: it was sent or thrown away. */
+  'draft-updated': Draft,
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
   /** Entries up to `index` can be read from the transcript. */
   'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
@@ -70,6 +73,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('message-queued'),
   eventSchema('message-sent'),
   eventSchema('queue-updated'),
+  eventSchema('draft-updated'),
   eventSchema('mode-changed'),
   eventSchema('transcript-appended'),
 ]);

@@ -47,6 +47,8 @@ const MessageText = z
 
 export const MessageBody = z.strictObject({
   message: MessageText,
+  /** Chosen by the sender: the same message sent again, because its reply was lost, is not added again. */
+  messageId: z.uuid().pipe(MessageId).optional(),
   mode: MessageMode.optional(),
   attachments: z.array(Attachment).max(20).optional(),
   /** Run a leading `/` as a command of Claude Code instead of sending it as text. */

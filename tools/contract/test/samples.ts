@@ -135,6 +135,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'message-queued': sampleMessage,
   'message-sent': { stageId, messageId, text: 'Go on' },
   'queue-updated': { stageId, queue: [sampleMessage], held: false },
+  'draft-updated': { stageId, key: 'message', value: 'Half a thou', updatedAt: AT, writer: 'tab-1' },
   'mode-changed': { stageId, mode: 'plan' },
   'transcript-appended': { stageId, index: 1 },
 };

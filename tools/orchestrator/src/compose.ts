@@ -21,6 +21,7 @@ import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
+import { createDrafts } from './stages/drafts.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
@@ -136,6 +137,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         interrupt: sessions.interrupt,
         onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
       }),
+      drafts: createDrafts({ store }),
       imports: createStageImports({ store }),
       worktrees,
       logins,

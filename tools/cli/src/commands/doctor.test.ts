@@ -114,7 +114,7 @@ describe('with a claude that breaks its promises', () => {
       '2.1.340 no longer answers the opening handshake, as 2.1.330 did; Callboard relies on this for starting sessions at all.',
     );
     expect(out).toMatch(
-      /^ {2}no {7}answers the opening handshake\n {11}why: it ended \(exit code 1\).*no such option$/m,
+      /^ {2}no {7}initialize {5}answers the opening handshake\n {26}why: it ended \(exit code 1\).*no such option$/m,
     );
     expect(out).toMatch(/things that Callboard relies on are not known to work\.$/);
   });

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 /** `problem`: Callboard will not work, or not all of it. `warning`: it will, and this is worth knowing. */
-export const Verdict = z.enum(['ok', 'warning', 'problem']);
-export type Verdict = z.infer<typeof Verdict>;
+const Verdict = z.enum(['ok', 'warning', 'problem']);
 
 /** One thing that was looked at. */
 export const MachineCheck = z.object({

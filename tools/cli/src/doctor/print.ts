@@ -27,10 +27,10 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
     hasColours ? styleText(colour, text, { validateStream: false }) : text;
   const indent = ' '.repeat(VERDICT_WIDTH + NAME_WIDTH + 4);
 
-  function promise({ verdict, sentence, why }: HandshakeCheck): void {
+  function promise({ id, verdict, sentence, why }: HandshakeCheck, idWidth: number): void {
     const mark = paint(PROMISE_COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH));
-    out(`  ${mark}  ${sentence}`);
-    if (why !== null) out(`  ${' '.repeat(VERDICT_WIDTH)}  ${paint('dim', `why: ${why}`)}`);
+    out(`  ${mark}  ${id.padEnd(idWidth)}  ${sentence}`);
+    if (why !== null) out(`  ${' '.repeat(VERDICT_WIDTH + idWidth + 4)}${paint('dim', `why: ${why}`)}`);
   }
 
   return {
@@ -42,10 +42,11 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
     },
     handshakeBegins: (version) => {
       out('');
-      out(paint('bold', `What Callboard relies on, tried out on a scripted model: Claude Code ${version} ...`));
+      out(paint('bold', `What Callboard relies on, tried out with Claude Code ${version} on a scripted model:`));
     },
     handshake: ({ version, checks }, regression) => {
-      for (const check of checks) promise(check);
+      const idWidth = Math.max(...checks.map(({ id }) => id.length));
+      for (const check of checks) promise(check, idWidth);
       for (const lost of regression?.lost ?? []) {
         const said = `no longer ${lost.sentence}, as ${regression?.since} did; Callboard relies on this for ${lost.reliedOnFor}.`;
         out(paint('red', `  ${version} ${said}`));

@@ -45,7 +45,7 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
     const outcome = timeIsUp.aborted
       ? TOO_LATE
       : missing !== undefined
-        ? untried(`what it needs is not known to hold: "${missing.sentence}"`)
+        ? untried(`it needs "${missing.id}", which is not known to hold`)
         : await outcomeOf(promise, lab, AbortSignal.any([signal, timeIsUp, AbortSignal.timeout(limits.stepMs)]));
     signal.throwIfAborted();
     checks.push({ ...facts, ...(outcome.verdict === 'no' && timeIsUp.aborted ? TOO_LATE : outcome) });

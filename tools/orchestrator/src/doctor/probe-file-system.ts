@@ -51,7 +51,7 @@ async function tryFifo(folder: string): Promise<void> {
 /** What was read of a spool is given back to the disk in this way. */
 async function tryHoles(file: string): Promise<void> {
   await writeFile(file, Buffer.alloc(FILE_BYTES, 'x'), { flush: true });
-  await execa('fallocate', ['-p', '-o', '0', '-l', String(FILE_BYTES), file]);
+  await execa('fallocate', ['--punch-hole', '--offset', '0', '--length', String(FILE_BYTES), file]);
   const { size } = await stat(file);
   if (size !== FILE_BYTES) throw new Error('the file became shorter');
 }

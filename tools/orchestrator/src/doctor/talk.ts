@@ -6,7 +6,7 @@ import { OutboxBody } from '../store/records.ts';
 import type { Trial } from './trial.ts';
 
 /** A request for permission, as far as the promises look at it. */
-export interface Asked {
+interface Asked {
   requestId: string;
   toolName: string;
   input: Record<string, unknown>;

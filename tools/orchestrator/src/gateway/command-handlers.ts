@@ -20,6 +20,7 @@ import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { Drafts } from '../stages/drafts.ts';
 import type { StageImports } from '../stages/import-stages.ts';
 import type { Projects } from '../stages/projects.ts';
 import type { Stages } from '../stages/stages.ts';
@@ -34,6 +35,7 @@ export interface HandlerParts {
   sessions: Sessions;
   approvals: ApprovalService;
   messages: MessageQueue;
+  drafts: Drafts;
   imports: StageImports;
   worktrees: Worktrees;
   logins: Logins;
@@ -56,7 +58,7 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, projects, stages, sessions, approvals, messages, imports, worktrees, logins } = parts;
+  const { store, projects, stages, sessions, approvals, messages, drafts, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = boardView(await store.board()).stages.find((candidate) => candidate.id === stageId);
@@ -183,12 +185,19 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     get_decisions: ({ limit, ...filter }) =>
       store.read.requests.decisions({ ...filter, limit: limit ?? DECISIONS_PAGE }),
 
+    get_drafts: async ({ stageId }) => ({ drafts: await drafts.list(stageId) }),
+    put_draft: async (draft) => ({ draft: await drafts.put(draft) }),
+
     send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
     get_queue: async ({ stageId }) => {
       const { session } = await sessionOf(stageId);
       return { queue: session.queue, held: session.queueHeld };
     },
     edit_queued: async ({ stageId, messageId, patch }) => ({ message: await messages.edit(stageId, messageId, patch) }),
+    release_queue: async ({ stageId }) => {
+      await messages.release(stageId);
+      return sessionOf(stageId);
+    },
     send_queued: ({ stageId, messageId, mode }) => messages.sendQueued(stageId, messageId, mode),
     remove_queued: async ({ stageId, messageId }) => ({ message: await messages.remove(stageId, messageId) }),
 

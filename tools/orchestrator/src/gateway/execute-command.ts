@@ -1,4 +1,11 @@
-import { type CommandError, CommandFrame, type CommandType, commands, type ReplyFrame } from '@callboard/contract';
+import {
+  type CommandError,
+  CommandFrame,
+  type CommandType,
+  commands,
+  ProblemCode,
+  type ReplyFrame,
+} from '@callboard/contract';
 import { z } from 'zod';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -49,8 +56,9 @@ function commandError(error: unknown, log: Logger): CommandError {
   }
   if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
   log.error({ err: error }, 'a command failed');
-  if (error instanceof AppError && error.kind === 'operational')
-    return { code: 'storage_failed', message: error.message };
+  if (error instanceof AppError && error.kind === 'operational') {
+    return { code: ProblemCode.safeParse(error.code).data ?? 'storage_failed', message: error.message };
+  }
   return {
     code: 'internal',
     message: 'Something went wrong inside of Callboard; its log says what. Nothing is known to be lost.',

@@ -36,6 +36,8 @@ export interface MessageQueue {
    * @throws Rejection `no_session`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
+  /** Lets a queue go that is held; an ended session is resumed for it. @throws Rejection `no_session` */
+  release(stageId: StageId): Promise<void>;
   /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent` */
   sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now'): Promise<SendMessageReply>;
   /** Changes text or place. @throws as `sendQueued` */
@@ -47,8 +49,13 @@ export interface MessageQueue {
 export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   const { store, edges, outboxBell, resumeWith } = parts;
 
-  async function addRow(tx: Tx, stageId: StageId, content: MessageContent, actor: string): Promise<MessageRow> {
-    const messageId = MessageId.parse(edges.newWireId());
+  async function addRow(
+    tx: Tx,
+    stageId: StageId,
+    content: MessageContent,
+    actor: string,
+    messageId: MessageId,
+  ): Promise<MessageRow> {
     // Behind all there ever were: one that was delivered and comes back unread has its place before this one.
     const position = (await tx.outbox.lastPosition(stageId)) + 1;
     const row = { id: edges.newId(), stageId, launchId: null, wireId: messageId, actor, createdAt: tx.now };
@@ -104,14 +111,37 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   }
 
   return {
-    send: (stageId, { message, mode, attachments = [], isCommand = false }, actor) =>
+    send: (stageId, { message, mode, attachments = [], isCommand = false, messageId }, actor) =>
       store.transact(async (tx) => {
         await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
+        if (messageId !== undefined && (await tx.outbox.knowsMessage(stageId, messageId))) {
+          const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
+          return { status: waits ? 'queued' : 'sent', messageId };
+        }
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
-        const row = await addRow(tx, stageId, { text: message, attachments, isCommand }, actor);
+        const row = await addRow(
+          tx,
+          stageId,
+          { text: message, attachments, isCommand },
+          actor,
+          messageId ?? MessageId.parse(edges.newWireId()),
+        );
         await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
         const reply = await sendRow(tx, stageId, row, mode);
         return replaced === undefined ? reply : { ...reply, replaced };
+      }),
+
+    release: (stageId) =>
+      store.transact(async (tx) => {
+        const draft = await openDraft(tx, stageId);
+        const [first] = await tx.outbox.queueOf(stageId);
+        if (draft.record.launchId === null) {
+          if (first !== undefined) await resumeWith(tx, stageId, first);
+          return;
+        }
+        draft.record = { ...draft.record, queueHeld: false };
+        await saveDraft(tx, draft);
+        tx.afterCommit(() => outboxBell.ring(stageId));
       }),
 
     sendQueued: (stageId, messageId, mode) =>

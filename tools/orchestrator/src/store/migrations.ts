@@ -37,6 +37,9 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create table rules (
          id text primary key, project_id text not null references projects(id) on delete cascade,
          stage_id text references stages(id) on delete cascade, document text not null)`,
+      `create table drafts (
+         stage_id text not null references stages(id) on delete cascade, key text not null, document text not null,
+         primary key (stage_id, key))`,
       `create table logins (secret_hash text primary key, kind text not null, name text not null, created_at text not null, expires_at text)`,
       `create table counters (name text primary key, value integer not null)`,
       `insert into counters (name, value) values ('stage', 0)`,

@@ -108,6 +108,13 @@ interface RulesTable {
   document: string;
 }
 
+interface DraftsTable {
+  stage_id: string;
+  key: string;
+  /** A `Draft`, whole. */
+  document: string;
+}
+
 interface LoginsTable {
   /** SHA-256 in hex: the secret itself is never stored. */
   secret_hash: string;
@@ -132,6 +139,7 @@ export interface Schema {
   transcript: TranscriptTable;
   events: EventsTable;
   rules: RulesTable;
+  drafts: DraftsTable;
   logins: LoginsTable;
   counters: CountersTable;
 }

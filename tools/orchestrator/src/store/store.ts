@@ -1,6 +1,7 @@
 import type { BoardEvent, BoardParts, NewEvent } from '@callboard/contract';
 import type { Database } from './database.ts';
 import { summaryOf } from './records.ts';
+import { draftsTable } from './tables/drafts.ts';
 import { eventsTable } from './tables/events.ts';
 import { launchesTable } from './tables/launches.ts';
 import { loginsTable } from './tables/logins.ts';
@@ -24,6 +25,7 @@ export function tables(db: Database) {
     transcript: transcriptTable(db),
     events: eventsTable(db),
     rules: rulesTable(db),
+    drafts: draftsTable(db),
     logins: loginsTable(db),
   };
 }

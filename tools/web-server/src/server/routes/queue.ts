@@ -7,6 +7,11 @@ export const queueRelays = {
     description: '`held`: after a failed or interrupted turn they wait for a person.',
     problems: ['unknown_stage', 'no_session'],
   },
+  release_queue: {
+    summary: 'Lets a held queue go',
+    description: 'After a failed or interrupted turn the messages that wait are held for this.',
+    problems: ['unknown_stage', 'no_session'],
+  },
   edit_queued: {
     summary: 'Changes the text or the place of a message that waits',
     description: 'Place 0 is the next to go.',

@@ -20,6 +20,12 @@ export const sessionRelays = {
       'In ascending order. `after` and `before` are indexes of entries, themselves left out; without either: the newest. `total` is the index of the last entry.',
     problems: ['unknown_stage'],
   },
+  get_drafts: { summary: 'What people have begun to write and not sent', problems: ['unknown_stage'] },
+  put_draft: {
+    summary: 'Keeps what a person has begun to write',
+    description: '`key` is `message`, or the id of a request. A value of null removes it.',
+    problems: ['unknown_stage'],
+  },
   send_message: {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Says something to Claude',

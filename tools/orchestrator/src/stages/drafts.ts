@@ -1,0 +1,30 @@
+import type { Draft, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store } from '../store/store.ts';
+
+/** What people have begun to write, the same on all their devices. The last one to write wins. */
+export interface Drafts {
+  /** @throws Rejection `unknown_stage` */
+  list(stageId: StageId): Promise<Draft[]>;
+  /** Keeps it, or removes it where its value is null. @throws Rejection `unknown_stage` */
+  put(draft: Omit<Draft, 'updatedAt'>): Promise<Draft>;
+}
+
+export function createDrafts({ store }: { store: Store }): Drafts {
+  const unknown = (stageId: StageId) => new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  return {
+    async list(stageId) {
+      if ((await store.read.stages.find(stageId)) === null) throw unknown(stageId);
+      return store.read.drafts.listOf(stageId);
+    },
+    put: (wanted) =>
+      store.transact(async (tx) => {
+        if ((await tx.stages.find(wanted.stageId)) === null) throw unknown(wanted.stageId);
+        const draft = { ...wanted, updatedAt: tx.now };
+        if (draft.value === null) await tx.drafts.remove(draft.stageId, draft.key);
+        else await tx.drafts.save(draft);
+        await tx.emit({ type: 'draft-updated', data: draft });
+        return draft;
+      }),
+  };
+}
