@@ -1,12 +1,14 @@
 import { userInfo } from 'node:os';
-import type { OrchestratorConfig, StageId } from '@callboard/contract';
+import { type BoardEvent, boardView, type OrchestratorConfig, type StageId, type TextDelta } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
+import { boardWarnings } from './doctor/board-warnings.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
-import { type Gateway, openGateway } from './gateway/gateway.ts';
+import { executeCommand } from './gateway/execute-command.ts';
+import { openGateway } from './gateway/gateway.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
@@ -43,6 +45,10 @@ export interface Orchestrator {
   readonly port: number;
   /** A one-time code for a login link. */
   createLoginCode(): Promise<string>;
+  /** For an embedder in the same process (`createInProcessTransport` of the contract's client). */
+  execute(frame: string, watch: (stageIds: readonly StageId[]) => void): Promise<unknown>;
+  onEvent(listener: (event: BoardEvent) => void): () => void;
+  onTextDelta(listener: (delta: TextDelta) => void): () => void;
   /** Ends the processes of all sessions that are idle now, to free their memory. */
   endIdle(): Promise<void>;
   /** Lets go of everything in reverse order; sessions go on. */
@@ -100,7 +106,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
     const worktrees = createWorktrees({ dataDir, env });
-    let gateway: Gateway | undefined;
+    const deltaListeners = new Set<(delta: TextDelta) => void>();
     const sessions = createSessions({
       store,
       edges,
@@ -112,7 +118,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       graces: limits.graces,
       initializeTimeoutMs: limits.initializeMs,
       findClaude: () => findClaude(config.claudePath, env.PATH),
-      onTextDelta: (delta) => gateway?.onTextDelta(delta),
+      onTextDelta: (delta) => {
+        for (const listener of deltaListeners) listener(delta);
+      },
     });
     life.onStop('sessions', sessions.detachAll);
     await reAttachAll({ store, sessions, log, signalGraceMs: limits.graces.signalMs });
@@ -123,8 +131,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
+    const board = async () => boardView({ ...(await store.board()), warnings: await boardWarnings(dataDir) });
     const handlers = commandHandlers({
       store,
+      board,
       projects,
       stages: createStages({ store }),
       sessions,
@@ -143,8 +153,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       logins,
     });
     const { host, port, secret } = config;
-    gateway = await openGateway({ store, log, handlers, host, port, secret, version: VERSION });
+    const gateway = await openGateway({ store, board, log, handlers, host, port, secret, version: VERSION });
     life.onStop('gateway', gateway.close);
+    deltaListeners.add(gateway.onTextDelta);
     await lock.setPort(gateway.port);
     const scheduler = startScheduler({
       store,
@@ -164,7 +175,18 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       running: sessions.executors,
     });
     life.onStop('watchdog', watchdog.stop);
-    return { port: gateway.port, createLoginCode: logins.createCode, endIdle: idleWatch.endAllIdle, stop: life.stop };
+    return {
+      port: gateway.port,
+      createLoginCode: logins.createCode,
+      execute: (frame, watch) => executeCommand(handlers, frame, watch, log),
+      onEvent: store.onEvent,
+      onTextDelta: (listener) => {
+        deltaListeners.add(listener);
+        return () => deltaListeners.delete(listener);
+      },
+      endIdle: idleWatch.endAllIdle,
+      stop: life.stop,
+    };
   } catch (error) {
     await life.stop();
     throw error;

@@ -50,7 +50,8 @@ async function configure(raw: unknown): Promise<void> {
     const { port } = await starting;
     await tell({ type: 'ready', port });
   } catch (error) {
-    log.error({ err: error }, 'the orchestrator cannot start');
+    // A known cause is told in words by the supervisor; only a bug needs its stack in the log.
+    if (!(error instanceof AppError)) log.error({ err: error }, 'the orchestrator cannot start');
     const code = error instanceof AppError ? error.code : 'internal';
     await giveUp(code, messageOf(error), FATAL.has(code));
   }

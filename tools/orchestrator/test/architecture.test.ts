@@ -93,7 +93,7 @@ describe('the orchestrator', () => {
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
-    'compose.ts': ['claude', 'data-dir.ts', 'gateway', 'lib', 'store', 'version.ts', ...services],
+    'compose.ts': ['claude', 'data-dir.ts', 'doctor', 'gateway', 'lib', 'store', 'version.ts', ...services],
     'main.ts': ['compose.ts', 'lib'],
   });
 

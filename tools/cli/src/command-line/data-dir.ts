@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Flag } from './flags.ts';
+import { quoted } from './quote.ts';
 import { type PathBase, path } from './values.ts';
 
 /** Where Callboard keeps everything: shared by all commands. */
@@ -17,3 +18,7 @@ export const defaultDataDir = (home: string): string => join(home, '.callboard')
 
 /** The value of `--data-dir`. */
 export const dataDir = (base: PathBase) => path(base).default(defaultDataDir(base.home));
+
+/** What names a data directory on a command line: nothing for the usual one. */
+export const dataDirSuffix = (folder: string, home: string): string =>
+  folder === defaultDataDir(home) ? '' : ` --data-dir ${quoted(folder)}`;

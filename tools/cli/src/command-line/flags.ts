@@ -10,8 +10,10 @@ export type Flag =
       readonly variable: string | null;
       readonly help: string;
     }
+  /** A word without dashes, such as the name of a file: at most one a command. */
+  | { readonly kind: 'argument'; readonly name: string; readonly placeholder: string; readonly help: string }
   /** What only a variable may say, because a command line can be read by everybody. */
   | { readonly kind: 'variable'; readonly name: string; readonly variable: string; readonly help: string };
 
-/** What the user gave, by the name of the flag, and where: `from` is `--port`, or `CALLBOARD_PORT`. */
+/** What the user gave, by the name of the flag, and where: `from` is `--port`, or `CALLBOARD_PORT`, or `FILE`. */
 export type Given = ReadonlyMap<string, { readonly value: string | string[] | boolean; readonly from: string }>;

@@ -10,9 +10,9 @@ import type { Flag, Given } from './flags.ts';
 export function readFlags(command: string, args: readonly string[], flags: readonly Flag[], env: Environment): Given {
   const given = new Map<string, { value: string | string[] | boolean; from: string }>();
   for (const flag of flags) {
-    const value = flag.kind === 'switch' || flag.variable === null ? undefined : env[flag.variable];
-    if (flag.kind === 'switch' || flag.variable === null || value === undefined || value === '') continue;
-    given.set(flag.name, { value, from: flag.variable });
+    const variable = variableOf(flag);
+    const value = variable === null ? undefined : env[variable];
+    if (variable !== null && value !== undefined && value !== '') given.set(flag.name, { value, from: variable });
   }
   const { tokens } = parseArgs({
     args: [...args],
@@ -25,7 +25,12 @@ export function readFlags(command: string, args: readonly string[], flags: reado
   const lists = new Map<string, string[]>();
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
-    if (token.kind === 'positional') throw unexpected(token.value);
+    if (token.kind === 'positional') {
+      const argument = flags.find((flag) => flag.kind === 'argument');
+      if (argument === undefined || given.has(argument.name)) throw unexpected(token.value);
+      given.set(argument.name, { value: token.value, from: argument.placeholder });
+      continue;
+    }
     const flag = flags.filter(isOnCommandLine).find((candidate) => candidate.name === token.name);
     if (flag === undefined) throw unknown(command, token.rawName, flags);
     const from = `--${flag.name}`;
@@ -40,8 +45,9 @@ export function readFlags(command: string, args: readonly string[], flags: reado
   return given;
 }
 
-type OnCommandLine = Exclude<Flag, { kind: 'variable' }>;
-const isOnCommandLine = (flag: Flag): flag is OnCommandLine => flag.kind !== 'variable';
+type OnCommandLine = Extract<Flag, { kind: 'switch' | 'value' }>;
+const isOnCommandLine = (flag: Flag): flag is OnCommandLine => flag.kind === 'switch' || flag.kind === 'value';
+const variableOf = (flag: Flag) => (flag.kind === 'switch' || flag.kind === 'argument' ? null : flag.variable);
 
 const typeOf = (flag: OnCommandLine): { type: 'boolean' | 'string'; multiple: boolean } =>
   flag.kind === 'switch' ? { type: 'boolean', multiple: false } : { type: 'string', multiple: flag.repeatable };

@@ -35,6 +35,8 @@ function describe(flag: Flag): [string, string] {
   switch (flag.kind) {
     case 'switch':
       return [`--${flag.name}, --no-${flag.name}`, flag.help];
+    case 'argument':
+      return [flag.placeholder, flag.help];
     case 'variable':
       return [flag.variable, flag.help];
     case 'value': {

@@ -1,6 +1,5 @@
 import { openBrowser, wantsBrowser } from '../browser.ts';
-import { defaultDataDir } from '../command-line/data-dir.ts';
-import { quoted } from '../command-line/quote.ts';
+import { dataDirSuffix } from '../command-line/data-dir.ts';
 import type { Edges } from '../edges.ts';
 import { OperationalError, systemCode, UsageError } from '../errors.ts';
 import { folderComplaint } from '../folder-complaint.ts';
@@ -77,7 +76,8 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
   }
 }
 
-async function showBoard(link: string, { platform, env, err }: Edges): Promise<void> {
+/** Opens the board in the user's browser, or says that none could be opened. */
+export async function showBoard(link: string, { platform, env, err }: Edges): Promise<void> {
   const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
   if (!(await openBrowser(link, platform, browserEnv))) {
     err('callboard: no browser could be opened; open the link above in one.');
@@ -92,7 +92,6 @@ function warnOfToken({ err }: Edges): void {
 }
 
 function sayGoodbye({ dataDir }: StartOptions, { home, err }: Edges): void {
-  const suffix = dataDir === defaultDataDir(home) ? '' : ` --data-dir ${quoted(dataDir)}`;
   err('callboard: stopped. Sessions that were running are left alive, and are found again at the next start.');
-  err(`callboard: to end them: npx callboard down${suffix}`);
+  err(`callboard: to end them: npx callboard down${dataDirSuffix(dataDir, home)}`);
 }

@@ -11,6 +11,8 @@ export interface TimeLimitParts {
   expire: (request: PendingRequest) => Promise<void>;
 }
 
+/** After a store that failed. */
+const TRY_AGAIN_MS = 5_000;
 /** The longest that a timer of Node can wait. */
 const MAX_TIMER_MS = 2_147_483_647;
 
@@ -35,7 +37,9 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     try {
       await expire(request);
     } catch (error) {
-      if (!(error instanceof Rejection)) throw error; // a rejection: somebody answered in this very moment
+      if (error instanceof Rejection) return; // somebody answered in this very moment
+      log.error({ err: error, requestId: request.requestId }, 'a request whose time is up could not be denied');
+      wakeAt(new Date(edges.now().getTime() + TRY_AGAIN_MS).toISOString());
     }
   }
 

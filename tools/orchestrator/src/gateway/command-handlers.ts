@@ -1,17 +1,17 @@
-import {
-  type Actor,
-  type BoardEvent,
-  boardView,
-  type CommandInput,
-  type CommandReply,
-  type CommandType,
-  type ProjectId,
-  type SessionView,
-  type Stage,
-  type StageDiff,
-  type StageId,
-  type StageView,
-  type TranscriptEntry,
+import type {
+  Actor,
+  BoardEvent,
+  BoardView,
+  CommandInput,
+  CommandReply,
+  CommandType,
+  ProjectId,
+  SessionView,
+  Stage,
+  StageDiff,
+  StageId,
+  StageView,
+  TranscriptEntry,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { Logins } from '../auth/logins.ts';
@@ -30,6 +30,8 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface HandlerParts {
   store: Store;
+  /** All that the board shows, as it is now. */
+  board: () => Promise<BoardView>;
   projects: Projects;
   stages: Stages;
   sessions: Sessions;
@@ -58,10 +60,10 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, projects, stages, sessions, approvals, messages, drafts, imports, worktrees, logins } = parts;
+  const { store, board, projects, stages, sessions, approvals, messages, drafts, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
-    const stage = boardView(await store.board()).stages.find((candidate) => candidate.id === stageId);
+    const stage = (await board()).stages.find((candidate) => candidate.id === stageId);
     if (stage === undefined) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
     return { stage };
   }
@@ -124,7 +126,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   }
 
   return {
-    get_board: async () => boardView(await store.board()),
+    get_board: board,
     get_events: ({ since, limit }) => eventsSince(since, limit ?? EVENTS_PAGE),
     watch: async ({ stageIds }, { watch }) => {
       watch(stageIds);
@@ -137,7 +139,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     get_projects: async () => ({ projects: await store.read.projects.list() }),
     import_stages: async ({ projectId, path }) => {
       const { ids, created, updated } = await imports.run(projectId, path);
-      const views = new Map(boardView(await store.board()).stages.map((stage) => [stage.id, stage]));
+      const views = new Map((await board()).stages.map((stage) => [stage.id, stage]));
       return { stages: ids.flatMap((id) => views.get(id) ?? []), created, updated };
     },
     get_rules: ({ projectId }) => rulesOf(projectId),

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import {
   type BoardEvent,
-  boardView,
+  type BoardView,
   PROTOCOL_VERSION,
   type StageId,
   type TextDelta,
@@ -17,6 +17,7 @@ import { executeCommand } from './execute-command.ts';
 
 export interface GatewayParts {
   store: Store;
+  board: () => Promise<BoardView>;
   log: Logger;
   handlers: CommandHandlers;
   host: string;
@@ -49,7 +50,7 @@ interface Connection {
  * @throws OperationalError `port_in_use`
  */
 export async function openGateway(parts: GatewayParts): Promise<Gateway> {
-  const { store, log, handlers, host, port, secret, version } = parts;
+  const { store, board, log, handlers, host, port, secret, version } = parts;
   const connections = new Set<Connection>();
   const server = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
@@ -80,7 +81,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     socket.on('error', (error) => log.info({ err: error }, 'a client connection failed'));
     socket.on('message', (data) => void onCommand(connection, String(data)));
     try {
-      const view = boardView(await store.board());
+      const view = await board();
       send(connection, { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
       for (const event of early) if (event.seq > view.seq) send(connection, eventFrame(event));
       connections.add(connection);

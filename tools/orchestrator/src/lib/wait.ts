@@ -31,16 +31,12 @@ export function createNudged(work: () => Promise<void>, onError: (error: unknown
   function nudge(): void {
     due = true;
     if (pass !== undefined || stopped) return;
-    pass = (async () => {
-      while (due && !stopped) {
-        due = false;
-        await work();
-      }
-    })()
+    due = false;
+    pass = work()
       .catch(onError)
       .finally(() => {
         pass = undefined;
-        if (due) nudge(); // it came after the last look and before this line
+        if (due) nudge();
       });
   }
   const drain = async () => {

@@ -193,7 +193,11 @@ async function initialized(
 }
 
 /** An unknown request is answered at once, so that the CLI cannot hang on it. */
-async function refuse({ tx, draft, launchId, edges }: EventContext, requestId: string, subtype: string): Promise<void> {
+export async function refuse(
+  { tx, draft, launchId, edges }: EventContext,
+  requestId: string,
+  subtype: string,
+): Promise<void> {
   const { stageId } = draft.record;
   const body = {
     kind: 'answer',

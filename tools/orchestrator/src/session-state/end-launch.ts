@@ -10,7 +10,7 @@ export type LaunchEnd =
   /** A person, or Callboard for one, ended it. */
   | { kind: 'stopped'; reason: string }
   /** It ended by itself, or something killed it. */
-  | { kind: 'died'; reason: string }
+  | { kind: 'died'; reason: string; wasWatched: boolean }
   /** It never came up. */
   | { kind: 'not-started'; reason: string };
 
@@ -33,6 +33,7 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
   switch (row.kind) {
     case 'message':
       await tx.outbox.assign(row.id, null);
+      if (row.body.kind === 'message') await tx.outbox.setBody(row.id, { ...row.body, urgent: false });
       draft.queueChanged = true;
       return;
     case 'control':
@@ -41,7 +42,9 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
     case 'answer': {
       await tx.outbox.setVoid(row.id, end.reason);
       const stored = await requestOf(tx, row);
-      if (stored !== null) await setDelivery(tx, stored, row.state === 'accepted' ? 'not-applied' : 'unknown');
+      // While nobody watched it may have been written without having been marked.
+      const isUnwritten = row.state === 'accepted' && (end.kind !== 'died' || end.wasWatched);
+      if (stored !== null) await setDelivery(tx, stored, isUnwritten ? 'not-applied' : 'unknown');
       return;
     }
     default:

@@ -19,6 +19,8 @@ export interface RunningParts {
   store: Store;
   log: Logger;
   graces: StopGraces;
+  /** False for a process that had ended before we came. */
+  wasWatched: boolean;
 }
 
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
@@ -32,7 +34,10 @@ export interface RunningSession {
   readonly ended: Promise<LaunchEnd | null>;
 }
 
-export function watchSession(executor: SessionExecutor, { store, log, graces }: RunningParts): RunningSession {
+export function watchSession(
+  executor: SessionExecutor,
+  { store, log, graces, wasWatched }: RunningParts,
+): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
   let stopReason: string | null = null;
@@ -46,7 +51,7 @@ export function watchSession(executor: SessionExecutor, { store, log, graces }: 
     const record = await store.read.sessions.find(launch.stageId);
     const end = ((): LaunchEnd => {
       if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
-      return { kind: record?.phase === 'starting' ? 'not-started' : 'died', reason };
+      return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
     await store.transact((tx) => endLaunch(tx, launch.stageId, launch.id, end));
     await endMarked([launch.id], graces.signalMs);

@@ -1,5 +1,6 @@
 import type { Effort, LaunchId, PermissionMode, StageId } from '@callboard/contract';
 import { claudeArguments } from '../claude/arguments.ts';
+import type { Channel } from '../claude/channel.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
@@ -9,7 +10,7 @@ import type { ProcessIdentity } from '../lib/process-identity.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
-import type { MessageRow } from '../store/records.ts';
+import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
@@ -96,10 +97,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     const launch = await store.read.launches.find(launchId);
     if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
     const stage = await store.read.stages.find(launch.stageId);
-    const channel = open(launch.folder, launch.spoolOffset, process.identity.pid);
+    const channel = openOrRead(open, launch, process);
     const worktree = stage?.worktree?.path ?? null;
     const executor = createSessionExecutor(launch, process, channel, worktree, { ...parts, onForeignAnswer });
-    const session = watchSession(executor, { store, log, graces });
+    const session = watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
     keep(session);
     return session;
   }
@@ -279,6 +280,20 @@ export function createSessions(parts: SessionsParts): Sessions {
       await Promise.all([...running.values()].map((session) => session.detach()));
     },
   };
+}
+
+/** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
+function openOrRead(
+  open: typeof openStdioChannel,
+  { folder, spoolOffset }: LaunchRecord,
+  process: AgentProcess,
+): Channel {
+  try {
+    return open(folder, spoolOffset, process.identity.pid);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'process_gone') return openSpoolOnly(folder, spoolOffset);
+    throw error;
+  }
 }
 
 /** What was chosen holds for later launches as well. */

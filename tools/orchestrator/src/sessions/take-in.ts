@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { messageOf, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { applyEvent, type EventContext } from '../session-state/apply-event.ts';
+import { applyEvent, type EventContext, refuse } from '../session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -30,30 +30,35 @@ const LONGEST_PAUSE_MS = 10_000;
  * meanwhile. A line that cannot be applied is kept and shown raw, so that one that nobody foresaw does not stop a session.
  */
 export async function takeIn(parts: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
-  const { store, log, signal } = parts;
+  try {
+    await untilStored(parts, (tx) => applyLines(tx, parts, lines));
+  } catch (error) {
+    const [line, ...others] = lines;
+    if (line === undefined || parts.signal.aborted) throw error;
+    if (others.length === 0) return keepUnapplied(parts, line, error);
+    for (const each of lines) await takeIn(parts, [each]);
+  }
+}
+
+async function keepUnapplied(parts: TakeInParts, line: LastingLine, cause: unknown): Promise<void> {
+  const types = line.events.map(({ type }) => type);
+  parts.log.error({ err: cause, types }, 'a line could not be applied and is kept raw');
+  await untilStored(parts, (tx) => keepRaw(tx, parts, line));
+}
+
+/** Runs the transaction until the store takes it. @throws what is no failure of the store, and the signal's reason */
+async function untilStored({ store, log, signal }: TakeInParts, work: (tx: Tx) => Promise<void>): Promise<void> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
-      await store.transact((tx) => applyLines(tx, parts, lines));
+      await store.transact(work);
       return;
     } catch (error) {
-      if (!isStorageError(error)) return takeInOneByOne(parts, lines, error);
+      if (!isStorageError(error)) throw error;
       log.error({ err: error }, 'the store failed; trying again');
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
-}
-
-async function takeInOneByOne(parts: TakeInParts, lines: readonly LastingLine[], cause: unknown): Promise<void> {
-  const [line, ...others] = lines;
-  if (line === undefined) throw cause;
-  if (others.length > 0) {
-    for (const each of lines) await takeIn(parts, [each]);
-    return;
-  }
-  const types = line.events.map(({ type }) => type);
-  parts.log.error({ err: cause, types, reason: messageOf(cause) }, 'a line could not be applied and is kept raw');
-  await parts.store.transact((tx) => keepRaw(tx, parts, line));
 }
 
 async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
@@ -68,7 +73,11 @@ async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: read
 
 async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end }: LastingLine): Promise<void> {
   const draft = await openDraft(tx, stageId);
-  for (const raw of events) addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
+  for (const raw of events) {
+    addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
+    // Nobody will be asked, so the CLI must not wait.
+    if (raw.type === 'asked') await refuse({ ...context, tx, draft }, raw.requestId, raw.ask.toolName);
+  }
   await saveDraft(tx, draft);
   await tx.launches.setOffset(context.launchId, end);
 }

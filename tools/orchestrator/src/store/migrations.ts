@@ -24,10 +24,10 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index outbox_by_stage on outbox(stage_id, kind, state)`,
       `create index outbox_by_wire_id on outbox(wire_id)`,
       `create table requests (
-         stage_id text not null references stages(id) on delete cascade, request_id text not null, launch_id text not null,
+         ordinal integer primary key autoincrement, stage_id text not null references stages(id) on delete cascade, request_id text not null, launch_id text not null,
          state text not null, kind text not null, tool_name text not null, document text not null, decision text,
          outcome text, decided_by text, created_at text not null, decided_at text,
-         primary key (stage_id, request_id))`,
+         unique (stage_id, request_id))`,
       `create index requests_by_state on requests(state, created_at)`,
       `create index requests_by_decision on requests(decided_at)`,
       `create table transcript (

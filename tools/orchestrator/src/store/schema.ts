@@ -69,6 +69,7 @@ export interface OutboxTable {
 }
 
 interface RequestsTable {
+  ordinal: Generated<number>;
   stage_id: string;
   request_id: string;
   launch_id: string;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { OrchestratorConfig } from '@callboard/contract';
+import { type OrchestratorConfig, ProjectId } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
@@ -22,6 +22,7 @@ export interface Kit {
   readonly folder: string;
   readonly repo: string;
   readonly dataDir: string;
+  readonly projectId: ProjectId;
   readonly model: ScriptedModel;
   /** The environment that the orchestrator is started with. */
   readonly env: Record<string, string>;
@@ -78,6 +79,7 @@ export async function createKit({
     folder,
     repo,
     dataDir,
+    projectId: ProjectId.parse('shop'),
     model,
     env,
     config,

@@ -46,7 +46,7 @@ export interface TestSession {
 }
 
 const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
-const DIED: LaunchEnd = { kind: 'died', reason: 'The process is gone.' };
+const DIED: LaunchEnd = { kind: 'died', wasWatched: true, reason: 'The process is gone.' };
 
 /** A session of a stage of its own that was begun, and whose process is not up yet. */
 export async function beginTestSession(fields: Record<string, unknown> = {}, given?: TestStore): Promise<TestSession> {

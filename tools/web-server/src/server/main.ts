@@ -41,8 +41,10 @@ async function configure(raw: unknown): Promise<void> {
     if (exiting) return void stop().finally(() => process.exit());
     await tell({ type: 'ready', port: server.port });
   } catch (error) {
-    log.error({ err: error }, 'the web server cannot start');
-    await giveUp(startFailure(error, config.data));
+    const failure = startFailure(error, config.data);
+    // A known cause is told in words by the supervisor; only what is not known needs its stack in the log.
+    if (failure.type === 'failed' && !failure.fatal) log.error({ err: error }, 'the web server cannot start');
+    await giveUp(failure);
   }
 }
 

@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { OperationalError } from '../../lib/errors.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
@@ -27,8 +27,7 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
 
   async function* batches(): AsyncGenerator<SpoolLine[]> {
     const file = await open(path, 'r');
-    const watcher = watch(path, { persistent: false }, () => wake());
-    watcher.on('error', () => undefined); // the poll goes on
+    const watcher = watchIfPossible(path, () => wake());
     const onAbort = () => wake();
     signal.addEventListener('abort', onAbort);
     try {
@@ -53,7 +52,7 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
-      watcher.close();
+      watcher?.close();
       await file.close();
     }
   }
@@ -83,6 +82,15 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
     },
     rest: reader.rest,
   };
+}
+
+/** Without a watch (their number is limited) the poll does alone. */
+function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
+  try {
+    return watch(path, { persistent: false }, onChange).on('error', () => undefined);
+  } catch {
+    return null;
+  }
 }
 
 async function readAt(file: FileHandle, buffer: Buffer, position: number): Promise<number> {

@@ -26,7 +26,7 @@ const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
 /** Pending requests and their decisions. */
 export function requestsTable(db: Database) {
   const select = () => db.selectFrom('requests').selectAll();
-  const open = () => select().where('state', '=', 'open').orderBy('created_at').orderBy('request_id');
+  const open = () => select().where('state', '=', 'open').orderBy('ordinal');
   return {
     async listOpen(): Promise<PendingRequest[]> {
       return (await open().execute()).map((row) => toStored(row).request);

@@ -27,14 +27,16 @@ interface Call<T> {
   body?: unknown;
   reply: ZodType<T>;
   signal?: AbortSignal;
+  /** Goes out even when the page is left meanwhile. */
+  keepalive?: boolean;
 }
 
 /** A reply whose body does not matter. */
 export const Nothing = z.unknown();
 
 /** One call to the web server; its reply is checked here, once. */
-export async function call<T>(path: string, { method = 'GET', body, reply, signal }: Call<T>): Promise<T> {
-  const response = await send(path, method, body, signal);
+export async function call<T>(path: string, { reply, ...request }: Call<T>): Promise<T> {
+  const response = await send(path, request);
   const data = await readJson(response);
   if (!response.ok) throw problemOf(response.status, data);
   const parsed = reply.safeParse(data);
@@ -42,10 +44,12 @@ export async function call<T>(path: string, { method = 'GET', body, reply, signa
   return parsed.data;
 }
 
-async function send(path: string, method: Method, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
+async function send(path: string, request: Omit<Call<unknown>, 'reply'>): Promise<Response> {
+  const { method = 'GET', body, signal, keepalive = false } = request;
   try {
     return await fetch(path, {
       method,
+      keepalive,
       headers: body === undefined ? {} : { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),

@@ -35,7 +35,7 @@ export function deliveryWords(decision: Decision): string | null {
     case 'not-applied':
       return 'not applied: the request was withdrawn first';
     case 'unknown':
-      return 'Claude ended before it confirmed this';
+      return 'not known whether it took effect: the process ended before confirming';
     default:
       return decision.delivery satisfies never;
   }

@@ -1,11 +1,15 @@
 import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
+import { takeDraft } from './drafts.ts';
+import { ENDING_GC, type Ending, endingKey } from './endings.ts';
 import { boardQuery, queueQuery, recentOn, transcriptQuery } from './queries.ts';
+import { rulesQuery } from './rules.ts';
 import { withDecisions } from './transcript.ts';
 
 /** Takes one event into the query cache. An event that is there already changes nothing; a gap means: load anew. */
 export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   recentOn(cache).add(event);
+  keepEnding(cache, event);
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
   else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
@@ -45,12 +49,30 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       cache.setQueryData(queryKey, (old) => old && withDecisions(old, [decision]));
       break;
     }
+    case 'draft-updated':
+      takeDraft(cache, event.data);
+      break;
+    case 'rules-updated':
+      cache.setQueryData(rulesQuery(event.data.projectId).queryKey, (old) => old && { ...old, rules: event.data.rules });
+      break;
     case 'stage-removed':
       cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });
       cache.removeQueries({ queryKey: transcriptQuery(event.data.stageId).queryKey });
       break;
     default: // all that the board's fold takes in
   }
+}
+
+/** Before the board forgets the request, so that a form that goes with it can say why. */
+function keepEnding(cache: QueryClient, event: BoardEvent): void {
+  if (event.type !== 'approval-resolved' && event.type !== 'approval-cancelled') return;
+  const queryKey = endingKey(event.data);
+  const ending: Ending =
+    event.type === 'approval-resolved'
+      ? { kind: 'decided', decision: event.data }
+      : { kind: 'withdrawn', reason: event.data.reason };
+  cache.setQueryDefaults(queryKey, ENDING_GC);
+  cache.setQueryData(queryKey, ending);
 }
 
 function setQueue(cache: QueryClient, stageId: StageId, change: (old: Queue) => Queue): void {

@@ -4,10 +4,18 @@ import { useCommand } from './use-command.ts';
 
 // Commands on a whole stage, from its card and from its page alike.
 
-const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete') =>
+const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete' | 'advance') =>
   call(`/api/stages/${stageId}/${verb}`, { method: 'POST', reply: commands.get_stage.reply });
 
 export const startStage = (stageId: StageId) => post(stageId, 'start');
+
+export const completeStage = (stageId: StageId) => post(stageId, 'complete');
+
+/** Lets the next phase of its pipeline begin. */
+export const advanceStage = (stageId: StageId) => post(stageId, 'advance');
+
+export const useAdvanceStage = (title: string) =>
+  useCommand({ run: advanceStage, failed: `The next phase of ${title} did not begin` });
 
 export const useStartStage = (title: string) => useCommand({ run: startStage, failed: `${title} was not started` });
 
@@ -15,7 +23,7 @@ export const useStopStage = (title: string) =>
   useCommand({ run: (stageId: StageId) => post(stageId, 'stop'), failed: `${title} was not stopped` });
 
 export const useCompleteStage = (title: string) =>
-  useCommand({ run: (stageId: StageId) => post(stageId, 'complete'), failed: `${title} was not completed` });
+  useCommand({ run: completeStage, failed: `${title} was not completed` });
 
 export const useDeleteStage = (title: string, done: () => void) =>
   useCommand({

@@ -2,6 +2,7 @@ import {
   BoardView,
   commands,
   Decision,
+  Draft,
   PendingRequest,
   PermissionRule,
   Project,
@@ -143,3 +144,11 @@ export const entries = z
 
 export const board = (seq: number): BoardView =>
   BoardView.parse({ seq, projects: [project], stages: [stage], pending: [], warnings: [] });
+
+export const draft = Draft.parse({
+  stageId: queued.stageId,
+  key: 'message',
+  value: 'And then add',
+  updatedAt: queued.createdAt,
+  writer: null,
+});

@@ -4,7 +4,7 @@ import * as the from './example-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
 
-const { project, stage, pending, queued, rule, session } = the;
+const { project, stage, pending, draft, queued, rule, session } = the;
 const ofProject = { projectId: project.id };
 const onStage = { stageId: stage.id };
 const onMessage = { ...onStage, messageId: queued.messageId };
@@ -44,6 +44,9 @@ export const examples: Examples = {
   },
   get_queue: { input: onStage, reply: { queue: [queued], held: false } },
   edit_queued: { input: { ...onMessage, patch: { message: queued.text, place: 0 } }, reply: { message: queued } },
+  release_queue: { input: onStage, reply: { session: the.session } },
+  get_drafts: { input: onStage, reply: { drafts: [draft] } },
+  put_draft: { input: { ...onStage, key: draft.key, value: draft.value, writer: null }, reply: { draft } },
   send_queued: { input: { ...onMessage, mode: 'now' }, reply: { status: 'sent', messageId: queued.messageId } },
   remove_queued: { input: onMessage, reply: { message: queued } },
   approve_tool: {

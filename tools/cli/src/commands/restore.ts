@@ -1,0 +1,68 @@
+import { stat } from 'node:fs/promises';
+import { z } from 'zod';
+import { describeHeld, explainBackup } from '../backup-words.ts';
+import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
+import { parseGiven } from '../command-line/parse-given.ts';
+import { path } from '../command-line/values.ts';
+import type { Edges } from '../edges.ts';
+import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
+import { findSupervisor } from '../supervisor/supervisor-lock.ts';
+import type { Command } from './command.ts';
+
+/** `callboard restore`: puts a backup in the place of a data directory's store. */
+export const restore: Command = {
+  name: 'restore',
+  summary: 'Brings a backup back; what is there now is put aside, and its sessions are ended.',
+  flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', help: 'The backup.' }, dataDirFlag],
+  run: async ({ given, edges }) => {
+    const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
+    const { 'data-dir': folder, file } = parseGiven(schema, given);
+    if (file === undefined) throw new UsageError('restore needs the backup: callboard restore FILE');
+    await requireFile(file);
+    await requireStopped(folder, edges);
+    const { proveBackup, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
+    try {
+      proveBackup(file); // before anything is ended for it
+      await endSessions(folder, edges);
+      const { proof, aside } = await restoreStore(folder, file, edges.now());
+      edges.out(`Restored ${file} to ${folder}: ${describeHeld(proof)}.`);
+      edges.out(aside === null ? 'There was no data before.' : `The data of before was put aside: ${aside}`);
+    } catch (error) {
+      throw explainBackup(error, folder, edges.home);
+    }
+    return 0;
+  },
+};
+
+async function requireFile(file: string): Promise<void> {
+  try {
+    if ((await stat(file)).isFile()) return;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') throw new UsageError(`FILE: there is no file ${file}.`);
+    throw new UsageError(`FILE: ${file} cannot be read: ${messageOf(error)}.`);
+  }
+  throw new UsageError(`FILE: ${file} is no file.`);
+}
+
+async function requireStopped(folder: string, { home }: Edges): Promise<void> {
+  const supervisor = await findSupervisor(folder);
+  if (supervisor === null) return;
+  throw new OperationalError(
+    `Callboard runs on ${folder} (process ${supervisor.pid}); nothing was changed. ` +
+      `End it first: npx callboard down${dataDirSuffix(folder, home)}`,
+  );
+}
+
+/** The store that comes back knows nothing of sessions that began after it: nobody could find them again. */
+async function endSessions(folder: string, edges: Edges): Promise<void> {
+  const log = (line: string) => edges.err(`callboard: ${line}`);
+  const result = await edges.endAllSessions(folder, { log }).catch((error: unknown) => {
+    if (systemCode(error) === 'data_dir_in_use') throw error;
+    log(`the data that is there cannot be read, so its sessions were not looked for: ${messageOf(error)}`);
+    return { failed: [] };
+  });
+  if (result.failed.length === 0) return;
+  throw new OperationalError(
+    `nothing was restored: these sessions still run and could not be ended: ${result.failed.join(', ')}`,
+  );
+}

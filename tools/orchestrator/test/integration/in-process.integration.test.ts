@@ -1,0 +1,37 @@
+import { createInProcessTransport } from '@callboard/contract/client';
+import { prompt } from '@callboard/scripted-model';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { startOrchestrator } from '../../src/compose.ts';
+import { createKit } from '../support/kit.ts';
+
+it('is driven from within its own process as over the network', async () => {
+  const kit = await createKit();
+  await kit.stop();
+  const orchestrator = await startOrchestrator(kit.config, { log: pino({ level: 'silent' }), env: kit.env });
+  const done = new AbortController();
+  try {
+    const { execute, onEvent, onTextDelta } = orchestrator;
+    const transport = createInProcessTransport({ execute, onEvent, onTextDelta, actor: { name: 'Embedder' } });
+    const tools = [{ name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } }];
+    const script = prompt({ steps: [{ tools }, { text: 'All done.', chunkChars: 3 }] });
+    const { stage } = await transport.command('create_stage', { projectId: kit.projectId, title: 'A', prompt: script });
+    await transport.command('watch', { stageIds: [stage.id] });
+    const started = transport.command('start_stage', { stageId: stage.id });
+    let text = '';
+    for await (const item of transport.events({ since: 0 }, done.signal)) {
+      if (item.type === 'text-delta') text += item.data.text;
+      if (item.type === 'approval-requested') {
+        const { stageId, requestId } = item.data;
+        await transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
+      }
+      if (item.type === 'approval-resolved') expect(item.data.by).toBe('Embedder');
+      if (item.type === 'session-updated' && item.data.state === 'idle') break;
+    }
+    await started;
+    expect(text).toBe('All done.');
+  } finally {
+    done.abort();
+    await orchestrator.stop();
+  }
+});

@@ -1,0 +1,37 @@
+const BY_EXTENSION: Readonly<Record<string, string>> = {
+  c: 'c',
+  cc: 'cpp',
+  cpp: 'cpp',
+  css: 'css',
+  go: 'go',
+  h: 'c',
+  hpp: 'cpp',
+  htm: 'xml',
+  html: 'xml',
+  java: 'java',
+  js: 'javascript',
+  json: 'json',
+  jsx: 'javascript',
+  cjs: 'javascript',
+  mjs: 'javascript',
+  md: 'markdown',
+  patch: 'diff',
+  py: 'python',
+  rb: 'ruby',
+  rs: 'rust',
+  scss: 'css',
+  sh: 'bash',
+  sql: 'sql',
+  svg: 'xml',
+  cts: 'typescript',
+  mts: 'typescript',
+  ts: 'typescript',
+  tsx: 'typescript',
+  xml: 'xml',
+  yaml: 'yaml',
+  yml: 'yaml',
+};
+
+/** The language of a file, by its name; null where it has none that can be highlighted. */
+export const languageOf = (path: string): string | null =>
+  BY_EXTENSION[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? null;
