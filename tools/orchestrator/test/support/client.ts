@@ -16,7 +16,7 @@ import { WebSocket } from 'ws';
 const PATIENCE_MS = 20_000;
 
 /** What the orchestrator refused, and how. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly code: string;
   readonly decision: unknown;
 

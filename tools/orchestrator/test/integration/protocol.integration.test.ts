@@ -1,0 +1,86 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit } from '../support/kit.ts';
+
+const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
+
+it('shows the plan that Claude wrote into its plan file', async () => {
+  const { client, startStage } = await createKit();
+  const write = { name: 'Write', input: { file_path: '{{planFile}}', content: '# My plan\n\n- one step\n' } };
+  const steps = [{ tools: [write] }, { tools: [{ name: 'ExitPlanMode', input: {} }] }, { text: 'Off I go.' }];
+  const stageId = await startStage(prompt({ steps }), { permissionMode: 'plan' });
+  const { requestId, input } = await client.event('plan-requested');
+  expect(input.plan).toContain('# My plan');
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_session', { stageId })).session.mode).toBe('default');
+});
+
+it('asks in plan mode before Bash runs, instead of leaving it to a classifier', async () => {
+  const { client, startStage } = await createKit();
+  const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch made.txt')] }, { text: 'Well.' }] }), {
+    permissionMode: 'plan',
+  });
+  const { requestId } = await client.event('approval-requested');
+  await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason: 'Plan first' });
+  await client.state(stageId, 'idle');
+});
+
+it('denies and ends the turn with it', async () => {
+  const { client, startStage } = await createKit();
+  const tools = [1, 2].map((n) => ({ name: 'Read', input: { file_path: `/etc/host${n}` } }));
+  const stageId = await startStage(prompt({ steps: [{ tools }, { text: 'Not reached.' }] }));
+  const { requestId } = await client.event('approval-requested');
+  const other = await client.event('approval-requested', (request) => request.requestId !== requestId);
+  await client.command('approve_tool', { stageId, requestId, decision: 'deny', interrupt: true });
+  await client.event('approval-cancelled', (request) => request.requestId === other.requestId);
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_session', { stageId })).session.lastTurn?.outcome).toBe('interrupted');
+});
+
+it('waits for a foreground subagent, whose request comes under its name', async () => {
+  const { client, startStage } = await createKit();
+  const child = prompt({ steps: [{ tools: [bash('touch child.txt')] }, { text: 'Child done.' }] }, 'Do the part');
+  const agent = { description: 'the part', prompt: child, subagent_type: 'general-purpose', run_in_background: false };
+  const stageId = await startStage(
+    prompt({ steps: [{ tools: [{ name: 'Agent', input: agent }] }, { text: 'All done.' }] }),
+  );
+  const asked = await client.event('approval-requested');
+  expect(asked.agent).toBe('the part');
+  await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  const ends = (await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end');
+  expect(ends).toHaveLength(1);
+});
+
+it('keeps several subagents’ requests apart, and their own turns when they finish', async () => {
+  const { client, startStage } = await createKit();
+  const agents = ['red', 'green', 'blue'].map((name) => ({
+    name: 'Agent',
+    input: {
+      description: name,
+      prompt: prompt({ steps: [{ tools: [bash(`touch ${name}.txt`)] }, { text: `${name} done.` }] }),
+      subagent_type: 'general-purpose',
+    },
+  }));
+  const stageId = await startStage(prompt({ steps: [{ tools: agents }, { text: 'Started.' }] }));
+  for (const name of ['red', 'green', 'blue']) {
+    const { requestId, input } = await client.event('approval-requested', (request) => request.agent === name);
+    expect(input.command).toBe(`touch ${name}.txt`);
+    await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  }
+  await client.state(stageId, 'idle');
+});
+
+it('tells of a compacted and of a cleared conversation', async () => {
+  const { client, startStage } = await createKit();
+  const stageId = await startStage(prompt({ steps: [{ text: 'First.' }] }));
+  await client.state(stageId, 'idle');
+  const codes = async () =>
+    (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? entry.code : []));
+  await client.command('send_message', { stageId, message: '/compact', isCommand: true });
+  await expect.poll(codes).toContain('compacted');
+  await client.state(stageId, 'idle');
+  await client.command('send_message', { stageId, message: '/clear', isCommand: true });
+  await expect.poll(codes).toContain('conversation-cleared');
+});
