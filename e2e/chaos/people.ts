@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Decision, MessageId, type PendingRequest, questionsOf, type StageId } from '@callboard/contract';
+import { type Transport, TransportError } from '@callboard/contract/client';
+
+/** What the people at the board did, as they know it: the ledger that everything is held against in the end. */
+export interface Ledger {
+  /** By request id: what the server said last of the decision. */
+  decisions: Map<string, Decision>;
+  /** Texts of messages that the server took. */
+  messages: { stageId: StageId; text: string }[];
+}
+
+/** Errors after which one does not know, or knows that nothing was done; trying again is safe for what is done here. */
+const passes = (error: unknown): boolean =>
+  error instanceof TransportError && (error.code === 'network' || error.status === 503 || error.status === 500);
+
+const PAUSE_MS = 50;
+
+/** Tries until the server has answered, as a patient person does. */
+export async function insist<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!passes(error)) throw error;
+      await sleep(PAUSE_MS, undefined, { signal });
+    }
+  }
+}
+
+/** Answers every request that is open, over and over, until told to stop. */
+export async function answerAll(
+  transport: Transport,
+  ledger: Ledger,
+  stop: AbortSignal,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    const { pending } = await insist(signal, () => transport.command('get_pending', {}));
+    await Promise.all(pending.map((request) => answerOne(transport, ledger, request, signal)));
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+async function answerOne(
+  transport: Transport,
+  ledger: Ledger,
+  request: PendingRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const { decision } = await insist(signal, () => answer(transport, request));
+    ledger.decisions.set(request.requestId, decision);
+  } catch (error) {
+    // A lost reply: the answer had been taken, and trying again is told so. Or the request was closed meanwhile.
+    if (!(error instanceof TransportError) || error.decision === null) throw error;
+    ledger.decisions.set(request.requestId, error.decision);
+  }
+}
+
+function answer(transport: Transport, { stageId, requestId, kind, input }: PendingRequest) {
+  if (kind !== 'question') return transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  const answers = Object.fromEntries(
+    questionsOf(input).map(({ question, options }) => [question, options?.[0]?.label ?? 'yes']),
+  );
+  return transport.command('answer_question', { stageId, requestId, answers });
+}
+
+/** Sends a message once, however often its reply is lost: it bears an id of the sender's. */
+export async function say(
+  transport: Transport,
+  ledger: Ledger,
+  stageId: StageId,
+  text: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const messageId = MessageId.parse(randomUUID());
+  await insist(signal, () => transport.command('send_message', { stageId, message: text, messageId }));
+  ledger.messages.push({ stageId, text });
+}

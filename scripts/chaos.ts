@@ -1,0 +1,26 @@
+/** `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test, with a table at its end. */
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    stages: { type: 'string', default: '6' },
+    messages: { type: 'string', default: '20' },
+    kills: { type: 'string', default: '60' },
+    minutes: { type: 'string', default: '10' },
+  },
+});
+
+const { status } = spawnSync('vitest', ['run', '--project', 'e2e', 'chaos'], {
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    CHAOS_SEED: values.seed,
+    CHAOS_STAGES: values.stages,
+    CHAOS_MESSAGES: values.messages,
+    CHAOS_KILLS: values.kills,
+    CHAOS_TIMEOUT_MS: String(Number(values.minutes) * 60_000),
+  },
+});
+process.exitCode = status ?? 1;
