@@ -22,7 +22,7 @@ it('measures what Callboard adds between Claude and a person', async () => {
   const installation = await install({ CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') });
   const { model, folder } = installation;
 
-  const raw = await startRawClaude(model.url, folder);
+  const raw = await startRawClaude(model.url, folder, installation.repo);
   const rawAsk: number[] = [];
   const rawAnswer: number[] = [];
   for (let n = 0; n <= ROUNDS; n++) {

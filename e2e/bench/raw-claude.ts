@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { claudeEnvironment } from '@callboard/scripted-model';
 import { z } from 'zod';
+import { run } from '../support/processes.ts';
 
 const CLAUDE = fileURLToPath(new URL('../../node_modules/.bin/claude', import.meta.url));
 const Line = z.looseObject({ type: z.string(), request_id: z.string().optional() });
 
 /** The same `claude` on plain pipes, with nothing between it and the one who measures: the baseline. */
-export async function startRawClaude(modelUrl: string, folder: string) {
+export async function startRawClaude(modelUrl: string, folder: string, repo: string) {
   const cwd = `${folder}/raw`;
-  await mkdir(cwd, { recursive: true });
+  await run('git', ['worktree', 'add', '--quiet', '-b', 'raw', cwd], repo); // what a stage has as well
   const env = { ...claudeEnvironment(modelUrl, `${folder}/raw-home`), TMPDIR: `${folder}/tmp` };
   const args =
     '-p --input-format=stream-json --output-format=stream-json --permission-prompt-tool=stdio --verbose --include-partial-messages --replay-user-messages';

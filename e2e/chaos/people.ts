@@ -13,7 +13,7 @@ export interface Ledger {
 
 /** Errors after which one does not know, or knows that nothing was done; trying again is safe for what is done here. */
 const passes = (error: unknown): boolean =>
-  error instanceof TransportError && (error.code === 'network' || error.status === 503 || error.status === 500);
+  error instanceof TransportError && (error.code === 'network' || [429, 500, 503].includes(error.status));
 
 const PAUSE_MS = 50;
 

@@ -58,6 +58,8 @@ const LAZY_OFFSET_BYTES = 1024 * 1024;
 
 const LAST_LINE_MS = 1_000;
 const CONTEXT_USAGE_MS = 10_000;
+/** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
+const CONTEXT_USAGE_PAUSE_MS = 300;
 
 export function createSessionExecutor(
   launch: LaunchRecord,
@@ -72,6 +74,7 @@ export function createSessionExecutor(
   let storedOffset = launch.spoolOffset;
   let punchedOffset = launch.spoolOffset;
   let lastHeardAt = edges.now();
+  let contextUsageTimer: NodeJS.Timeout | undefined;
 
   const letting = new AbortController();
   const context = { launchId, edges, worktree, onForeignAnswer: () => parts.onForeignAnswer(stageId) };
@@ -89,7 +92,10 @@ export function createSessionExecutor(
       punchedOffset = end;
       void giveBack(launchFiles(launch.folder).spool, end);
     }
-    if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) void updateContextUsage();
+    if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) {
+      clearTimeout(contextUsageTimer);
+      contextUsageTimer = setTimeout(() => void updateContextUsage(), CONTEXT_USAGE_PAUSE_MS).unref();
+    }
   }
 
   /** How full the context is can only be asked for. A reply that does not come, or is not understood, changes nothing. */
@@ -145,6 +151,7 @@ export function createSessionExecutor(
 
   async function letGo(): Promise<void> {
     unlisten();
+    clearTimeout(contextUsageTimer);
     letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);

@@ -1,0 +1,260 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { type Installation, install, type Running } from './support/callboard.ts';
+
+type Steps = Parameters<typeof prompt>[0]['steps'];
+
+interface Desk extends Installation, Pick<Running, 'origin' | 'loginLink'> {
+  page: Page;
+  errors: string[];
+  newPage(): Promise<Page>;
+  /** Makes a stage and starts it; resolves with its id. */
+  begin(title: string, steps: Steps, fields?: object): Promise<string>;
+  send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: object): Promise<{ [name: string]: unknown }>;
+}
+
+/** Callboard with a page that is logged in. */
+async function openDesk(): Promise<Desk> {
+  const installation = await install();
+  const { origin, loginLink, stop } = await installation.start();
+  onTestFinished(stop);
+  const { page, errors, context } = await openBrowser();
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  const send: Desk['send'] = async (method, path, data) => {
+    const response = await page.request.fetch(`${origin}${path}`, {
+      method,
+      headers: { origin },
+      ...(data && { data }),
+    });
+    expect(`${response.status()} ${await response.text()}`).toMatch(/^2/);
+    return response.json();
+  };
+  const begin: Desk['begin'] = async (title, steps, fields = {}) => {
+    const made = await send('POST', '/api/stages', { projectId: 'shop', title, prompt: prompt({ steps }), ...fields });
+    const { id } = made.stage as { id: string };
+    await send('POST', `/api/stages/${id}/start`);
+    return id;
+  };
+  return { ...installation, origin, loginLink, page, errors, newPage: () => context.newPage(), begin, send };
+}
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const done = { text: 'All finished.' };
+const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const exact = (name: string) => ({ name, exact: true });
+
+it('allows a rule for good, gives it to the next start, and takes it back', async () => {
+  const { page, errors, begin, origin } = await openDesk();
+  await begin('Login form', [bash('npm pkg get name'), done]);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  await dialog.getByRole('button', { name: 'Always allow …' }).click();
+  await dialog.getByText('Bash(npm pkg *)').waitFor();
+  await dialog.getByText(/nothing is written into the repository/).waitFor();
+  await dialog.getByRole('combobox', { name: 'For' }).selectOption('the project');
+  await dialog.getByRole('button', exact('Always allow')).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+
+  // Another stage of the project is not asked.
+  await begin('Search index', [bash('npm pkg get version'), done]);
+  await page.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor();
+
+  await page.goto(`${origin}/inbox`);
+  await page.getByRole('button', exact('Rules')).click();
+  const rules = page.getByRole('dialog', exact('Rules'));
+  await rules.getByText('Bash(npm pkg *)').waitFor();
+  await rules.getByText('all stages of the project').waitFor();
+  await rules.getByRole('button', { name: 'Take back Bash(npm pkg *)' }).click();
+  await rules.getByText(/^Nothing\. /).waitFor();
+  await rules.getByRole('button', { name: 'Close' }).click();
+
+  await begin('Footer', [bash('npm pkg get license'), done]);
+  await page.getByRole('form', wants('Footer')).waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('runs a command as it was edited, and tells at the field what would not run', async () => {
+  const { page, errors, begin, dataDir } = await openDesk();
+  const write = { name: 'Write', input: { file_path: '{{cwd}}/b.txt', content: 'one\n' } };
+  const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, done]);
+  const dialog = page.getByRole('dialog', { name: /^Login form wants to/ });
+  await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
+  const command = dialog.getByRole('textbox', { name: 'Command' });
+  expect(await command.inputValue()).toBe('echo one >> a.txt');
+  await command.fill('');
+  expect(await dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
+  await command.fill('echo two >> a.txt');
+  await dialog.getByRole('button', exact('Allow')).click();
+
+  // Any other input is edited as JSON.
+  await page.getByRole('dialog', { name: /Login form wants to write/ }).waitFor();
+  await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
+  const input = dialog.getByRole('textbox', { name: 'Input as JSON' });
+  await input.fill('{\n  "file_path": oops\n}');
+  await dialog.getByText(/^Line 2: this is not readable: oops/).waitFor();
+  expect(await dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
+  await input.fill('{ "file_path": 7 }');
+  await dialog.getByRole('button', exact('Allow')).click();
+  await dialog
+    .getByText(/file_path/)
+    .last()
+    .waitFor();
+  expect(await input.getAttribute('aria-invalid')).toBe('true');
+  const path = join(dataDir, 'worktrees', 'shop', id, 'c.txt');
+  await input.fill(JSON.stringify({ file_path: path, content: 'three\n' }));
+  await dialog.getByRole('button', exact('Allow')).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect(await readFile(join(dataDir, 'worktrees', 'shop', id, 'a.txt'), 'utf8')).toBe('two\n');
+  expect(await readFile(path, 'utf8')).toBe('three\n');
+  expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
+});
+
+it('sends a plan back with its comments, and accepts the next with the mode that follows', async () => {
+  const { page, errors, begin, model, send } = await openDesk();
+  const plan = '# Login\n\nFirst the **route**, then the form.\n\n- one step\n- another step\n';
+  const write = { name: 'Write', input: { file_path: '{{planFile}}', content: plan } };
+  const exit = { name: 'ExitPlanMode', input: {} };
+  const id = await begin(
+    'Login form',
+    [{ tools: [write] }, { tools: [exit] }, { text: 'Once more.', tools: [exit] }, done],
+    { permissionMode: 'plan' },
+  );
+  const dialog = page.getByRole('dialog', exact('Login form has a plan'));
+  await dialog.getByRole('heading', { name: 'Login', exact: true }).waitFor();
+  await dialog.getByText('First the route, then the form.').hover();
+  await dialog.getByRole('button', { name: 'Comment on: First the route, then the form.' }).click();
+  await dialog.getByRole('textbox', { name: 'Comment' }).fill('The form first');
+  await dialog.getByRole('button', { name: 'Add comment' }).click();
+  await dialog.getByRole('list', { name: 'Comments' }).getByText('The form first').waitFor();
+  // Words that are selected can be commented on as well.
+  await dialog.getByText('another step').selectText();
+  await dialog.getByRole('button', { name: 'Comment on the selection' }).click();
+  await dialog.getByRole('textbox', { name: 'Comment' }).fill('Which one?');
+  await dialog.getByRole('button', { name: 'Add comment' }).click();
+  await dialog.getByText('Deny sends it back with 2 comments.').waitFor();
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('Smaller, please');
+  await dialog.getByRole('button', exact('Deny')).click();
+
+  await dialog.getByText('Deny sends it back.').waitFor();
+  const told = JSON.stringify(model.requests.at(-1)?.messages);
+  expect(told).toContain('> First the route, then the form.\\nThe form first');
+  expect(told).toContain('> another step\\nWhich one?');
+  expect(told).toContain('Smaller, please');
+  await dialog.getByRole('combobox', { name: 'If allowed, then' }).selectOption('Edit freely');
+  await dialog.getByRole('button', exact('Allow')).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect(await send('GET', `/api/sessions/${id}`)).toMatchObject({ session: { mode: 'acceptEdits' } });
+  expect(errors).toEqual([]);
+});
+
+it('keeps what was answered and not sent: over a reload, on another device, until it is sent', async () => {
+  const { page, errors, begin, send, loginLink: _, origin, model } = await openDesk();
+  const options = [
+    { label: 'SQLite', description: 'One file', preview: 'CREATE TABLE a (x INTEGER);' },
+    { label: 'PostgreSQL', description: 'A server', preview: 'CREATE TABLE a (x int8);' },
+  ];
+  const questions = [
+    { question: 'Which database?', header: 'Database', multiSelect: false, options },
+    {
+      question: 'Which name?',
+      header: 'Name',
+      multiSelect: false,
+      options: options.map(({ label }) => ({ label, description: label })),
+    },
+  ];
+  const id = await begin('Login form', [{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, done]);
+  const dialog = page.getByRole('dialog', { name: 'Login form has 2 questions' });
+  const first = dialog.getByRole('group', { name: 'Which database?' });
+  await first.getByText('CREATE TABLE a (x INTEGER);').waitFor();
+  await first.getByRole('radio', { name: 'PostgreSQL' }).check();
+  await first.getByText('CREATE TABLE a (x int8);').waitFor();
+  await dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' }).fill('Ledger');
+  await page.reload();
+  const other = dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' });
+  await expect.poll(() => other.inputValue()).toBe('Ledger');
+  expect(await first.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
+
+  const elsewhere = await openBrowser({ width: 390, height: 844 });
+  await elsewhere.context.addCookies(await page.context().cookies());
+  await elsewhere.page.goto(`${origin}/inbox`);
+  const form = elsewhere.page.getByRole('form', { name: 'Login form has 2 questions' });
+  await elsewhere.page.getByRole('link', { name: /Login form/ }).click();
+  const otherName = form.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' });
+  await expect.poll(() => otherName.inputValue()).toBe('Ledger');
+  await otherName.fill('Journal');
+  await expect.poll(() => other.inputValue()).toBe('Journal');
+  await dialog.getByRole('button', { name: 'Submit' }).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Journal');
+  await elsewhere.page.getByText(/^Answered elsewhere by /).waitFor();
+  await expect.poll(async () => (await send('GET', `/api/sessions/${id}/drafts`)).drafts).toEqual([]);
+  expect([...errors, ...elsewhere.errors]).toEqual([]);
+});
+
+it('tells in words when another page has answered first', async () => {
+  const { page, errors, begin, newPage, origin } = await openDesk();
+  await begin('Login form', [bash('touch a.txt'), bash('touch b.txt'), done]);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  await dialog.getByText('touch a.txt').waitFor();
+  const second = await newPage();
+  await second.goto(`${origin}/inbox`);
+  const form = second.getByRole('form', wants('Login form'));
+  await form.getByText('touch a.txt').waitFor();
+  await form.getByRole('textbox', { name: 'Reason' }).fill('Not this');
+  await form.getByRole('button', exact('Deny')).click();
+  // The form goes from the other page, which says why; the one that answered is told nothing.
+  await page.getByText(/^Denied elsewhere by /).waitFor();
+  await dialog.getByText('touch b.txt').waitFor();
+  await form.getByText('touch b.txt').waitFor();
+  expect(await second.getByText(/elsewhere/).count()).toBe(0);
+  await dialog.getByRole('button', exact('Allow')).click();
+  await second.getByText(/^Allowed elsewhere by /).waitFor();
+  await second.getByText(/Nothing waits for you/).waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('is worked through by keyboard in the inbox, equal requests together', async () => {
+  const { page, errors, begin, origin, dataDir } = await openDesk();
+  await page.goto(`${origin}/inbox`);
+  const ids: string[] = [];
+  for (const [title, command] of [
+    ['Login form', 'touch a.txt'],
+    ['Search index', 'touch same.txt'],
+    ['Footer', 'touch same.txt'],
+    ['Header', 'touch d.txt'],
+  ] as const) {
+    ids.push(await begin(title, [bash(command), done]));
+    await page.getByRole('link', { name: new RegExp(`^${title}`) }).waitFor();
+  }
+  await page.getByText('2 equal requests').waitFor();
+  await page.getByRole('form', wants('Login form')).waitFor();
+  await page.keyboard.press('j');
+  await page.getByRole('form', wants('Search index')).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.getByRole('form', wants('Header')).waitFor();
+  await page.keyboard.press('k');
+  await page.getByRole('form', wants('Footer')).waitFor();
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press('k');
+  const form = page.getByRole('form', wants('Login form'));
+  await form.waitFor();
+  await page.keyboard.press('d');
+  // The next one follows.
+  await page.getByRole('form', wants('Search index')).waitFor();
+
+  await page.getByRole('button', { name: 'Allow all 2' }).click();
+  const report = page.getByRole('status').filter({ hasText: '2 requests allowed.' });
+  await report.getByText('Search index: allowed').waitFor();
+  await report.getByText('Footer: allowed').waitFor();
+  for (const id of ids.slice(1, 3))
+    expect(await readFile(join(dataDir, 'worktrees', 'shop', id, 'same.txt'), 'utf8')).toBe('');
+
+  await page.getByRole('form', wants('Header')).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${origin}/stages/${ids[3]}`);
+  expect(errors).toEqual([]);
+});
