@@ -106,7 +106,7 @@ const FORMATS: Readonly<Record<string, string>> = { 'date-time': 'timestamp', uu
 
 /** A type in a few words, with links to the shapes. */
 function typeOf({ $ref, type, const: only, enum: values, format, anyOf, items, properties }: Json): string {
-  if ($ref !== undefined) return linkTo($ref.replace(/^.*\//, ''));
+  if ($ref !== undefined) return refTo($ref.replace(/^.*\//, ''));
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ');
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   if (values !== undefined) return values.map((value) => `\`${value}\``).join(', ');
@@ -120,6 +120,9 @@ function typeOf({ $ref, type, const: only, enum: values, format, anyOf, items, p
 }
 
 const linkTo = (name: string): string => `[${name}](#${name.toLowerCase()})`;
+
+/** The one shape without a name of its own is `z.json()`, which refers to itself. */
+const refTo = (name: string): string => (Object.hasOwn(shapes, name) ? linkTo(name) : 'any JSON');
 
 /** The name and the type of each field; one that may be missing has a question mark. */
 const fieldsOf = ({ properties = {}, required = [] }: Json): [string, string][] =>

@@ -9,7 +9,7 @@ export const Draft = z.object({
   stageId: StageId,
   key: z.string().min(1).max(200),
   /** Whatever the form makes of it; null removes the draft. */
-  value: z.json().refine((value) => JSON.stringify(value).length <= 200_000, 'is too long for a draft'),
+  value: z.unknown().refine((value) => JSON.stringify(value ?? null).length <= 200_000, 'is too long for a draft'),
   updatedAt: z.iso.datetime(),
   /** The tab that wrote it, which need not take it over again. */
   writer: z.string().max(100).nullable(),

@@ -8,7 +8,7 @@ export type PermissionMode = z.infer<typeof PermissionMode>;
 /**
  * `starting -> busy <-> waiting -> idle -> ended | failed`.
  * `waiting`: at least one request is open. `idle`: the process lives and waits for a message. `ended`: no process.
- * `failed`: the process could not be started, or died while it had work.
+ * `failed`: the process could not be started. One that died at work is `ended`, and its last turn `interrupted`.
  */
 export const SessionState = z.enum(['starting', 'busy', 'waiting', 'idle', 'ended', 'failed']);
 export type SessionState = z.infer<typeof SessionState>;

@@ -83,6 +83,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
         ...record,
         turnRunning: await hasUnreadMessages(tx, context.launchId),
         turnBegun: false,
+        turnMessages: [],
         lastTurn: { outcome, message, at: tx.now },
         costUsd: costUsd ?? record.costUsd,
         tokens: tokens ?? record.tokens,
@@ -156,19 +157,24 @@ async function messageProgress(
     return;
   }
   await tx.outbox.setConfirmed(row.id, tx.now);
-  if (progress === 'consumed') draft.record = { ...draft.record, turnBegun: true };
+  if (progress === 'consumed') {
+    draft.record = { ...draft.record, turnBegun: true, turnMessages: [...draft.record.turnMessages, row.id] };
+  }
   // Finished without having been begun: the CLI had read it in an earlier life, and no result follows.
   if (progress === 'finished') draft.record = { ...draft.record, turnRunning: await hasUnreadMessages(tx, launchId) };
 }
 
 /** The next start begins afresh, with the stage's own prompt before whatever waits. */
-async function conversationLost({ tx, draft, edges }: EventContext): Promise<void> {
+async function conversationLost({ tx, draft, launchId, edges }: EventContext): Promise<void> {
   const { stageId } = draft.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
+  const prompt = firstPrompt(stage);
+  const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // those go back to the queue by themselves
+  const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt);
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
   const row = { id: edges.newId(), stageId, launchId: null, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
-  await tx.outbox.insert({ ...row, body: textMessage(firstPrompt(stage)), position: front });
+  if (!isGiven) await tx.outbox.insert({ ...row, body: textMessage(prompt), position: front });
   draft.record = { ...draft.record, sessionId: null, phaseIndex: 0, atGate: false };
   draft.queueChanged = true;
   const text =

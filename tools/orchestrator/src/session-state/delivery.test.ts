@@ -1,5 +1,13 @@
 import { expect, it } from 'vitest';
-import { asked, busyTestSession, read, type TestSession, turnEnded, up } from '../../test/support/test-session.ts';
+import {
+  asked,
+  busyTestSession,
+  read,
+  type TestSession,
+  type Told,
+  turnEnded,
+  up,
+} from '../../test/support/test-session.ts';
 import { endLaunch } from './end-launch.ts';
 
 const texts = async (session: TestSession) => (await session.queue()).map((message) => message.text);
@@ -176,7 +184,9 @@ it('goes on with a held queue when a person starts the session again, one messag
   expect(sent(session)).toEqual(['Do it']);
   await session.begin();
   expect(sent(session)).toEqual(['Do it', 'one']);
-  expect(await session.tell(up(), read(first))).toMatchObject({ state: 'busy', queued: 1 });
+  const prompt = (await session.outbox()).find((row) => row.kind === 'message' && row.wireId !== first)?.wireId ?? '';
+  const known: Told = { type: 'message-progress', messageId: prompt, progress: 'finished' }; // it had been written down
+  expect(await session.tell(up(), known, read(first))).toMatchObject({ state: 'busy', queued: 1 });
   await session.tell(turnEnded());
   expect(sent(session)).toEqual(['Do it', 'one', 'two']);
 });
@@ -191,4 +201,27 @@ it('leaves everything to a later launch that has taken over', async () => {
     endLaunch(tx, session.stageId, old, { kind: 'died', reason: 'late news', wasWatched: true }),
   );
   expect(await session.record()).toEqual(record);
+});
+
+it('gives a resumed session again what the turn that was cut off had read, under the same id and before anything else', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  const message = await session.enqueue('read, and maybe not written down');
+  await session.tell(read(message));
+  await session.end();
+  await session.begin();
+  const rows = (await session.outbox()).filter((row) => row.kind === 'message');
+  expect(rows.map((row) => [row.wireId === message, row.state])).toEqual([
+    [true, 'accepted'],
+    [false, 'accepted'],
+  ]);
+  expect(session.events('message-sent').filter(({ messageId }) => messageId === message)).toHaveLength(1);
+});
+
+it('does not give again what a finished turn had read', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  await session.end();
+  await session.begin();
+  expect((await session.outbox()).filter((row) => row.kind === 'message')).toEqual([]);
 });

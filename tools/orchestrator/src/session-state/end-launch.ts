@@ -76,7 +76,8 @@ function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
     addNotice('error', 'launch-failed', end.reason);
     return;
   }
-  draft.record = { ...gone, phase: 'ended' };
+  // A turn that a person ended is not begun again.
+  draft.record = { ...gone, phase: 'ended', turnMessages: end.kind === 'stopped' ? [] : record.turnMessages };
   if (wasWorking) {
     draft.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: end.reason };
     draft.record.queueHeld = true;

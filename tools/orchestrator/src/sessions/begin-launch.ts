@@ -76,6 +76,7 @@ export async function beginLaunch(
     entries: [],
     queueChanged: false,
   };
+  await giveAgain(tx, draft);
   if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
   else await deliver(tx, draft, message);
   await saveDraft(tx, draft);
@@ -90,6 +91,13 @@ export async function beginLaunch(
     effort,
     rules: await tx.rules.listFor(stage.projectId, stageId),
   };
+}
+
+/** What the turn that was cut off had been given goes first, under its old ids: the CLI drops what its transcript has. */
+async function giveAgain(tx: Tx, draft: SessionDraft): Promise<void> {
+  const { launchId, turnMessages } = draft.record;
+  for (const id of turnMessages) await tx.outbox.assign(id, launchId);
+  draft.record = { ...draft.record, turnMessages: [], turnRunning: turnMessages.length > 0 };
 }
 
 async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage, actor: string | null, first: boolean) {
@@ -132,6 +140,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     queueHeld: false,
     transcriptLength: 0,
     turnRunning: false,
+    turnMessages: [],
     turnBegun: false,
     phase: 'ended',
     blocks: {},

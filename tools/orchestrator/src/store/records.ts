@@ -12,6 +12,11 @@ export const SessionRecord = SessionSummary.extend({
   turnRunning: z.boolean(),
   /** The CLI has begun a turn and not ended it. Without it, a message that was given can be taken back and no `result` comes. */
   turnBegun: z.boolean().default(false),
+  /**
+   * Outbox rows of the messages that the running turn works on. The CLI writes its transcript a little later than it
+   * says that it has read a message (seen after SIGKILL), so a resume gives it those again: it drops what it knows.
+   */
+  turnMessages: z.array(z.string()).default([]),
   /** What is known of the process: `failed` means that it could not be started. */
   phase: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed, to name them as the stream events do. */

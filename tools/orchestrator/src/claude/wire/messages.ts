@@ -97,7 +97,11 @@ export const ApiRetry = z.object({
   error_status: z.number().nullish(),
   error: text.optional(),
 });
-export const Informational = z.object({ content: text, level: text.optional() });
+/** `informational` has `content`, `notification` has `text`. */
+export const Informational = z
+  .object({ content: text.optional(), text: text.optional(), level: text.optional() })
+  .transform(({ content, text: words, level }) => ({ content: content ?? words ?? '', level }))
+  .refine(({ content }) => content !== '');
 export const PermissionDenied = z.object({
   tool_name: text.optional(),
   decision_reason: text.optional(),

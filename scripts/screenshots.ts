@@ -1,0 +1,115 @@
+/** Writes pictures of every page, in both schemes and both widths, into the folder that is its argument. */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
+import { openBrowser } from '../e2e/support/browser.ts';
+import { install } from '../e2e/support/callboard.ts';
+import { makeScene, type Scene } from '../e2e/support/scene.ts';
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) {
+  console.error('Usage: npm run screenshots -- <folder>');
+  process.exit(2);
+}
+
+const ends: (() => void | Promise<void>)[] = [];
+const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
+
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+type Look = (page: Page, scene: Scene) => Promise<void>;
+
+const open = (path: string) => async (page: Page) => {
+  await page.goto(new URL(path, page.url()).href);
+  await page.locator('#main').waitFor({ state: 'attached' }); // out of reach while a dialog is open
+};
+
+/** Sets the requests aside, so that the page itself is seen. */
+async function alone(page: Page): Promise<void> {
+  await page
+    .getByRole('dialog')
+    .first()
+    .waitFor({ timeout: 3_000 })
+    .catch(() => undefined);
+  await page.keyboard.press('Escape');
+  await page.waitForTimeout(300);
+}
+
+const PICTURES: Record<string, Look> = {
+  overlay: async (page) => {
+    await open('/')(page);
+    await page.getByRole('dialog').waitFor();
+  },
+  board: async (page) => {
+    await open('/')(page);
+    await alone(page);
+  },
+  inbox: open('/inbox'),
+  sessions: async (page) => {
+    await open('/sessions')(page);
+    await alone(page);
+  },
+  'stage-running': (page, { running }) => stage(page, running),
+  'stage-review': (page, { review }) => stage(page, review),
+  'stage-request': async (page, { approval }) => {
+    await stage(page, approval);
+    await page.getByRole('form').first().waitFor();
+  },
+  'new-stage': async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.getByRole('button', { name: 'New stage' }).click();
+    await page.getByRole('button', { name: 'Add phase' }).click();
+  },
+  project: async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.getByRole('button', { name: 'Projects' }).click();
+    await page.getByRole('menuitem', { name: 'shop' }).click();
+    await page.getByRole('dialog', { name: 'Project shop' }).waitFor();
+  },
+  palette: async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'Search or command' }).waitFor();
+  },
+  keys: async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  },
+};
+
+async function stage(page: Page, stageId: string): Promise<void> {
+  await open(`/stages/${stageId}`)(page);
+  await alone(page);
+}
+
+async function everyWay(page: Page, name: string, show: () => Promise<void>): Promise<void> {
+  for (const [width, size] of Object.entries(SIZES)) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await show();
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: join(resolve(String(folder)), `${name}-${width}-${colorScheme}.png`) });
+    }
+  }
+}
+
+try {
+  await mkdir(resolve(folder), { recursive: true });
+  const { start } = await install({}, atEnd);
+  const { loginLink, origin, stop } = await start();
+  atEnd(stop);
+  const { page, errors } = await openBrowser({}, atEnd);
+  await page.goto(loginLink);
+  await page.getByRole('heading', { name: 'Board' }).waitFor();
+  await everyWay(page, 'empty', () => open('/')(page));
+  const scene = await makeScene(page, origin);
+  for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
+  if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
+} finally {
+  for (const end of ends) await end();
+}
