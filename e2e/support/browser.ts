@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { findChromium } from '../../scripts/chromium.ts';
+import type { AtEnd } from './callboard.ts';
 
 const ARGS = [
   '--no-sandbox',
@@ -23,13 +24,16 @@ export interface Browser {
 }
 
 /** A browser with a profile of its own, closed when the test is over. */
-export async function openBrowser(options: { width?: number; height?: number } = {}): Promise<Browser> {
+export async function openBrowser(
+  options: { width?: number; height?: number } = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
   const context = await chromium.launchPersistentContext(profile, { executablePath, args: ARGS, viewport });
-  onTestFinished(async () => {
+  atEnd(async () => {
     await context.close();
     await rm(profile, { recursive: true, force: true });
   });

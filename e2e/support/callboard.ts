@@ -32,15 +32,21 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** Has a thing done when the test, or whatever else it is for, is over; the last one first. */
+export type AtEnd = (end: () => void | Promise<void>) => void;
+
 /** Removed, with every process it has started, when the test is over; a process that is left fails the test. */
-export async function install(extraEnv: Record<string, string> = {}): Promise<Installation> {
+export async function install(
+  extraEnv: Record<string, string> = {},
+  atEnd: AtEnd = onTestFinished,
+): Promise<Installation> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
   const repo = await createRepository(join(folder, 'shop'));
   await mkdir(join(folder, 'tmp'));
   const dataDir = join(folder, 'data');
   const model = await startScriptedModel();
-  onTestFinished(() => model.close());
+  atEnd(() => model.close());
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp'), ...extraEnv };
 
@@ -77,7 +83,7 @@ export async function install(extraEnv: Record<string, string> = {}): Promise<In
       return { code, output: output.join('') };
     },
   };
-  onTestFinished(async () => {
+  atEnd(async () => {
     const { code, output } = await installation.command('down');
     const left = await processesOf(folder);
     if (code !== 0 || left.length > 0) throw new Error(`left running: ${left.join('; ')} ${output}`);

@@ -25,6 +25,10 @@ export function explainBackup(error: unknown, dataDir: string, home: string): un
         `nothing was changed: Callboard works on ${dataDir}. ` +
           `End it first: npx callboard down${dataDirSuffix(dataDir, home)}`,
       );
+    case 'ENOTDIR':
+    case 'EEXIST':
+    case 'EISDIR':
+      return new OperationalError(`a backup cannot be written there: ${message}`);
     case 'ENOSPC':
     case 'EDQUOT':
       return new OperationalError(`the disk is full; what was there is untouched: ${message}`);

@@ -29,3 +29,11 @@ function opener(platform: NodeJS.Platform, url: string): [string, string[]] {
   if (platform === 'win32') return ['rundll32', ['url.dll,FileProtocolHandler', url]];
   return ['xdg-open', [url]];
 }
+
+/** Opens the board in the user's browser, or says that none could be opened. */
+export async function showBoard(link: string, { platform, env, err }: Edges): Promise<void> {
+  const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
+  if (!(await openBrowser(link, platform, browserEnv))) {
+    err('callboard: no browser could be opened; open the link above in one.');
+  }
+}

@@ -14,7 +14,7 @@ export const dataDirFlag: Flag = {
 };
 
 /** Absolute. */
-export const defaultDataDir = (home: string): string => join(home, '.callboard');
+const defaultDataDir = (home: string): string => join(home, '.callboard');
 
 /** The value of `--data-dir`. */
 export const dataDir = (base: PathBase) => path(base).default(defaultDataDir(base.home));

@@ -49,3 +49,13 @@ it.each([
 ])('explains what is wrong with %j', (args, message) => {
   expect(() => read(args)).toThrow(message);
 });
+
+it('takes one word without dashes where a command has a place for it, and no more', () => {
+  const flags: Flag[] = [
+    { kind: 'argument', name: 'file', placeholder: 'FILE', help: '' },
+    { kind: 'switch', name: 'open', help: '' },
+  ];
+  const given = readFlags('restore', ['--open', 'one.sqlite'], flags, { FILE: 'other' });
+  expect(given.get('file')).toEqual({ value: 'one.sqlite', from: 'FILE' });
+  expect(() => readFlags('restore', ['one', 'two'], flags, {})).toThrow('unexpected argument "two"');
+});

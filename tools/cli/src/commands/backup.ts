@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { describeHeld, explainBackup } from '../backup-words.ts';
-import { dataDir, dataDirFlag } from '../command-line/data-dir.ts';
+import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/parse-given.ts';
 import { quoted } from '../command-line/quote.ts';
 import { path } from '../command-line/values.ts';
@@ -31,7 +31,7 @@ export const backup: Command = {
     } catch (error) {
       throw explainBackup(error, folder, edges.home);
     }
-    edges.out(`To bring it back: npx callboard restore ${quoted(target)}`);
+    edges.out(`To bring it back: npx callboard restore ${quoted(target)}${dataDirSuffix(folder, edges.home)}`);
     edges.err("callboard: stages' worktrees are git's and are not in it.");
     return 0;
   },

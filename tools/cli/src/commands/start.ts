@@ -1,4 +1,4 @@
-import { openBrowser, wantsBrowser } from '../browser.ts';
+import { showBoard, wantsBrowser } from '../browser.ts';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
 import type { Edges } from '../edges.ts';
 import { OperationalError, systemCode, UsageError } from '../errors.ts';
@@ -73,14 +73,6 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
     }
     if (systemCode(error) === undefined) throw error;
     throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${folderComplaint(error)}.`);
-  }
-}
-
-/** Opens the board in the user's browser, or says that none could be opened. */
-export async function showBoard(link: string, { platform, env, err }: Edges): Promise<void> {
-  const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
-  if (!(await openBrowser(link, platform, browserEnv))) {
-    err('callboard: no browser could be opened; open the link above in one.');
   }
 }
 

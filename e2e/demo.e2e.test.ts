@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { claudePids, processesOf } from './support/processes.ts';
+
+const BIN = fileURLToPath(new URL('../tools/cli/bin/callboard.js', import.meta.url));
+
+/** Starts the demo with a folder of its own for temporary files; it is empty again when the demo has ended. */
+async function startDemo(...args: string[]) {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const env = { ...process.env, TMPDIR: folder };
+  const child = spawn(process.execPath, [BIN, 'demo', '--no-open', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGINT');
+    await exited;
+  });
+  const said: string[] = [];
+  child.stderr.on('data', (data) => said.push(String(data)));
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), exited.then(() => [''])]);
+  const loginLink = /^Callboard ready: (\S+)$/.exec(String(line))?.[1];
+  if (loginLink === undefined) throw new Error(`it did not start: ${said.join('')}`);
+  return { folder, child, exited, loginLink, said };
+}
+
+it('shows a newcomer what Callboard does, and leaves nothing behind', async () => {
+  const { folder, child, exited, loginLink } = await startDemo('--port', '0', '--orchestrator-port', '0');
+  const { page, errors } = await openBrowser();
+  await page.goto(loginLink);
+
+  const dialog = page.getByRole('dialog', { name: /^Run the checks .* wants to run a command/ });
+  await dialog.getByText('sh scripts/check.sh').waitFor();
+  await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
+  const column = (name: string) => page.getByRole('region', { name });
+  await column('Review').getByText('Run the checks').waitFor();
+  await column('Review').getByText('Tidy README').first().waitFor();
+  await column('Backlog').getByText('Explain checks').waitFor();
+  for (const title of ['Round the totals', 'Payment', 'Discount codes', 'Code review', 'Tax rates', 'Wish list'])
+    await column('Ready').getByText(title).waitFor();
+  const board = await (await page.request.get(new URL('/api/board', loginLink).href)).json();
+  expect(board.stages.map(({ id }: { id: string }) => id)).toContain('STAGE-001-002-003');
+  expect(await claudePids(folder)).not.toEqual([]);
+  expect(errors).toEqual([]);
+
+  child.kill('SIGINT');
+  expect(await exited).toEqual([0, null]);
+  expect(await processesOf(folder)).toEqual([]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+it('takes another port than one that is taken, and is cleared up even when it is killed', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const address = other.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const { folder, child, loginLink, said } = await startDemo('--port', String(port), '--orchestrator-port', '0');
+  expect(said.join('')).toContain(`port ${port} is taken`);
+  expect(new URL(loginLink).port).not.toBe(String(port));
+  for (const pid of [await childOf(child.pid), child.pid]) process.kill(Number(pid), 'SIGKILL');
+  await expect.poll(() => processesOf(folder), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => readdir(folder)).toEqual([]);
+  await expect(fetch(loginLink)).rejects.toThrow();
+});
+
+/** The process behind the launcher. */
+const childOf = async (pid: number | undefined) => (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim();

@@ -1,0 +1,166 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { named, prompt, type ScriptedModel } from '@callboard/scripted-model';
+import type { Page } from 'playwright-core';
+
+type Step = Parameters<typeof prompt>[0]['steps'][number];
+
+const bash = (command: string, description: string) => ({ name: 'Bash', input: { command, description } });
+
+const questions = [
+  {
+    question: 'Which database?',
+    header: 'Database',
+    multiSelect: false,
+    options: [
+      { label: 'SQLite', description: 'One file, nothing to run' },
+      { label: 'PostgreSQL', description: 'A server, for more than one writer' },
+    ],
+  },
+  {
+    question: 'Which features come first?',
+    header: 'Features',
+    multiSelect: true,
+    options: [
+      { label: 'Search', description: 'Find a product by its name' },
+      { label: 'Export', description: 'Take the orders out as CSV' },
+    ],
+  },
+];
+
+const PLAN = `# A search index
+
+1. Add a table \`search\` with a full-text index
+2. Fill it when a product is saved
+3. Answer \`GET /search?q=\` from it
+
+| Step | Files |
+|---|---|
+| Table | \`src/db.ts\` |
+| Route | \`src/routes/search.ts\` |
+`;
+
+const STORY = `The route is in \`src/routes/login.ts\`. It **checks the form**, then the password:
+
+\`\`\`ts
+const user = await users.find(form.email);
+if (user === null) return refuse('unknown user');
+\`\`\`
+
+- wrong passwords are counted
+- after five of them the account rests for a minute
+`;
+
+/** Calls the REST API as the logged-in page. With a model, scripts are kept there, so that prompts read well. */
+export function apiOf(page: Page, origin: string, model?: ScriptedModel) {
+  const send = async (method: 'POST' | 'PATCH', path: string, data: object = {}) => {
+    const response = await page.request.fetch(`${origin}${path}`, { method, data, headers: { origin } });
+    if (!response.ok()) throw new Error(`${path}: ${response.status()} ${await response.text()}`);
+    return response.json();
+  };
+  return {
+    post: (path: string, data?: object) => send('POST', path, data),
+    async stage(title: string, steps: Step[], more: object = {}): Promise<string> {
+      const name = title.toLowerCase().replaceAll(/\W+/g, '-');
+      model?.setScript(name, { steps });
+      const text = model === undefined ? prompt({ steps }, title) : named(name, `${title}, please.`);
+      const { stage } = await send('POST', '/api/stages', { projectId: 'shop', title, prompt: text, ...more });
+      return stage.id;
+    },
+    start: (stageId: string) => send('POST', `/api/stages/${stageId}/start`),
+  };
+}
+
+export interface Scene {
+  /** The stages by what is to be seen of them. */
+  running: string;
+  review: string;
+  approval: string;
+}
+
+/** Something in every column, and a request of each kind. */
+export async function makeScene(page: Page, origin: string, model: ScriptedModel): Promise<Scene> {
+  const api = apiOf(page, origin, model);
+  const story: Step = { thinking: 'The form first, then the route.', text: STORY };
+  const write = { name: 'Write', input: { file_path: 'notes.md', content: '# Login\n' } };
+  const review = await api.stage(
+    'Dark mode',
+    [{ tools: [{ name: 'Read', input: { file_path: 'README.md' } }] }, story],
+    {
+      priority: 1,
+    },
+  );
+  const done = await api.stage('Set up the repository', [{ text: 'It is set up.' }]);
+  const running = await api.stage('Search index', [story, { text: 'Now the table.', hangs: true }], {
+    pipeline: [
+      { name: 'Design', prompt: 'Design it.', gate: 'none' },
+      { name: 'Build', prompt: 'Build it.', gate: 'human' },
+      { name: 'Verify', prompt: 'Verify it.', gate: 'none' },
+    ],
+  });
+  const gate = await api.stage('Rate limits for the public API', [{ text: 'Designed.' }], {
+    pipeline: [
+      { name: 'Design', prompt: 'Design it.', gate: 'human' },
+      { name: 'Build', prompt: 'Build it.', gate: 'none' },
+    ],
+  });
+  const approval = await api.stage('Login form', [
+    { text: 'I begin with the route.', tools: [bash('npm install left-pad', 'Install a package')] },
+    { text: 'Done.' },
+  ]);
+  const edit = await api.stage('Password rules', [{ tools: [write] }, { text: 'Done.' }], { priority: 0 });
+  const question = await api.stage('Orders page', [
+    { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
+    { text: 'Done.' },
+  ]);
+  const plan = await api.stage(
+    'Product search',
+    [
+      { tools: [{ name: 'Write', input: { file_path: '{{planFile}}', content: PLAN } }] },
+      { tools: [{ name: 'ExitPlanMode', input: { plan: PLAN } }] },
+      { text: 'Done.' },
+    ],
+    { permissionMode: 'plan' },
+  );
+  const failed = await api.stage('Nightly export', [
+    { error: { status: 400, type: 'invalid_request_error', message: 'the prompt is too long' } },
+  ]);
+  await api.stage('Audit log', [{ text: 'Done.' }], { priority: 1 });
+  await api.stage('Footer with the version, the licence and a link to the documentation', [{ text: 'Done.' }]);
+  await api.stage('Admin pages', [{ text: 'Done.' }], { dependsOn: [approval, plan] });
+  await api.stage('Remove the old theme', [{ text: 'Done.' }], { held: true });
+  for (const stageId of [review, done, running, gate, approval, edit, question, plan, failed]) await api.start(stageId);
+  await untilIn(page, origin, { [done]: 'review', [review]: 'review', [gate]: 'needs-you', [failed]: 'needs-you' });
+  await untilIn(page, origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
+  await api.post(`/api/stages/${done}/complete`);
+  await untilIn(page, origin, { [done]: 'done', [running]: 'running' });
+  return { running, review, approval };
+}
+
+const PATIENCE_MS = 40_000;
+
+async function untilIn(page: Page, origin: string, wanted: Record<string, string>): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  let last = '';
+  while (Date.now() < end) {
+    const { stages } = await (await page.request.get(`${origin}/api/board`)).json();
+    const columns = new Map<string, string>(
+      stages.map((stage: { id: string; column: string }) => [stage.id, stage.column]),
+    );
+    if (Object.entries(wanted).every(([stageId, column]) => columns.get(stageId) === column)) return;
+    last = JSON.stringify(Object.fromEntries(columns));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`not all stages came to ${JSON.stringify(wanted)}: ${last}`);
+}
+
+/** A folder of stages as Markdown files, in the repository. */
+export async function writeStageFiles(repo: string): Promise<string> {
+  const folder = join(repo, 'stages');
+  await mkdir(folder);
+  const file = (id: string, title: string, more = '') =>
+    writeFile(join(folder, `${id}.md`), `---\nid: ${id}\ntitle: ${title}\n${more}---\n\nDo ${title}.\n`);
+  await file('STAGE-001-001-001', 'Cart');
+  await file('STAGE-001-002-001', 'Checkout', 'depends_on: STAGE-001-001-001\n');
+  return folder;
+}

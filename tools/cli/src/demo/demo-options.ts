@@ -1,0 +1,27 @@
+import { createServer } from 'node:net';
+import type { Flag, Given } from '../command-line/flags.ts';
+import type { Edges } from '../edges.ts';
+import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
+
+const NAMES: readonly string[] = ['port', 'host', 'orchestrator-port', 'claude', 'open', 'max-parallel'];
+
+/** The options of `start` that make sense for a board that is thrown away. */
+export const demoFlags: readonly Flag[] = startFlags.filter(({ name }) => NAMES.includes(name));
+
+/** The options of `start` with free ports: a newcomer who has another program on one of them is not sent away. */
+export async function parseDemoOptions(given: Given, edges: Edges): Promise<StartOptions> {
+  const options = parseStartOptions(given, edges);
+  const { host, port, orchestratorPort } = options;
+  const [isFree, isOtherFree] = await Promise.all([canListen(host, port), canListen(host, orchestratorPort)]);
+  if (!isFree) edges.err(`callboard: port ${port} is taken; the demo takes a free one.`);
+  if (!isOtherFree) edges.err(`callboard: port ${orchestratorPort} is taken; the demo takes a free one.`);
+  return { ...options, port: isFree ? port : 0, orchestratorPort: isOtherFree ? orchestratorPort : 0 };
+}
+
+async function canListen(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once('error', () => resolve(false));
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+  return promise;
+}

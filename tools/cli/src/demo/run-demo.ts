@@ -1,0 +1,85 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { surveyClaude } from '@callboard/orchestrator/doctor';
+import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/scripted-model';
+import { showBoard, wantsBrowser } from '../browser.ts';
+import type { Edges } from '../edges.ts';
+import { messageOf, OperationalError } from '../errors.ts';
+import { explainFailure } from '../start-failure.ts';
+import type { StartOptions } from '../start-options.ts';
+import type { StopSignals } from '../stop-signals.ts';
+import { createSupervisor } from '../supervisor/supervisor.ts';
+import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
+import { untilAborted } from '../wait.ts';
+import { clearUp, demoLayout } from './clear-up.ts';
+import { fillBoard } from './fill-board.ts';
+import { startGuard } from './guard.ts';
+import { makeSampleRepository } from './sample-repository.ts';
+
+const SCRIPTS = new URL('../../demo/scripts.yaml', import.meta.url);
+
+/** Runs the demo until it is told to stop; afterwards nothing of it is left, neither processes nor files. */
+export async function runDemo(given: StartOptions, edges: Edges, signals: StopSignals): Promise<void> {
+  const claudePath = await requireClaude(given, edges);
+  await using stack = new AsyncDisposableStack();
+  const root = await makeFolder(stack, edges);
+  const { dataDir, repository, home, tmp } = demoLayout(root);
+  for (const folder of [dataDir, home, tmp]) await mkdir(folder, { mode: 0o700 });
+  const model = await startScriptedModel({ scripts: parseScripts(await readFile(SCRIPTS, 'utf8')), keepRequests: 1 });
+  stack.defer(model.close);
+  const env = { ...claudeEnvironment(model.url, home, edges.env.PATH), TMPDIR: tmp };
+  await makeSampleRepository(repository, env);
+
+  const token = randomBytes(32).toString('base64url');
+  const tokenSha256 = createHash('sha256').update(token, 'utf8').digest('hex');
+  const options = { ...given, claudePath, dataDir, repos: [repository], tokenSha256 };
+  const lock = await acquireSupervisorLock(dataDir, options.port, edges.now());
+  stack.defer(lock.release);
+  const log = (line: string) => edges.err(`callboard: ${line}`);
+  const supervisor = createSupervisor({ options, servers: edges.servers, env, log, isTakeover: false });
+  stack.defer(supervisor.stop);
+  signals.kill.addEventListener('abort', supervisor.kill, { once: true });
+  try {
+    const { port, loginLink } = await supervisor.start(signals.stop);
+    await lock.setPort(port);
+    if (!(await fill(loginLink, token, signals.stop)))
+      log('a prepared stage is not finished yet; it goes on by itself.');
+    edges.out(`Callboard ready: ${loginLink}`);
+    edges.out('This is a demo: Claude is played from a script. Ctrl-C ends it and removes all of it.');
+    if (wantsBrowser(options.open, edges)) void showBoard(loginLink, edges);
+    await untilAborted(signals.stop);
+  } catch (error) {
+    if (!signals.stop.aborted) throw await explainFailure(error, options);
+  }
+}
+
+async function fill(loginLink: string, token: string, signal: AbortSignal): Promise<boolean> {
+  return fillBoard(new URL(loginLink).origin, token, signal).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    throw new OperationalError(`the sample board cannot be filled: ${messageOf(error)}`);
+  });
+}
+
+/** Looked for now, not by the first stage: without it there is nothing to show. */
+async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Promise<string> {
+  const { path, version, complaint } = await surveyClaude(claudePath, env).catch((error: unknown) => {
+    throw new OperationalError(messageOf(error));
+  });
+  if (version === null) throw new OperationalError(`${path} cannot be used: ${complaint}`);
+  return path;
+}
+
+/** The demo's folder. Its disposal comes last: what runs in it has ended by then, but for the sessions. */
+async function makeFolder(stack: AsyncDisposableStack, { endAllSessions, err }: Edges): Promise<string> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-demo-')));
+  const dismissGuard = await startGuard(root);
+  stack.defer(async () => {
+    const failed = await clearUp(root, endAllSessions);
+    if (failed.length > 0)
+      err(`callboard: still running, as they could not be ended: ${failed.join(', ')}; see ${root}`);
+    await dismissGuard();
+  });
+  return root;
+}
