@@ -79,7 +79,10 @@ it('allows a rule for good, gives it to the next start, and takes it back', asyn
 
 it('runs a command as it was edited, and tells at the field what would not run', async () => {
   const { page, errors, begin, dataDir } = await openDesk();
-  const write = { name: 'Write', input: { file_path: '{{cwd}}/b.txt', content: 'one\n' } };
+  const write = {
+    name: 'Write',
+    input: { file_path: join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'b.txt'), content: 'one\n' },
+  };
   const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, done]);
   const dialog = page.getByRole('dialog', { name: /^Login form wants to/ });
   await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
@@ -152,7 +155,7 @@ it('sends a plan back with its comments, and accepts the next with the mode that
 });
 
 it('keeps what was answered and not sent: over a reload, on another device, until it is sent', async () => {
-  const { page, errors, begin, send, loginLink: _, origin, model } = await openDesk();
+  const { page, errors, begin, send, origin, model } = await openDesk();
   const options = [
     { label: 'SQLite', description: 'One file', preview: 'CREATE TABLE a (x INTEGER);' },
     { label: 'PostgreSQL', description: 'A server', preview: 'CREATE TABLE a (x int8);' },

@@ -100,14 +100,14 @@ async function everyWay(page: Page, name: string, show: () => Promise<void>): Pr
 
 try {
   await mkdir(resolve(folder), { recursive: true });
-  const { start } = await install({}, atEnd);
+  const { start, model } = await install({}, atEnd);
   const { loginLink, origin, stop } = await start();
   atEnd(stop);
   const { page, errors } = await openBrowser({}, atEnd);
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await everyWay(page, 'empty', () => open('/')(page));
-  const scene = await makeScene(page, origin);
+  const scene = await makeScene(page, origin, model);
   for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
   if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
 } finally {

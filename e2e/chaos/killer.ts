@@ -48,7 +48,7 @@ async function serverPid(supervisorPid: number, mark: string): Promise<number | 
 }
 
 /** All processes below one. */
-export async function descendants(pid: number): Promise<number[]> {
+async function descendants(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const direct = children.split(' ').filter(Boolean).map(Number);
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];

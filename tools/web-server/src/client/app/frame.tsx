@@ -1,6 +1,6 @@
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
 import { ApiError, errorText, isTransient } from '../lib/api.ts';
@@ -8,8 +8,14 @@ import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
 import { useIsBehindDialog } from '../ui/behind-dialog.ts';
 import css from './frame.module.css';
+import { useFrameKeys } from './frame-keys.ts';
+import { closeFrameUi, useFrameUi } from './frame-ui.ts';
 import { Header } from './header.tsx';
 import { usePageSignals } from './page-signals.ts';
+import { useRequestAlerts } from './request-alerts.ts';
+
+const Palette = lazy(() => import('./palette.tsx'));
+const HelpSheet = lazy(() => import('./help-sheet.tsx'));
 
 /** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
 export function Frame() {
@@ -27,6 +33,8 @@ const isUnauthorized = (error: Error | null) => error instanceof ApiError && err
 function Loaded() {
   const { pathname, search } = useLocation();
   const isBehindDialog = useIsBehindDialog();
+  useFrameKeys(isBehindDialog);
+  useRequestAlerts();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
@@ -43,7 +51,21 @@ function Loaded() {
         </main>
       </div>
       <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+      <OverPage />
     </>
+  );
+}
+
+/** The palette and the help sheet, each loaded when it is first asked for. */
+function OverPage() {
+  const open = useFrameUi((ui) => ui.open);
+  const [loaded, setLoaded] = useState({ palette: false, help: false });
+  if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
+  return (
+    <Suspense fallback={null}>
+      {loaded.palette && <Palette opened={open === 'palette'} />}
+      {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
+    </Suspense>
   );
 }
 

@@ -1,5 +1,15 @@
 import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { IconBell, IconBellRinging, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react';
+import { notifications } from '@mantine/notifications';
+import {
+  IconBell,
+  IconBellRinging,
+  IconKeyboard,
+  IconLogout,
+  IconMoon,
+  IconSearch,
+  IconSun,
+  IconUserCircle,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { NavLink, useNavigate } from 'react-router';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
@@ -9,6 +19,8 @@ import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
 import { useCommand } from '../live/use-command.ts';
 import css from './frame.module.css';
+import { openHelp, openPalette } from './frame-ui.ts';
+import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './request-alerts.ts';
 
 /** What is above every page. */
 export function Header() {
@@ -27,12 +39,34 @@ export function Header() {
           Inbox
           {waiting > 0 && <span className={css.badge}>{waiting}</span>}
         </NavLink>
+        <NavLink className={css.link} to="/sessions">
+          Sessions
+        </NavLink>
       </nav>
+      <SearchButton />
       <Health />
       <Bell waiting={waiting} />
       <SchemeToggle />
       <AccountMenu />
     </header>
+  );
+}
+
+const isMac = navigator.userAgent.includes('Mac');
+
+function SearchButton() {
+  return (
+    <button
+      type="button"
+      className={css.search}
+      aria-keyshortcuts="Control+K Meta+K"
+      title="Search stages, pages and actions"
+      onClick={openPalette}
+    >
+      <IconSearch size={16} aria-hidden />
+      <span className={css.searchWord}>Search or command</span>
+      <kbd aria-hidden>{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
+    </button>
   );
 }
 
@@ -61,7 +95,7 @@ function Health() {
     return null;
   });
   return (
-    <output className={css.health} data-well={words === null} title={words ?? 'All is well'}>
+    <output className={css.health} data-well={words === null} title={words ?? 'Callboard and its orchestrator answer'}>
       <span className={css.dot} aria-hidden />
       {words === null ? (
         <span className="visually-hidden">All is well</span>
@@ -104,10 +138,44 @@ function AccountMenu() {
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
+        <AlertItems />
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
+          Keys
+        </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => logout.mutate(undefined)}>
           Log out
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+/** What happens when a request arrives and no tab of Callboard is looked at. */
+function AlertItems() {
+  const { notify, sound } = useAlertSettings();
+  const toggleNotify = async () => {
+    if (notify) return setAlerts({ notify: false });
+    if (await turnOnNotifications()) return;
+    notifications.show({
+      title: 'The browser does not allow notifications',
+      message: 'Allow them for this address in the browser’s own settings, then turn them on here.',
+      color: 'gray',
+    });
+  };
+  const toggleSound = () => {
+    setAlerts({ sound: !sound });
+    if (!sound) beep();
+  };
+  return (
+    <>
+      <Menu.Label>When a request arrives and no tab is visible</Menu.Label>
+      <Menu.CheckboxItem checked={notify} onChange={() => void toggleNotify()}>
+        Notify me
+      </Menu.CheckboxItem>
+      <Menu.CheckboxItem checked={sound} onChange={toggleSound}>
+        Play a sound
+      </Menu.CheckboxItem>
+    </>
   );
 }

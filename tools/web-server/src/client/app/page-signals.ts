@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { boardQuery } from '../live/queries.ts';
 
+const PAGES: Readonly<Record<string, string>> = { '/inbox': 'Inbox', '/sessions': 'Sessions' };
 const ICON = 'link[rel="icon"]';
 
 /** "(2) Login form · Callboard": how many wait, then the page. */
@@ -20,7 +21,7 @@ export function usePageSignals(): void {
     ...boardQuery,
     select: (view) => view.stages.find((other) => other.id === stageId)?.title,
   });
-  const page = pathname === '/inbox' ? 'Inbox' : (stage ?? '');
+  const page = PAGES[pathname] ?? stage ?? '';
   useEffect(() => {
     document.title = pageTitle(waiting, page);
   }, [waiting, page]);

@@ -1,3 +1,4 @@
+import type { ProjectId } from '@callboard/contract';
 import { lazy, Suspense } from 'react';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
@@ -5,11 +6,25 @@ import { CardRequest } from '../features/interaction/components/card-request.tsx
 import { Inbox } from '../features/interaction/components/inbox.tsx';
 import css from './frame.module.css';
 
+const RulesOf = lazy(() => import('../features/interaction/components/rules-of.tsx'));
+const SessionsTable = lazy(() => import('../features/board/components/sessions-table.tsx'));
 const StagePageContent = lazy(() => import('./stage-page.tsx'));
 
-export const BoardPage = () => <Board RequestSlot={CardRequest} />;
+const Rules = ({ projectId }: { projectId: ProjectId }) => (
+  <Suspense fallback={null}>
+    <RulesOf projectId={projectId} />
+  </Suspense>
+);
+
+export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;
 
 export const InboxPage = () => <Inbox />;
+
+export const SessionsPage = () => (
+  <Suspense fallback={null}>
+    <SessionsTable />
+  </Suspense>
+);
 
 export const StagePage = () => (
   <Suspense fallback={null}>

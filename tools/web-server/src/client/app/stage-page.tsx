@@ -1,13 +1,16 @@
-import { StageId } from '@callboard/contract';
+import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearchParams } from 'react-router';
 import { RequestSection } from '../features/interaction/components/request-section.tsx';
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { NotStarted } from '../features/session/components/not-started.tsx';
+import { SessionPanels } from '../features/session/components/session-panels.tsx';
+import { StageChanges } from '../features/session/components/stage-changes.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
-import { isStageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
+import { StagePhases } from '../features/session/components/stage-phases.tsx';
+import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { boardQuery, stageOf } from '../live/queries.ts';
 import css from './frame.module.css';
@@ -32,13 +35,32 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   return (
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} />
-      <StageTabs stageId={stageId} current={tab} />
-      {tab === 'details' && <StageDetails stage={stage} />}
-      {tab === 'transcript' && stage.session === null && <NotStarted stage={stage} />}
-      {tab === 'transcript' && stage.session !== null && (
-        <TranscriptView stage={stage} pending={pending} RequestSlot={RequestSection} />
-      )}
+      <StageTabs stage={stage} current={tab} />
+      <SessionPanels stage={stage} />
+      <TabContent tab={tab} stage={stage} pending={pending} />
       <MessageBox stageId={stageId} />
     </div>
   );
+}
+
+interface TabContentProps {
+  tab: StageTab;
+  stage: StageView;
+  pending: readonly PendingRequest[];
+}
+
+function TabContent({ tab, stage, pending }: TabContentProps) {
+  switch (tab) {
+    case 'changes':
+      return <StageChanges stage={stage} />;
+    case 'phases':
+      return <StagePhases stage={stage} />;
+    case 'details':
+      return <StageDetails stage={stage} />;
+    case 'transcript':
+      if (stage.session === null) return <NotStarted stage={stage} />;
+      return <TranscriptView stage={stage} pending={pending} RequestSlot={RequestSection} />;
+    default:
+      return tab satisfies never;
+  }
 }

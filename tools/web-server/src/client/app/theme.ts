@@ -64,7 +64,15 @@ export const theme = createTheme({
     MultiSelect: { defaultProps: { size: 'sm' } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss' } } },
     Modal: { defaultProps: { transitionProps: { duration: 120, transition: 'pop' } } },
-    Menu: { defaultProps: { position: 'bottom-end', shadow: 'md', transitionProps: { duration: 100 } } },
+    Menu: {
+      defaultProps: {
+        position: 'bottom-end',
+        shadow: 'md',
+        transitionProps: { duration: 100 },
+        // It would be a child that a menu may not have.
+        withInitialFocusPlaceholder: false,
+      },
+    },
     Tooltip: { defaultProps: { openDelay: 400, transitionProps: { duration: 100 } } },
   },
 });

@@ -1,8 +1,13 @@
 const ESC = '\u001b';
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const SEQUENCES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[PX^_][^\u001b]*(?:\u001b\\)?|[ -/]*[0-~])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f\u0080-\u009f]/g;
+const BELL = '\u0007';
+const END = `(?:${BELL}|${ESC}\\\\)?`;
+/** Control sequences (colours, cursor), operating system commands (titles, links), device strings, and the rest. */
+const SEQUENCES = new RegExp(
+  `${ESC}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${BELL}${ESC}]*${END}|[PX^_][^${ESC}]*${END}|[ -/]*[0-~])`,
+  'g',
+);
+/** All but tab and line feed. */
+const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
 /** Output of a program as a terminal would leave it: no colours, no control characters, overwritten lines once. */
 export function plainOutput(text: string): string {

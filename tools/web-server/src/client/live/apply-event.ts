@@ -1,7 +1,7 @@
 import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 import { takeDraft } from './drafts.ts';
-import { ENDING_GC, type Ending, endingKey } from './endings.ts';
+import { type Ending, endingKey } from './endings.ts';
 import { boardQuery, queueQuery, recentOn, transcriptQuery } from './queries.ts';
 import { rulesQuery } from './rules.ts';
 import { withDecisions } from './transcript.ts';
@@ -53,7 +53,10 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       takeDraft(cache, event.data);
       break;
     case 'rules-updated':
-      cache.setQueryData(rulesQuery(event.data.projectId).queryKey, (old) => old && { ...old, rules: event.data.rules });
+      cache.setQueryData(
+        rulesQuery(event.data.projectId).queryKey,
+        (old) => old && { ...old, rules: event.data.rules },
+      );
       break;
     case 'stage-removed':
       cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });
@@ -66,13 +69,11 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
 /** Before the board forgets the request, so that a form that goes with it can say why. */
 function keepEnding(cache: QueryClient, event: BoardEvent): void {
   if (event.type !== 'approval-resolved' && event.type !== 'approval-cancelled') return;
-  const queryKey = endingKey(event.data);
   const ending: Ending =
     event.type === 'approval-resolved'
       ? { kind: 'decided', decision: event.data }
       : { kind: 'withdrawn', reason: event.data.reason };
-  cache.setQueryDefaults(queryKey, ENDING_GC);
-  cache.setQueryData(queryKey, ending);
+  cache.setQueryData(endingKey(event.data), ending);
 }
 
 function setQueue(cache: QueryClient, stageId: StageId, change: (old: Queue) => Queue): void {

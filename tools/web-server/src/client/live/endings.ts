@@ -5,8 +5,5 @@ import type { Decision, PendingRequest } from '@callboard/contract';
 export type Ending = { kind: 'decided'; decision: Decision } | { kind: 'withdrawn'; reason: string };
 type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
-const KEPT_MS = 60_000;
-
 /** Where the ending of a request stands in the query cache, for a while. */
 export const endingKey = ({ stageId, requestId }: Place) => ['ending', stageId, requestId] as const;
-export const ENDING_GC = { gcTime: KEPT_MS };

@@ -31,3 +31,14 @@ export const useDeleteStage = (title: string, done: () => void) =>
     failed: `${title} was not deleted`,
     done,
   });
+
+/** Completes it and merges its branch into the one that the repository's main checkout is on; the caller tells of refusals. */
+export const useMergeStage = () =>
+  useCommand({
+    run: (stageId: StageId) =>
+      call(`/api/stages/${stageId}/complete`, {
+        method: 'POST',
+        body: { merge: true },
+        reply: commands.complete_stage.reply,
+      }),
+  });

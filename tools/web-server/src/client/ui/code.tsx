@@ -1,13 +1,22 @@
 import clsx from 'clsx';
 import { lineDiff } from '../lib/line-diff.ts';
 import css from './code.module.css';
+import { Highlighted } from './highlighted.tsx';
 
-/** Code as it is. With `isCommand` it carries a shell prompt, which is not part of its text. */
-export function CodeBlock({ text, isCommand = false }: { text: string; isCommand?: boolean }) {
+interface CodeBlockProps {
+  text: string;
+  /** It carries a shell prompt, which is not part of its text. */
+  isCommand?: boolean;
+  /** Null where it has none. */
+  language?: string | null;
+}
+
+/** Code as it is, with colours where its language is known. */
+export function CodeBlock({ text, isCommand = false, language = isCommand ? 'bash' : null }: CodeBlockProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
     <pre className={clsx(css.block, isCommand && css.prompt)} tabIndex={0}>
-      {text}
+      <Highlighted text={text} language={language} />
     </pre>
   );
 }

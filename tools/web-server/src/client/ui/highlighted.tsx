@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import type { HighlightTree } from '../lib/highlighter.ts';
+import './highlighted.css';
 
 type Highlight = (text: string, language: string) => HighlightTree | null;
 

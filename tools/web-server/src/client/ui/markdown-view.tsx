@@ -1,5 +1,6 @@
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { Highlighted } from './highlighted.tsx';
 import css from './markdown.module.css';
 
 const plugins = [remarkGfm];
@@ -10,6 +11,18 @@ const components: Components = {
       {children}
     </a>
   ),
+  code: ({ className, children }) => {
+    const language = /language-(\S+)/.exec(className ?? '')?.[1] ?? null;
+    return (
+      <code>
+        {language !== null && typeof children === 'string' ? (
+          <Highlighted text={children} language={language} />
+        ) : (
+          children
+        )}
+      </code>
+    );
+  },
   // Nothing is fetched because a text says so.
   img: ({ src, alt }) => <span>{alt === undefined || alt === '' ? src : alt}</span>,
 };

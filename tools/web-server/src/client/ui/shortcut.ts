@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { useLetterKeys } from './shortcut-setting.ts';
 
 /** Whether what is typed there is text. */
 export function isTextField(target: EventTarget | null): boolean {
@@ -20,6 +21,7 @@ export function useShortcuts(handlers: Readonly<Record<string, (event: KeyboardE
   });
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
+      if (!useLetterKeys.getState().on) return;
       const handler = latest.current[event.key.toLowerCase()];
       if (handler === undefined || event.defaultPrevented || !isPlain(event) || isTextField(event.target)) return;
       if (handler(event) !== false) event.preventDefault();

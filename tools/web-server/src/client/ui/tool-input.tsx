@@ -1,5 +1,6 @@
 import type { ToolInput } from '@callboard/contract';
 import { z } from 'zod';
+import { languageOf } from '../lib/code-language.ts';
 import { relativePath } from '../lib/paths.ts';
 import { field, filePath } from '../lib/tool-words.ts';
 import css from './code.module.css';
@@ -35,7 +36,7 @@ export function ToolInputView({ toolName, input, folder }: ToolInputProps) {
       return (
         <>
           <FileCaption input={input} folder={folder} />
-          <CodeBlock text={field(input, 'content')} />
+          <CodeBlock text={field(input, 'content')} language={languageOf(filePath(input))} />
         </>
       );
     case 'Read':

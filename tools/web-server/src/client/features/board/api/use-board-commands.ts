@@ -1,13 +1,34 @@
-import { commands, type NewProject, type NewStage, type Project, type StageView } from '@callboard/contract';
-import { call } from '../../../lib/api.ts';
-import { startStage } from '../../../live/stage-commands.ts';
+import {
+  commands,
+  type NewProject,
+  type NewStage,
+  type Project,
+  type ProjectId,
+  type ProjectPatch,
+  type StageId,
+  type StagePatch,
+  type StageView,
+} from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { call, Nothing } from '../../../lib/api.ts';
+import { advanceStage, completeStage, startStage } from '../../../live/stage-commands.ts';
 import { useCommand } from '../../../live/use-command.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import type { Drop } from '../model/drop.ts';
 
-/** Refusals of both are shown in their form. */
+// A refusal of a command without `failed` is shown in its form.
+
 export const useCreateStage = (done: (stage: StageView) => void) =>
   useCommand({
     run: (stage: NewStage) => call('/api/stages', { method: 'POST', body: stage, reply: commands.create_stage.reply }),
     done: ({ stage }) => done(stage),
+  });
+
+export const useEditStage = (done: () => void) =>
+  useCommand({
+    run: ({ stageId, patch }: { stageId: StageId; patch: StagePatch }) =>
+      call(`/api/stages/${stageId}`, { method: 'PATCH', body: patch, reply: commands.update_stage.reply }),
+    done,
   });
 
 export const useAddProject = (done: (project: Project) => void) =>
@@ -17,8 +38,65 @@ export const useAddProject = (done: (project: Project) => void) =>
     done: ({ project }) => done(project),
   });
 
+export const useEditProject = (projectId: ProjectId, done: () => void) =>
+  useCommand({
+    run: (patch: ProjectPatch) =>
+      call(`/api/projects/${projectId}`, { method: 'PATCH', body: patch, reply: commands.update_project.reply }),
+    done,
+  });
+
+export const useRemoveProject = (name: string, done: () => void) =>
+  useCommand({
+    run: (projectId: ProjectId) => call(`/api/projects/${projectId}`, { method: 'DELETE', reply: Nothing }),
+    failed: `${name} was not removed`,
+    done,
+  });
+
+export const useImportStages = (projectId: ProjectId) =>
+  useCommand({
+    run: (path: string) =>
+      call(`/api/projects/${projectId}/import`, {
+        method: 'POST',
+        body: { path },
+        reply: commands.import_stages.reply,
+      }),
+  });
+
 export const useStartNew = () =>
   useCommand({
     run: (stage: StageView) => startStage(stage.id),
     failed: (stage) => `${stage.title} was created, but not started`,
   });
+
+type DropCommand = Extract<Drop, { kind: 'command' }>['verb'];
+
+const DROPS: Record<DropCommand, { run: typeof startStage; sending: string; failed: string }> = {
+  start: { run: startStage, sending: 'is being started', failed: 'was not started' },
+  advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not go on' },
+  complete: { run: completeStage, sending: 'is being completed', failed: 'was not completed' },
+};
+
+interface Dropped {
+  stage: StageView;
+  verb: DropCommand;
+}
+
+/** The command that a drop is. Until it is answered the card says so and stays where it is. */
+export function useDropCommand() {
+  const { setSending } = useBoardUi.getState();
+  return useCommand({
+    run: async ({ stage, verb }: Dropped) => {
+      setSending(stage.id, DROPS[verb].sending);
+      try {
+        return await DROPS[verb].run(stage.id);
+      } finally {
+        setSending(stage.id, null);
+      }
+    },
+    failed: ({ stage, verb }) => `${stage.title} ${DROPS[verb].failed}`,
+  });
+}
+
+export const tellRefusedDrop = (words: string): void => {
+  notifications.show({ title: 'Nothing was changed', message: words, color: 'gray', autoClose: 8_000 });
+};

@@ -9,15 +9,15 @@ import { useBoardUi } from '../model/board-ui.ts';
 import css from './forms.module.css';
 
 /** Registers a git repository of the machine that Callboard runs on. */
-export function AddProjectForm() {
+export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   const [path, setPath] = useState('');
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
-  const { thenNewStage, openNewStage, closeForm } = useBoardUi.getState();
+  const { open, closeForm } = useBoardUi.getState();
   const canCommand = useCanCommand();
   const add = useAddProject((project) => {
     notifications.show({ message: `${project.name} was added`, color: 'gray' });
-    if (thenNewStage) openNewStage(project.id);
+    if (thenNewStage) open({ kind: 'new-stage', projectId: project.id });
     else closeForm();
   });
   const submit = (event: FormEvent) => {

@@ -1,73 +1,72 @@
-import type { BoardView, Column } from '@callboard/contract';
-import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { useCallback, useId } from 'react';
+import type { BoardView, Column, StageView } from '@callboard/contract';
+import {
+  DragDropContext,
+  type DragStart,
+  type DragUpdate,
+  type DropResult,
+  type ResponderProvided,
+} from '@hello-pangea/dnd';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback } from 'react';
 import { boardQuery } from '../../../live/queries.ts';
+import { tellRefusedDrop, useDropCommand } from '../api/use-board-commands.ts';
+import { useBoardFilter } from '../api/use-board-filter.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { COLUMN_EMPTY, COLUMN_TITLES, COLUMNS, columnCounts, columnStages, PHONE_COLUMNS } from '../model/columns.ts';
+import { COLUMN_TITLES, COLUMNS, columnCounts, PHONE_COLUMNS } from '../model/columns.ts';
+import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
-import { StageCard, type StageCardProps } from './stage-card.tsx';
+import { BoardColumn } from './board-column.tsx';
+import type { StageCardProps } from './stage-card.tsx';
 
-type Slots = Pick<StageCardProps, 'RequestSlot'>;
+const HELP =
+  'Press space to lift the card, the arrow keys to move it to another column, space to drop it and Escape to cancel. Dropped on Running it starts, on Done it is completed.';
 
-/** The six columns, always there; on a phone one at a time. */
-export function BoardColumns({ RequestSlot }: Slots) {
+/** The six columns, always there; on a phone one at a time. A card that is dragged to another one is a command. */
+export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'>) {
+  const cache = useQueryClient();
+  const command = useDropCommand();
+  const find = useCallback(
+    (stageId: string): StageView | undefined =>
+      cache.getQueryData(boardQuery.queryKey)?.stages.find((stage) => stage.id === stageId),
+    [cache],
+  );
+  const onDragStart = ({ draggableId, source }: DragStart, { announce }: ResponderProvided) =>
+    announce(`${find(draggableId)?.title} is lifted from ${COLUMN_TITLES[source.droppableId as Column]}.`);
+  const onDragUpdate = ({ draggableId, destination }: DragUpdate, { announce }: ResponderProvided) => {
+    const stage = find(draggableId);
+    if (stage === undefined || destination === null) return;
+    const column = destination.droppableId as Column;
+    const drop = dropOn(stage, column);
+    announce(`${COLUMN_TITLES[column]}. ${drop.kind === 'nothing' ? 'It is there already.' : drop.words}`);
+  };
+  const onDragEnd = ({ draggableId, destination }: DropResult, { announce }: ResponderProvided) => {
+    const stage = find(draggableId);
+    if (stage === undefined || destination === null) return announce('Nothing was changed.');
+    const drop = dropOn(stage, destination.droppableId as Column);
+    if (drop.kind === 'command') command.mutate({ stage, verb: drop.verb });
+    if (drop.kind === 'refused') tellRefusedDrop(drop.words);
+  };
   return (
-    <>
+    <DragDropContext
+      onDragStart={onDragStart}
+      onDragUpdate={onDragUpdate}
+      onDragEnd={onDragEnd}
+      dragHandleUsageInstructions={HELP}
+    >
       <ColumnTabs />
       <div className={css.columns}>
         {COLUMNS.map((column) => (
           <BoardColumn key={column} column={column} RequestSlot={RequestSlot} />
         ))}
       </div>
-    </>
-  );
-}
-
-const SHOWN_DONE = 20;
-
-function BoardColumn({ column, RequestSlot }: { column: Column } & Slots) {
-  const select = useCallback((view: BoardView) => columnStages(view, column), [column]);
-  const { data: stageIds = [] } = useQuery({ ...boardQuery, select });
-  const onPhone = useBoardUi((ui) => ui.phoneColumn === column);
-  const showAll = useBoardUi((ui) => ui.showAllDone || column !== 'done');
-  const showDone = useBoardUi((ui) => ui.showDone);
-  const titleId = useId();
-  const shown = showAll ? stageIds : stageIds.slice(0, SHOWN_DONE);
-  return (
-    <section
-      className={css.column}
-      aria-labelledby={titleId}
-      data-phone={onPhone}
-      data-needs={column === 'needs-you' && stageIds.length > 0}
-    >
-      <header className={css.columnHead}>
-        <h2 className={css.columnTitle} id={titleId}>
-          {COLUMN_TITLES[column]}
-        </h2>
-        <span className={css.count}>{stageIds.length}</span>
-      </header>
-      {stageIds.length === 0 && <p className={css.none}>{COLUMN_EMPTY[column]}</p>}
-      <ul className={css.cards}>
-        {shown.map((stageId) => (
-          <li key={stageId}>
-            <StageCard stageId={stageId} RequestSlot={RequestSlot} />
-          </li>
-        ))}
-        {shown.length < stageIds.length && (
-          <li>
-            <Button variant="subtle" size="compact-sm" fullWidth onClick={showDone}>
-              Show all {stageIds.length}
-            </Button>
-          </li>
-        )}
-      </ul>
-    </section>
+    </DragDropContext>
   );
 }
 
 function ColumnTabs() {
-  const { data: counts } = useQuery({ ...boardQuery, select: columnCounts });
+  const { keep } = useBoardFilter();
+  const select = useCallback((view: BoardView) => columnCounts(view, keep), [keep]);
+  const { data: counts } = useQuery({ ...boardQuery, select });
   const current = useBoardUi((ui) => ui.phoneColumn);
   const setCurrent = useBoardUi((ui) => ui.setPhoneColumn);
   return (

@@ -1,21 +1,56 @@
-import { useState } from 'react';
+import type { BoardView, ProjectId } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, useState } from 'react';
+import { boardQuery } from '../../../live/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { useBoardUi } from '../model/board-ui.ts';
+import { type BoardForm, useBoardUi } from '../model/board-ui.ts';
 import { AddProjectForm } from './add-project-form.tsx';
+import { EditStageForm } from './edit-stage-form.tsx';
 import { NewStageForm } from './new-stage-form.tsx';
+import { ProjectForms } from './project-forms.tsx';
 
-const TITLES = { 'new-stage': 'New stage', 'add-project': 'Add project' };
+interface BoardFormsProps {
+  RulesSlot: ComponentType<{ projectId: ProjectId }>;
+}
 
 /** The form that is open over the board. */
-export default function BoardForms() {
+export default function BoardForms({ RulesSlot }: BoardFormsProps) {
   const form = useBoardUi((ui) => ui.form);
   const closeForm = useBoardUi((ui) => ui.closeForm);
   // While the dialog closes, its form stays in it.
-  const [shown, setShown] = useState(form ?? 'new-stage');
+  const [shown, setShown] = useState<BoardForm | null>(form);
   if (form !== null && form !== shown) setShown(form);
+  const { data: title = '' } = useQuery({ ...boardQuery, select: (view) => titleOf(view, shown) });
   return (
-    <Dialog opened={form !== null} close={closeForm} title={TITLES[shown]} size={shown === 'new-stage' ? 720 : 480}>
-      {shown === 'new-stage' ? <NewStageForm /> : <AddProjectForm />}
+    <Dialog opened={form !== null} close={closeForm} title={title} size={shown?.kind === 'add-project' ? 480 : 720}>
+      {shown !== null && <Form form={shown} RulesSlot={RulesSlot} />}
     </Dialog>
   );
+}
+
+function titleOf({ stages, projects }: BoardView, form: BoardForm | null): string {
+  switch (form?.kind) {
+    case undefined:
+    case 'new-stage':
+      return 'New stage';
+    case 'edit-stage':
+      return `Edit ${stages.find((stage) => stage.id === form.stageId)?.title ?? form.stageId}`;
+    case 'add-project':
+      return 'Add project';
+    case 'project':
+      return `Project ${projects.find((project) => project.id === form.projectId)?.name ?? form.projectId}`;
+  }
+}
+
+function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
+  switch (form.kind) {
+    case 'new-stage':
+      return <NewStageForm wantedProject={form.projectId} />;
+    case 'edit-stage':
+      return <EditStageForm stageId={form.stageId} />;
+    case 'add-project':
+      return <AddProjectForm thenNewStage={form.thenNewStage} />;
+    case 'project':
+      return <ProjectForms projectId={form.projectId} RulesSlot={RulesSlot} />;
+  }
 }

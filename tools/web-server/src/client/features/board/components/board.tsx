@@ -1,7 +1,8 @@
-import { Button } from '@mantine/core';
-import { IconFolderPlus, IconPlus } from '@tabler/icons-react';
+import type { ProjectId } from '@callboard/contract';
+import { Button, Menu } from '@mantine/core';
+import { IconChevronDown, IconFolder, IconFolderPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense } from 'react';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { Note } from '../../../ui/note.tsx';
@@ -9,22 +10,28 @@ import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { Doors } from './doors.tsx';
+import { FilterBar } from './filter-bar.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 
 const BoardForms = lazy(() => import('./board-forms.tsx'));
 
+interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
+  /** A project's kept permission rules. */
+  RulesSlot: ComponentType<{ projectId: ProjectId }>;
+}
+
 /** The board with its bar, and the forms that open over it. */
-export function Board({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'>) {
+export function Board({ RequestSlot, RulesSlot }: BoardProps) {
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
   return (
     <div className={css.page}>
-      <BoardBar />
+      <BoardBar filters={isEmpty === false} />
       <Warnings />
       {isEmpty === true && <Doors />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}
       <Suspense fallback={null}>
-        <BoardForms />
+        <BoardForms RulesSlot={RulesSlot} />
       </Suspense>
     </div>
   );
@@ -40,28 +47,74 @@ function Warnings() {
   ));
 }
 
-function BoardBar() {
+function BoardBar({ filters }: { filters: boolean }) {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
-  const { openNewStage, openAddProject } = useBoardUi.getState();
+  const { open } = useBoardUi.getState();
   const off = !useCanCommand();
   return (
     <div className={css.bar}>
       <h1>Board</h1>
-      <Button
-        variant="default"
-        leftSection={<IconFolderPlus size={16} />}
-        disabled={off}
-        onClick={() => openAddProject()}
-      >
-        Add project
-      </Button>
-      <Button
-        leftSection={<IconPlus size={16} />}
-        disabled={off}
-        onClick={() => (hasProject === true ? openNewStage() : openAddProject({ thenNewStage: true }))}
-      >
-        New stage
-      </Button>
+      {filters && <FilterBar />}
+      <div className={css.barEnd}>
+        {hasProject === true ? (
+          <ProjectsMenu />
+        ) : (
+          <Button
+            variant="default"
+            leftSection={<IconFolderPlus size={16} />}
+            disabled={off}
+            onClick={() => open({ kind: 'add-project', thenNewStage: false })}
+          >
+            Add project
+          </Button>
+        )}
+        <Button
+          leftSection={<IconPlus size={16} />}
+          disabled={off}
+          onClick={() =>
+            open(
+              hasProject === true
+                ? { kind: 'new-stage', projectId: null }
+                : { kind: 'add-project', thenNewStage: true },
+            )
+          }
+        >
+          New stage
+        </Button>
+      </div>
     </div>
+  );
+}
+
+function ProjectsMenu() {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const { open } = useBoardUi.getState();
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button variant="default" rightSection={<IconChevronDown size={16} />}>
+          Projects
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown className={css.projects}>
+        {projects.map((project) => (
+          <Menu.Item
+            key={project.id}
+            leftSection={<IconFolder size={16} />}
+            onClick={() => open({ kind: 'project', projectId: project.id })}
+          >
+            {project.name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item
+          leftSection={<IconFolderPlus size={16} />}
+          disabled={!useCanCommand()}
+          onClick={() => open({ kind: 'add-project', thenNewStage: false })}
+        >
+          Add project
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
   );
 }

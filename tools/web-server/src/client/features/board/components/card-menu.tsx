@@ -1,11 +1,12 @@
 import type { StageView } from '@callboard/contract';
 import { ActionIcon, Menu } from '@mantine/core';
-import { IconArrowRight, IconCheck, IconDots, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import { IconArrowRight, IconCheck, IconDots, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useCompleteStage, useDeleteStage, useStartStage } from '../../../live/stage-commands.ts';
 import { Confirm } from '../../../ui/confirm.tsx';
+import { useBoardUi } from '../model/board-ui.ts';
 
 /** What can be done with a stage from its card. */
 export function CardMenu({ stage }: { stage: StageView }) {
@@ -63,6 +64,12 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
           Complete
         </Menu.Item>
       )}
+      <Menu.Item
+        leftSection={<IconPencil size={16} />}
+        onClick={() => useBoardUi.getState().open({ kind: 'edit-stage', stageId: stage.id })}
+      >
+        Edit
+      </Menu.Item>
       <Menu.Divider />
       <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={askDelete}>
         Delete

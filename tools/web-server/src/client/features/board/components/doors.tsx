@@ -10,8 +10,9 @@ import css from './doors.module.css';
 /** Above an empty board: the three ways on from here. */
 export function Doors() {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
-  const { openNewStage, openAddProject } = useBoardUi.getState();
-  const begin = () => (hasProject === true ? openNewStage() : openAddProject({ thenNewStage: true }));
+  const { open } = useBoardUi.getState();
+  const begin = () =>
+    open(hasProject === true ? { kind: 'new-stage', projectId: null } : { kind: 'add-project', thenNewStage: true });
   return (
     <div className={css.doors}>
       <Door

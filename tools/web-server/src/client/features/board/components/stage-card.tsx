@@ -5,9 +5,10 @@ import { type ComponentType, memo, useId } from 'react';
 import { Link } from 'react-router';
 import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useStartStage } from '../../../live/stage-commands.ts';
+import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
+import { useBoardUi } from '../model/board-ui.ts';
 import css from './card.module.css';
 import { CardMenu } from './card-menu.tsx';
 
@@ -15,19 +16,29 @@ export interface StageCardProps {
   stageId: StageId;
   /** The answer to the stage's request, where one line is enough to decide. */
   RequestSlot: ComponentType<{ stageId: StageId; describedBy: string }>;
+  /** The element that says how a card is moved by keyboard. */
+  dragHelp?: string | undefined;
 }
 
 /** One stage on the board. */
-export const StageCard = memo(function StageCard({ stageId, RequestSlot }: StageCardProps) {
+export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHelp }: StageCardProps) {
   const card = useCard(stageId);
+  const sending = useBoardUi((ui) => ui.sending[stageId]);
   const id = useId();
   if (card === undefined) return null;
-  const { stage, words, project, askedAt } = card;
+  const { stage, words, phase, project, askedAt } = card;
   return (
-    <article className={css.card} data-column={stage.column} aria-labelledby={`${id}title`}>
+    <article
+      className={css.card}
+      data-column={stage.column}
+      aria-labelledby={`${id}title`}
+      aria-busy={sending !== undefined}
+    >
       <div className={css.top}>
         <h3 className={css.title} id={`${id}title`}>
-          <Link to={`/stages/${stage.id}`}>{stage.title}</Link>
+          <Link to={`/stages/${stage.id}`} title={String(stage.id)} draggable={false} aria-describedby={dragHelp}>
+            {stage.title}
+          </Link>
         </h3>
         <div className={css.menu}>
           <CardMenu stage={stage} />
@@ -36,15 +47,25 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot }: Stage
       <div className={css.project}>
         {project} · P{stage.priority}
       </div>
-      <div className={css.words} data-tone={words.tone} id={`${id}words`} title={words.text}>
-        {words.text}
-      </div>
+      {phase !== null && <div className={css.phase}>{phase}</div>}
+      {sending === undefined ? (
+        <div className={css.words} data-tone={words.tone} id={`${id}words`} title={words.text}>
+          {words.text}
+        </div>
+      ) : (
+        <div className={css.words} id={`${id}words`} role="status">
+          {sending} …
+        </div>
+      )}
       <div className={css.foot}>
         <Foot stage={stage} askedAt={askedAt} />
         {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
         {stage.column === 'needs-you' && (
           <div className={css.actions}>
             <RequestSlot stageId={stage.id} describedBy={`${id}title ${id}words`} />
+            {stage.session?.atGate === true && askedAt === undefined && (
+              <AdvanceButton stage={stage} describedBy={`${id}title ${id}words`} />
+            )}
           </div>
         )}
       </div>
@@ -67,9 +88,10 @@ function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefine
       {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
       {session !== null && session.queued > 0 && (
-        <span title={`${count(session.queued, 'message')} queued`}>
+        <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>
           <IconMessages size={14} aria-hidden style={{ verticalAlign: -2 }} /> {session.queued}
           <span className="visually-hidden"> queued</span>
+          {session.queueHeld && ' held'}
         </span>
       )}
     </>
@@ -99,6 +121,23 @@ function StartButton({ stage, describedBy }: { stage: StageView; describedBy: st
       onClick={() => start.mutate(stage.id)}
     >
       Start
+    </Button>
+  );
+}
+
+/** Lets the phase begin that waits for a person. */
+function AdvanceButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
+  const advance = useAdvanceStage(stage.title);
+  const next = stage.pipeline[(stage.session?.phaseIndex ?? 0) + 1]?.name ?? 'it';
+  return (
+    <Button
+      size="compact-sm"
+      aria-describedby={describedBy}
+      disabled={!useCanCommand()}
+      loading={advance.isPending}
+      onClick={() => advance.mutate(stage.id)}
+    >
+      Let {next} begin
     </Button>
   );
 }

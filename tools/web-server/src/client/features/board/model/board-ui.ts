@@ -1,32 +1,52 @@
-import type { Column, ProjectId } from '@callboard/contract';
+import { Column, type ProjectId, type StageId } from '@callboard/contract';
+import { z } from 'zod';
 import { create } from 'zustand';
+import { readStored, writeStored } from '../../../lib/stored.ts';
 
-/** What only this tab knows of the board. */
+/** The form that is open over the board. */
+export type BoardForm =
+  | { kind: 'new-stage'; projectId: ProjectId | null }
+  | { kind: 'edit-stage'; stageId: StageId }
+  /** After the project is added, the form for its first stage may follow. */
+  | { kind: 'add-project'; thenNewStage: boolean }
+  | { kind: 'project'; projectId: ProjectId };
+
+/** What only this browser knows of the board. */
 interface BoardUi {
-  /** The form that is open over the board. */
-  form: 'new-stage' | 'add-project' | null;
-  /** After the project is added, the form for its first stage follows. */
-  thenNewStage: boolean;
-  /** The project that a new stage starts with. */
-  projectId: ProjectId | null;
+  form: BoardForm | null;
   phoneColumn: Column;
   showAllDone: boolean;
-  openNewStage(projectId?: ProjectId): void;
-  openAddProject(options?: { thenNewStage: boolean }): void;
+  folded: readonly Column[];
+  /** What was asked for by a drop and has not been answered, by stage, in words. */
+  sending: Readonly<Record<string, string>>;
+  open(form: BoardForm): void;
   closeForm(): void;
   setPhoneColumn(column: Column): void;
   showDone(): void;
+  toggleFold(column: Column): void;
+  setSending(stageId: StageId, words: string | null): void;
 }
+
+const FOLDED = 'callboard-folded';
 
 export const useBoardUi = create<BoardUi>((set) => ({
   form: null,
-  thenNewStage: false,
-  projectId: null,
   phoneColumn: 'needs-you',
   showAllDone: false,
-  openNewStage: (projectId) => set({ form: 'new-stage', ...(projectId === undefined ? {} : { projectId }) }),
-  openAddProject: (options) => set({ form: 'add-project', thenNewStage: options?.thenNewStage ?? false }),
+  folded: readStored(FOLDED, z.array(Column), []),
+  sending: {},
+  open: (form) => set({ form }),
   closeForm: () => set({ form: null }),
   setPhoneColumn: (phoneColumn) => set({ phoneColumn }),
   showDone: () => set({ showAllDone: true }),
+  toggleFold: (column) =>
+    set(({ folded: old }) => {
+      const folded = old.includes(column) ? old.filter((other) => other !== column) : [...old, column];
+      writeStored(FOLDED, folded);
+      return { folded };
+    }),
+  setSending: (stageId, words) =>
+    set(({ sending: { [stageId]: _, ...rest } }) => ({
+      sending: words === null ? rest : { ...rest, [stageId]: words },
+    })),
 }));

@@ -1,5 +1,6 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
 import { askSummary } from '../../../lib/request-words.ts';
+import { clockTime } from '../../../lib/time.ts';
 
 /** All that the words on a card follow from. */
 export interface CardFacts {
@@ -47,7 +48,15 @@ function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
   return title === undefined ? `waits for ${first}, which does not exist${more}` : `waits for ${title}${more}`;
 }
 
-const phaseName = ({ session, pipeline }: StageView) => pipeline[session?.phaseIndex ?? 0]?.name ?? 'the phase';
+const phaseName = ({ session, pipeline }: StageView, ahead = 0): string =>
+  pipeline[(session?.phaseIndex ?? 0) + ahead]?.name ?? 'the next phase';
+
+/** "Build, phase 2 of 3", for a stage that has phases and was started. */
+export function phaseWords(stage: StageView): string | null {
+  const { pipeline, session } = stage;
+  if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
+  return `${phaseName(stage)}, phase ${Math.min(session.phaseIndex + 1, pipeline.length)} of ${pipeline.length}`;
+}
 
 function runningWords({ session }: StageView): string {
   switch (session?.state) {
@@ -68,9 +77,9 @@ function needsWords({ stage, pending }: CardFacts): CardWords {
   }
   const { session } = stage;
   if (session?.atGate === true)
-    return { text: `${phaseName(stage)} is finished, the next phase waits for you`, tone: 'needs' };
+    return { text: `${phaseName(stage)} is finished; let ${phaseName(stage, 1)} begin`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
-    return { text: 'Claude has given no sign of life for a while', tone: 'needs' };
+    return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   const message = session?.lastTurn?.message;
   const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
   if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };

@@ -25,8 +25,11 @@ export const COLUMNS: readonly Column[] = ['backlog', 'ready', 'running', 'needs
 /** On a phone, where one is seen at a time: what needs somebody comes first. */
 export const PHONE_COLUMNS: readonly Column[] = ['needs-you', 'running', 'review', 'ready', 'backlog', 'done'];
 
+type Keep = (stage: StageView) => boolean;
+const keepAll: Keep = () => true;
+
 /** The stages of a column in the order in which they are shown. */
-export function columnStages(view: BoardView, column: Column): StageId[] {
+export function columnStages(view: BoardView, column: Column, keep: Keep = keepAll): StageId[] {
   const waiting = firstAsked(view);
   const since = (stage: StageView) => stage.session?.stateSince ?? stage.createdAt;
   const orders: Record<Column, (a: StageView, b: StageView) => number> = {
@@ -39,7 +42,7 @@ export function columnStages(view: BoardView, column: Column): StageId[] {
     done: (a, b) => (b.completedAt ?? '').localeCompare(a.completedAt ?? ''),
   };
   return view.stages
-    .filter((stage) => stage.column === column)
+    .filter((stage) => stage.column === column && keep(stage))
     .sort(orders[column])
     .map((stage) => stage.id);
 }
@@ -54,8 +57,8 @@ function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string
   return first;
 }
 
-export const columnCounts = (view: BoardView): Record<Column, number> => {
+export const columnCounts = (view: BoardView, keep: Keep = keepAll): Record<Column, number> => {
   const counts = { backlog: 0, ready: 0, running: 0, 'needs-you': 0, review: 0, done: 0 };
-  for (const stage of view.stages) counts[stage.column] += 1;
+  for (const stage of view.stages) if (keep(stage)) counts[stage.column] += 1;
   return counts;
 };

@@ -1,8 +1,11 @@
+import type { StageView } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { emptyStageForm, readStageForm } from './stage-form.ts';
+import { board, stage } from '../../../test/samples.ts';
+import { emptyPhase, emptyStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
 
 it('makes a stage of what was typed, trimmed', () => {
-  const form = { ...emptyStageForm('web'), title: ' Footer ', prompt: 'Build it', priority: '0' };
+  const phase = { ...emptyPhase(), name: 'Build', prompt: 'Go' };
+  const form = { ...emptyStageForm('web'), title: ' Footer ', prompt: 'Build it', priority: '0', phases: [phase] };
   expect(readStageForm(form)).toEqual({
     stage: {
       title: 'Footer',
@@ -11,6 +14,10 @@ it('makes a stage of what was typed, trimmed', () => {
       dependsOn: [],
       priority: 0,
       permissionMode: 'default',
+      model: null,
+      autoStart: false,
+      held: false,
+      pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human' }],
     },
   });
 });
@@ -26,4 +33,14 @@ it('says of each field what is wrong with it', () => {
   expect(readStageForm({ ...emptyStageForm('web'), prompt: 'x', title: 'x'.repeat(301) })).toEqual({
     errors: { title: 'The title is longer than 300 characters.' },
   });
+  expect(readStageForm({ ...emptyStageForm('web'), prompt: 'x', title: 'x', phases: [emptyPhase()] })).toEqual({
+    errors: { phases: 'The name of phase 1 is empty.' },
+  });
+});
+
+it('sends of a started stage only what can still change', () => {
+  const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus' }) }] });
+  const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
+  expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, pipeline: [] } });
+  expect(readStagePatch(form, false)).toMatchObject({ patch: { prompt: 'Build it', held: true, model: 'opus' } });
 });

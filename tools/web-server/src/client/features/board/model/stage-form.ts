@@ -1,6 +1,16 @@
-import { NewStage } from '@callboard/contract';
+import { NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
 
-/** What the new-stage form holds, as it was typed. */
+/** A phase of the pipeline, as it was typed. */
+export interface PhaseForm {
+  key: string;
+  name: string;
+  prompt: string;
+  /** Empty: the mode stays as it is. */
+  permissionMode: string;
+  gate: boolean;
+}
+
+/** What the stage form holds, as it was typed. */
 export interface StageForm {
   title: string;
   projectId: string;
@@ -8,7 +18,10 @@ export interface StageForm {
   dependsOn: string[];
   priority: string;
   permissionMode: string;
-  startNow: boolean;
+  model: string;
+  autoStart: boolean;
+  held: boolean;
+  phases: PhaseForm[];
 }
 
 export type FieldErrors = Partial<Record<keyof StageForm, string>>;
@@ -20,7 +33,69 @@ export const emptyStageForm = (projectId: string): StageForm => ({
   dependsOn: [],
   priority: '2',
   permissionMode: 'default',
-  startNow: false,
+  model: '',
+  autoStart: false,
+  held: false,
+  phases: [],
+});
+
+export const stageFormOf = (stage: StageView): StageForm => ({
+  title: stage.title,
+  projectId: stage.projectId,
+  prompt: stage.prompt,
+  dependsOn: stage.dependsOn.map(String),
+  priority: String(stage.priority),
+  permissionMode: stage.permissionMode,
+  model: stage.model ?? '',
+  autoStart: stage.autoStart,
+  held: stage.held,
+  phases: stage.pipeline.map((phase, index) => ({
+    key: `stored-${index}`,
+    name: phase.name,
+    prompt: phase.prompt,
+    permissionMode: phase.permissionMode ?? '',
+    gate: phase.gate === 'human',
+  })),
+});
+
+let phases = 0;
+export function emptyPhase(): PhaseForm {
+  phases += 1;
+  return { key: `new-${phases}`, name: '', prompt: '', permissionMode: '', gate: true };
+}
+
+/** The stage as it is sent, or what is wrong with each field, in words. */
+export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
+  const parsed = NewStage.safeParse({ ...fieldsOf(form), projectId: form.projectId });
+  return parsed.success ? { stage: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
+}
+
+/** What a stage's change is sent as. One that was started keeps what it was started with. */
+export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
+  const { title, priority, pipeline, ...rest } = fieldsOf(form);
+  const parsed = StagePatch.safeParse({ title, priority, pipeline, ...(started ? {} : rest) });
+  return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
+}
+
+function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, autoStart, held, phases }: StageForm) {
+  return {
+    title,
+    prompt,
+    dependsOn,
+    priority: Number(priority),
+    permissionMode,
+    model: model.trim() === '' ? null : model,
+    autoStart,
+    held,
+    pipeline: phases.map(phaseOf),
+  };
+}
+
+const phaseOf = ({ name, prompt, permissionMode, gate }: PhaseForm): Phase => ({
+  name,
+  prompt,
+  gate: gate ? 'human' : 'none',
+  ...(permissionMode === '' ? {} : { permissionMode: permissionMode as PermissionMode }),
 });
 
 const NAMES: Partial<Record<keyof StageForm, string>> = {
@@ -30,17 +105,29 @@ const NAMES: Partial<Record<keyof StageForm, string>> = {
   dependsOn: 'Depends on',
 };
 
-/** The stage as it is sent, or what is wrong with each field, in words. */
-export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
-  const { startNow: _, priority, ...rest } = form;
-  const parsed = NewStage.safeParse({ ...rest, priority: Number(priority) });
-  if (parsed.success) return { stage: parsed.data };
+interface Issue {
+  path: PropertyKey[];
+  message: string;
+}
+
+function errorsOf(form: StageForm, issues: readonly Issue[]): FieldErrors {
   const errors: FieldErrors = {};
-  for (const issue of parsed.error.issues) {
-    const field = issue.path[0] as keyof StageForm;
-    errors[field] ??= `${NAMES[field] ?? 'This'} ${words(field, form, issue.message)}.`;
+  for (const { path, message } of issues) {
+    if (path[0] === 'pipeline') errors.phases ??= phaseError(form, path);
+    else {
+      const field = path[0] as keyof StageForm;
+      errors[field] ??= `${NAMES[field] ?? 'This'} ${words(field, form, message)}.`;
+    }
   }
-  return { errors };
+  return errors;
+}
+
+function phaseError(form: StageForm, [, index, field]: PropertyKey[]): string {
+  const phase = form.phases[Number(index)];
+  if (phase === undefined) return 'There can be twenty phases at most.';
+  const what = field === 'name' ? 'name' : 'prompt';
+  const problem = phase[what].trim() === '' ? 'is empty' : 'is too long';
+  return `The ${what} of phase ${Number(index) + 1} ${problem}.`;
 }
 
 function words(field: keyof StageForm, form: StageForm, message: string): string {

@@ -8,24 +8,22 @@ import {
   type RequestOutcome,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
-import { ApiError, call } from '../../../lib/api.ts';
+import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import { ApiError, call, errorText } from '../../../lib/api.ts';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { markAnswered } from '../model/arming.ts';
-import { useDrafts } from '../model/drafts.ts';
+import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
+import { dropDraft } from './use-draft.ts';
+import { elsewhere } from './use-ending-told.ts';
 
 export type Verdict = Omit<ApproveBody, 'requestId'>;
 
 /** Allows or denies a request. */
-export const useApprove = (request: PendingRequest) =>
-  useDecision<Verdict>(request, (verdict) => ({
-    verb: 'approve',
-    body: { requestId: request.requestId, ...verdict },
-    outcome: verdict.decision === 'allow' ? 'allowed' : 'denied',
-  }));
+export const useApprove = (request: PendingRequest): Approval =>
+  useDecision<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
 
 /** Answers a question. */
 export const useAnswer = (request: PendingRequest) =>
@@ -40,42 +38,101 @@ type Answer = { outcome: RequestOutcome } & (
   | { verb: 'answer'; body: AnswerBody }
 );
 
+/** The one answer that a form gives; shared by all of its buttons. */
+export type Approval = UseMutationResult<void, Error, Verdict>;
+
+const verdictAnswer = (request: PendingRequest, verdict: Verdict): Answer => ({
+  verb: 'approve',
+  body: { requestId: request.requestId, ...verdict },
+  outcome: verdict.decision === 'allow' ? 'allowed' : 'denied',
+});
+
 /** The request goes only when the server has said that it is decided: by this answer, or by another that came first. */
 function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) => Answer) {
   const cache = useQueryClient();
-  const drop = useDrafts((drafts) => drafts.drop);
-  const gone = () => {
-    markAnswered();
-    removePending(cache, request);
-    drop(requestKey(request));
-  };
   return useMutation({
     mutationFn: (input: Input) => deliver(request, toAnswer(input)),
-    onSuccess: gone,
+    onSuccess: () => gone(cache, request),
     onError(error) {
-      if (!(error instanceof ApiError) || !['already_decided', 'request_closed'].includes(error.code)) return;
+      if (!isConflict(error)) return;
       tellConflict(error);
-      gone();
+      gone(cache, request);
     },
   });
 }
 
-/** The first answer wins, so that it may be sent again; an answer of ours that had arrived after all is no conflict. */
-async function deliver({ stageId }: PendingRequest, { verb, body, outcome }: Answer): Promise<void> {
-  const { reply } = commands.approve_tool;
-  await untilDelivered(async (attempt) => {
-    try {
-      await call(`/api/sessions/${stageId}/${verb}`, { method: 'POST', body, reply });
-    } catch (error) {
-      const isOurs = error instanceof ApiError && error.decision?.outcome === outcome;
-      if (attempt === 1 || !isOurs) throw error;
-    }
+const isConflict = (error: unknown): error is ApiError =>
+  error instanceof ApiError && ['already_decided', 'request_closed'].includes(error.code);
+
+function gone(cache: QueryClient, request: PendingRequest): void {
+  markOwn(requestKey(request)); // whoever it was, it has been told
+  markAnswered();
+  removePending(cache, request);
+  dropDraft(cache, request);
+}
+
+/** How one of several requests that were decided together came out. */
+export interface ItemOutcome {
+  request: PendingRequest;
+  /** In words: "allowed", or why not. */
+  words: string;
+  failed: boolean;
+}
+
+/** Decides each of several requests by itself, one after another; one that fails does not stop the others. */
+export function useDecideAll() {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ requests, decision }: { requests: readonly PendingRequest[] } & Pick<Verdict, 'decision'>) => {
+      const outcomes: ItemOutcome[] = [];
+      for (const request of requests) outcomes.push(await decideOne(cache, request, decision));
+      return outcomes;
+    },
   });
 }
 
+async function decideOne(
+  cache: QueryClient,
+  request: PendingRequest,
+  decision: Verdict['decision'],
+): Promise<ItemOutcome> {
+  try {
+    await deliver(request, verdictAnswer(request, { decision }));
+    gone(cache, request);
+    return { request, words: decision === 'allow' ? 'allowed' : 'denied', failed: false };
+  } catch (error) {
+    if (isConflict(error)) gone(cache, request);
+    const stands = error instanceof ApiError && error.decision !== null ? `${decisionWords(error.decision)}. ` : '';
+    return { request, words: `${stands}${errorText(error)}`, failed: true };
+  }
+}
+
+/** The first answer wins, so that it may be sent again; an answer of ours that had arrived after all is no conflict. */
+async function deliver(request: PendingRequest, { verb, body, outcome }: Answer): Promise<void> {
+  const { reply } = commands.approve_tool;
+  const key = requestKey(request);
+  const wasOwn = isOwn(key);
+  markOwn(key); // the news of it may come before the reply
+  try {
+    await untilDelivered(async (attempt) => {
+      try {
+        await call(`/api/sessions/${request.stageId}/${verb}`, { method: 'POST', body, reply });
+      } catch (error) {
+        const isOurs = error instanceof ApiError && error.decision?.outcome === outcome;
+        if (attempt === 1 || !isOurs) throw error;
+      }
+    });
+  } catch (error) {
+    if (!wasOwn && !isConflict(error)) unmarkOwn(key);
+    throw error;
+  }
+}
+
 function tellConflict(error: ApiError): void {
-  const stands = error.decision === null ? '' : ` What stands: ${decisionWords(error.decision)}.`;
-  const title = error.code === 'already_decided' ? 'Somebody else answered first' : 'This request is closed';
+  const { decision } = error;
+  const stands = decision === null ? '' : ` What stands: ${decisionWords(decision)}.`;
+  const isAnswered = decision !== null && ['allowed', 'denied', 'answered'].includes(decision.outcome);
+  const title = isAnswered ? elsewhere(decision) : 'This request is closed';
   notifications.show({ title, message: `${error.message}${stands}`, color: 'gray', autoClose: 15_000 });
 }
 

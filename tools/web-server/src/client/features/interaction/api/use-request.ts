@@ -9,11 +9,13 @@ export const useStageTitle = (stageId: StageId): string =>
 export const useFolder = (stageId: StageId): string | null =>
   useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.worktree?.path ?? null }).data ?? null;
 
-export const useProjectName = (stageId: StageId): string | undefined =>
+export const useProject = (stageId: StageId) =>
   useQuery({
     ...boardQuery,
-    select: (view) => view.projects.find((project) => project.id === stageOf(stageId)(view)?.projectId)?.name,
+    select: (view) => view.projects.find((project) => project.id === stageOf(stageId)(view)?.projectId),
   }).data;
+
+export const useProjectName = (stageId: StageId): string | undefined => useProject(stageId)?.name;
 
 /** All that waits for an answer. */
 export const usePending = () => useQuery({ ...boardQuery, select: (view) => view.pending }).data ?? [];

@@ -1,11 +1,23 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import { IconChevronRight } from '@tabler/icons-react';
+import { lazy, Suspense, useState } from 'react';
 import { relativePath } from '../../../lib/paths.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
-import { ToolInputView } from '../../../ui/tool-input.tsx';
+import { useApprove } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
+import { alwaysAllowOffers } from '../model/always-allow.ts';
+import { changedInput, editableText, editProblem } from '../model/edited-input.ts';
+import { AlwaysAllow } from './always-allow.tsx';
+import { AskedInput } from './asked-input.tsx';
+import content from './content.module.css';
 import type { RequestBodyProps } from './kinds.ts';
+import { LastSteps } from './last-steps.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
-import { VerdictActions } from './verdict-actions.tsx';
+import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
+
+const InputEditor = lazy(() => import('./input-editor.tsx'));
 
 /** The path that made Claude Code ask: in the stage's own folder, or outside of it. */
 function pathWords(path: string, folder: string | null): string {
@@ -16,20 +28,96 @@ function pathWords(path: string, folder: string | null): string {
 /** A tool call that waits for permission: what would run, on what, and why it is asked. */
 export function ApprovalBody({ request, keys }: RequestBodyProps) {
   const folder = useFolder(request.stageId);
+  const approve = useApprove(request);
+  const [{ edited }, change] = useDraft(request);
   const { description, reason, blockedPath } = request;
   const isSaid = toolWords(request.toolName, request.input, folder).object === description;
+  const sent = approve.isPending || approve.isSuccess;
+  const isBroken = edited !== null && editProblem(request, edited) !== null;
+  const offers = alwaysAllowOffers(request);
+  const [open, setOpen] = useState<'always' | 'steps' | null>(null);
+  const toggle = (what: 'always' | 'steps') => setOpen(open === what ? null : what);
+  const updatedInput = changedInput(request, edited);
+  const allowWith = updatedInput === undefined ? {} : { updatedInput };
   return (
     <>
       <div className={css.scroll}>
         <RequestMeta request={request} />
+        {edited === null ? (
+          <AskedInput request={request} folder={folder} />
+        ) : (
+          <Suspense fallback={<AskedInput request={request} folder={folder} />}>
+            <InputEditor
+              request={request}
+              edited={edited}
+              disabled={sent}
+              refusal={isRefusedInput(approve.error) ? approve.error.message : null}
+              change={(text) => change({ edited: text })}
+            />
+          </Suspense>
+        )}
         <div>
-          <ToolInputView toolName={request.toolName} input={request.input} folder={folder} />
+          {description !== null && !isSaid && <p>{description}</p>}
+          {blockedPath !== null && <p className={css.why}>{pathWords(blockedPath, folder)}</p>}
+          <p className={css.why}>Why it asks: {reason ?? 'no rule allows it.'}</p>
         </div>
-        {description !== null && !isSaid && <p>{description}</p>}
-        {blockedPath !== null && <p className={css.why}>{pathWords(blockedPath, folder)}</p>}
-        {reason !== null && <p className={css.why}>Why it asks: {reason}</p>}
+        <div className={content.disclosures}>
+          <Disclosure
+            isOpen={edited !== null}
+            disabled={sent}
+            onClick={() => change({ edited: edited === null ? editableText(request) : null })}
+          >
+            {edited === null ? 'Edit before allowing' : 'Leave as asked'}
+          </Disclosure>
+          {offers.length > 0 && (
+            <Disclosure isOpen={open === 'always'} onClick={() => toggle('always')}>
+              Always allow …
+            </Disclosure>
+          )}
+          <Disclosure isOpen={open === 'steps'} onClick={() => toggle('steps')}>
+            The last steps
+          </Disclosure>
+        </div>
+        {open === 'always' && (
+          <AlwaysAllow
+            request={request}
+            offers={offers}
+            approve={approve}
+            off={sent || isBroken}
+            allowWith={allowWith}
+          />
+        )}
+        {open === 'steps' && <LastSteps request={request} />}
       </div>
-      <VerdictActions request={request} keys={keys} reasonLabel="Reason; Claude reads it when you deny" />
+      <VerdictActions
+        request={request}
+        keys={keys}
+        approve={approve}
+        reasonLabel="Reason; Claude reads it when you deny"
+        allowWith={allowWith}
+        incomplete={isBroken}
+        showsRefusal={edited !== null}
+      />
     </>
+  );
+}
+
+interface DisclosureProps extends Pick<ButtonProps, 'children' | 'disabled'> {
+  isOpen: boolean;
+  onClick: () => void;
+}
+
+/** Shows or hides something that most decisions do not need. */
+function Disclosure({ isOpen, ...props }: DisclosureProps) {
+  return (
+    <Button
+      variant="subtle"
+      size="compact-sm"
+      fw={500}
+      aria-expanded={isOpen}
+      leftSection={<IconChevronRight className={content.chevron} size={14} aria-hidden />}
+      classNames={{ section: content.chevronSection }}
+      {...props}
+    />
   );
 }

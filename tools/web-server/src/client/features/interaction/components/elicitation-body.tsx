@@ -1,7 +1,7 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
-import { requestKey } from '../../../lib/request-words.ts';
 import { field } from '../../../lib/tool-words.ts';
-import { useDraft, useDrafts } from '../model/drafts.ts';
+import { useApprove } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
 import { contentOf, type FieldValue, type FormField, fieldsOf, isFilledIn } from '../model/elicitation.ts';
 import type { RequestBodyProps } from './kinds.ts';
 import css from './request.module.css';
@@ -10,9 +10,8 @@ import { VerdictActions } from './verdict-actions.tsx';
 
 /** A form that a tool server asks to be filled in. */
 export function ElicitationBody({ request, keys }: RequestBodyProps) {
-  const key = requestKey(request);
-  const draft = useDraft(key);
-  const change = useDrafts((drafts) => drafts.change);
+  const [draft, change] = useDraft(request);
+  const approve = useApprove(request);
   const fields = fieldsOf(request.input);
   return (
     <>
@@ -24,13 +23,14 @@ export function ElicitationBody({ request, keys }: RequestBodyProps) {
             key={one.name}
             field={one}
             value={draft.fields[one.name] ?? one.initial}
-            set={(value) => change(key, { fields: { ...draft.fields, [one.name]: value } })}
+            set={(value) => change({ fields: { ...draft.fields, [one.name]: value } })}
           />
         ))}
       </div>
       <VerdictActions
         request={request}
         keys={keys}
+        approve={approve}
         reasonLabel="Reason"
         allowWith={{ updatedInput: contentOf(fields, draft.fields) }}
         incomplete={!isFilledIn(fields, draft.fields)}

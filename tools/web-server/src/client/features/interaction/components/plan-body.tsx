@@ -1,10 +1,12 @@
 import { PermissionMode } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
-import { requestKey } from '../../../lib/request-words.ts';
+import { count } from '../../../lib/time.ts';
 import { field } from '../../../lib/tool-words.ts';
-import { Markdown } from '../../../ui/markdown.tsx';
-import { useDraft, useDrafts } from '../model/drafts.ts';
+import { useApprove } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
+import { sendBackReason } from '../model/plan-comments.ts';
 import type { RequestBodyProps } from './kinds.ts';
+import { PlanDocument } from './plan-document.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
@@ -14,12 +16,13 @@ const MODES = [
   { value: 'acceptEdits', label: 'Edit freely' },
 ];
 
-/** A plan to accept, as a document. Accepting always says which mode follows. */
+/** A plan to accept, as a document with comments. Accepting always says which mode follows. */
 export function PlanBody({ request, keys }: RequestBodyProps) {
-  const key = requestKey(request);
-  const { mode } = useDraft(key);
-  const change = useDrafts((drafts) => drafts.change);
+  const [{ mode, comments }, change] = useDraft(request);
+  const approve = useApprove(request);
+  const sent = approve.isPending || approve.isSuccess;
   const plan = field(request.input, 'plan');
+  const along = comments.length === 0 ? '' : ` with ${count(comments.length, 'comment')}`;
   return (
     <>
       <div className={css.scroll}>
@@ -27,21 +30,29 @@ export function PlanBody({ request, keys }: RequestBodyProps) {
         {plan.trim() === '' ? (
           <p className={css.why}>No plan text.</p>
         ) : (
-          <div className={css.plan}>
-            <Markdown text={plan} />
-          </div>
+          <PlanDocument plan={plan} comments={comments} disabled={sent} change={(next) => change({ comments: next })} />
         )}
-        <NativeSelect
-          label="If allowed, then"
-          data={MODES}
-          value={mode}
-          onChange={(event) => change(key, { mode: PermissionMode.parse(event.currentTarget.value) })}
-        />
       </div>
       <VerdictActions
         request={request}
         keys={keys}
+        approve={approve}
+        caption={
+          <div className={css.planEnd}>
+            <p>Allow accepts the plan. Deny sends it back{along}.</p>
+            <NativeSelect
+              className={css.nextMode}
+              size="xs"
+              label="If allowed, then"
+              data={MODES}
+              value={mode}
+              disabled={sent}
+              onChange={(event) => change({ mode: PermissionMode.parse(event.currentTarget.value) })}
+            />
+          </div>
+        }
         reasonLabel="What should change; Claude reads it when you deny"
+        reasonToSend={(typed) => sendBackReason(comments, typed)}
         allowWith={{ updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }] }}
       />
     </>

@@ -5,9 +5,10 @@ import { requestKey } from '../../../lib/request-words.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useAnswer } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
 import { answersOf, EMPTY_ANSWER, isComplete } from '../model/answers.ts';
 import { useArmed } from '../model/arming.ts';
-import { useDraft, useDrafts } from '../model/drafts.ts';
+import { withAnswer } from '../model/drafts.ts';
 import type { RequestBodyProps } from './kinds.ts';
 import { QuestionField } from './question-field.tsx';
 import css from './request.module.css';
@@ -16,8 +17,7 @@ import { RequestMeta } from './request-meta.tsx';
 /** One or more questions; sent together, once each has an answer. */
 export function QuestionBody({ request }: RequestBodyProps) {
   const key = requestKey(request);
-  const draft = useDraft(key);
-  const setAnswer = useDrafts((drafts) => drafts.setAnswer);
+  const [draft, change] = useDraft(request);
   const answer = useAnswer(request);
   const armed = useArmed(key);
   const canCommand = useCanCommand();
@@ -39,7 +39,7 @@ export function QuestionBody({ request }: RequestBodyProps) {
             question={question}
             draft={draft.answers[index] ?? EMPTY_ANSWER}
             disabled={sent}
-            change={(next) => setAnswer(key, index, next)}
+            change={(next) => change({ answers: withAnswer(draft, index, next) })}
           />
         ))}
       </div>

@@ -1,6 +1,7 @@
 import type { Question } from '@callboard/contract';
-import { TextInput } from '@mantine/core';
-import { useId } from 'react';
+import { Textarea, TextInput } from '@mantine/core';
+import clsx from 'clsx';
+import { useId, useState } from 'react';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { type AnswerDraft, choose, typeOther } from '../model/answers.ts';
 import css from './request.module.css';
@@ -14,7 +15,6 @@ interface QuestionFieldProps {
 
 /** One question with its options as large rows, and room for an answer of one's own. */
 export function QuestionField({ question, draft, disabled, change }: QuestionFieldProps) {
-  const name = useId();
   const options = question.options ?? [];
   return (
     <div className={css.question}>
@@ -25,6 +25,45 @@ export function QuestionField({ question, draft, disabled, change }: QuestionFie
           )}
           {question.question}
         </legend>
+        {options.length > 0 ? (
+          <>
+            <Options question={question} draft={draft} change={change} />
+            <TextInput
+              aria-label="Other"
+              placeholder="Other"
+              value={draft.other}
+              autoComplete="off"
+              styles={{ input: draft.otherOn ? { borderColor: 'var(--accent)' } : {} }}
+              onChange={(event) => change(typeOther(question, draft, event.currentTarget.value))}
+            />
+          </>
+        ) : (
+          <Textarea
+            aria-label="Your answer"
+            placeholder="Your answer"
+            autosize
+            minRows={2}
+            maxRows={10}
+            value={draft.other}
+            onChange={(event) => change(typeOther(question, draft, event.currentTarget.value))}
+          />
+        )}
+      </fieldset>
+    </div>
+  );
+}
+
+/** The options; where they have previews, that of the one pointed at, or else chosen, beside them. */
+function Options({ question, draft, change }: Omit<QuestionFieldProps, 'disabled'>) {
+  const name = useId();
+  const options = question.options ?? [];
+  const [looked, setLooked] = useState<string | null>(null);
+  const hasPreviews = options.some((option) => option.preview !== undefined);
+  const shown = looked ?? draft.chosen[0] ?? options[0]?.label;
+  const preview = options.find((option) => option.label === shown)?.preview;
+  return (
+    <div className={clsx(hasPreviews && css.withPreviews)}>
+      <div className={css.options}>
         {options.map((option) => (
           <Option
             key={option.label}
@@ -33,17 +72,16 @@ export function QuestionField({ question, draft, disabled, change }: QuestionFie
             type={question.multiSelect === true ? 'checkbox' : 'radio'}
             checked={draft.chosen.includes(option.label)}
             change={(on) => change(choose(question, draft, option.label, on))}
+            look={() => setLooked(option.label)}
           />
         ))}
-        <TextInput
-          aria-label={options.length > 0 ? 'Other' : 'Your answer'}
-          placeholder={options.length > 0 ? 'Other' : 'Your answer'}
-          value={draft.other}
-          autoComplete="off"
-          styles={{ input: draft.otherOn ? { borderColor: 'var(--accent)' } : {} }}
-          onChange={(event) => change(typeOther(question, draft, event.currentTarget.value))}
-        />
-      </fieldset>
+      </div>
+      {hasPreviews && (
+        <figure className={css.preview}>
+          <figcaption>{shown}</figcaption>
+          {preview === undefined ? <p className={css.why}>No preview.</p> : <CodeBlock text={preview} />}
+        </figure>
+      )}
     </div>
   );
 }
@@ -51,23 +89,25 @@ export function QuestionField({ question, draft, disabled, change }: QuestionFie
 interface OptionProps {
   label: string;
   description?: string | undefined;
-  preview?: string | undefined;
   name: string;
   type: 'checkbox' | 'radio';
   checked: boolean;
   change: (on: boolean) => void;
+  look: () => void;
 }
 
-function Option({ label, description, preview, name, type, checked, change }: OptionProps) {
+function Option({ label, description, name, type, checked, change, look }: OptionProps) {
   const id = useId();
   return (
-    <label className={css.option}>
+    // biome-ignore lint/a11y/useKeyWithMouseEvents: the box in it tells of the focus
+    <label className={css.option} onMouseOver={look}>
       <input
         type={type}
         name={name}
         checked={checked}
         aria-labelledby={`${id}label`}
         aria-describedby={description === undefined ? undefined : `${id}description`}
+        onFocus={look}
         onChange={(event) => change(event.currentTarget.checked)}
       />
       <span>
@@ -77,11 +117,6 @@ function Option({ label, description, preview, name, type, checked, change }: Op
         {description !== undefined && (
           <span className={css.description} id={`${id}description`}>
             {description}
-          </span>
-        )}
-        {preview !== undefined && checked && (
-          <span className={css.preview}>
-            <CodeBlock text={preview} />
           </span>
         )}
       </span>

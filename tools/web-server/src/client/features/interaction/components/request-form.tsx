@@ -1,5 +1,8 @@
 import type { PendingRequest } from '@callboard/contract';
 import type { FormEvent } from 'react';
+import { askTitle } from '../../../lib/request-words.ts';
+import { useEndingTold } from '../api/use-ending-told.ts';
+import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { requestBodies } from './kinds.ts';
 import css from './request.module.css';
 import type { KeyPolicy } from './verdict-actions.tsx';
@@ -15,6 +18,7 @@ const stay = (event: FormEvent) => event.preventDefault();
 
 /** The one form of a request, wherever it stands. */
 export function RequestForm({ request, keys, labelledBy }: RequestFormProps) {
+  useEndingTold(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const Body = requestBodies[request.kind];
   return (
     <form className={css.form} aria-labelledby={labelledBy} onSubmit={stay}>

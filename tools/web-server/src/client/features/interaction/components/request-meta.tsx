@@ -16,9 +16,9 @@ export function RequestMeta({ request }: { request: PendingRequest }) {
   return (
     <div className={css.meta}>
       {project !== undefined && <span>{project}</span>}
-      {request.agent !== null && <span>agent “{request.agent}”</span>}
       <span>
         asked <TimeSince at={request.createdAt} ago />
+        {request.agent !== null && ` by agent “${request.agent}”`}
       </span>
       {request.expiresAt !== null && <Expiry at={request.expiresAt} />}
     </div>

@@ -8,8 +8,10 @@ import { DialogHead } from '../../../ui/dialog.tsx';
 import { useFolder, usePending, useStageTitle } from '../api/use-request.ts';
 import { useQuietKeys, useTypingPause } from '../model/arming.ts';
 import { overlayQueue, useOverlayState } from '../model/overlay-queue.ts';
+import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
+import { RulesDialog } from './rules-dialog.tsx';
 
 interface RequestOverlayProps {
   /** The stage whose page is open: its requests stand there. */
@@ -33,25 +35,30 @@ export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
   if (first !== undefined && first !== shown) setShown(first);
   useCoversPage(open);
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
+  const isCovered = useRulesDialog((state) => state.projectId !== null);
   const close = () => setAside(pending.map(requestKey));
 
   return (
-    <Modal.Root
-      classNames={{ content: css.modalContent }}
-      opened={open}
-      onClose={close}
-      closeOnClickOutside={false}
-      size={720}
-      fullScreen={fullScreen}
-      padding={0}
-    >
-      <Modal.Overlay backgroundOpacity={0.4} />
-      <Modal.Content>
-        {shown !== undefined && (
-          <OverlayContent request={shown} waiting={queue.length} opened={open} setAside={close} />
-        )}
-      </Modal.Content>
-    </Modal.Root>
+    <>
+      <Modal.Root
+        classNames={{ content: css.modalContent }}
+        opened={open}
+        onClose={close}
+        closeOnClickOutside={false}
+        closeOnEscape={!isCovered}
+        size={720}
+        fullScreen={fullScreen}
+        padding={0}
+      >
+        <Modal.Overlay backgroundOpacity={0.4} />
+        <Modal.Content>
+          {shown !== undefined && (
+            <OverlayContent request={shown} waiting={queue.length} opened={open} setAside={close} />
+          )}
+        </Modal.Content>
+      </Modal.Root>
+      <RulesDialog />
+    </>
   );
 }
 

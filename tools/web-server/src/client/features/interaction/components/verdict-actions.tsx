@@ -1,14 +1,15 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button, Textarea } from '@mantine/core';
-import { errorText } from '../../../lib/api.ts';
+import type { ReactNode } from 'react';
+import { ApiError, errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
-import { useApprove, type Verdict } from '../api/use-decide.ts';
+import type { Approval, Verdict } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
 import { useArmed } from '../model/arming.ts';
-import { useDraft, useDrafts } from '../model/drafts.ts';
 import css from './request.module.css';
 
 /** Whether a form may take a letter that was typed on the page as its own shortcut. */
@@ -17,7 +18,14 @@ export type KeyPolicy = (event: KeyboardEvent) => boolean;
 interface VerdictActionsProps {
   request: PendingRequest;
   keys: KeyPolicy;
+  approve: Approval;
   reasonLabel: string;
+  /** The reason as Claude gets it, where it is more than what was typed. */
+  reasonToSend?: (typed: string) => string;
+  /** What a decision does, above the buttons, where that has to be said. */
+  caption?: ReactNode;
+  /** The form shows by itself what the server finds wrong with what was filled in. */
+  showsRefusal?: boolean;
   /** What an allowance takes along. */
   allowWith?: Omit<Verdict, 'decision' | 'reason'>;
   /** Something is still missing for an allowance. */
@@ -25,43 +33,46 @@ interface VerdictActionsProps {
 }
 
 /** Allow and Deny, with the reason that the model reads. */
-export function VerdictActions({ request, keys, reasonLabel, allowWith, incomplete = false }: VerdictActionsProps) {
-  const key = requestKey(request);
-  const { reason } = useDraft(key);
-  const change = useDrafts((drafts) => drafts.change);
-  const approve = useApprove(request);
-  const armed = useArmed(key);
+export function VerdictActions(props: VerdictActionsProps) {
+  const { request, keys, approve, allowWith, incomplete = false, reasonToSend = same } = props;
+  const [{ reason }, change] = useDraft(request);
+  const armed = useArmed(requestKey(request));
   const canCommand = useCanCommand();
   const sent = approve.isPending || approve.isSuccess;
   const off = sent || !armed || !canCommand;
   const sending = approve.variables?.decision;
 
   const allow = () => approve.mutate({ decision: 'allow', ...allowWith });
-  const deny = () => approve.mutate({ decision: 'deny', ...(reason.trim() === '' ? {} : { reason: reason.trim() }) });
+  const deny = () => {
+    const text = reasonToSend(reason).trim();
+    approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
+  };
   const byKey = (act: () => void, isOff: boolean) => (event: KeyboardEvent) => {
     if (isOff || !keys(event)) return false;
     act();
     return true;
   };
   useShortcuts({ a: byKey(allow, off || incomplete), d: byKey(deny, off) });
+  const isToldAbove = props.showsRefusal === true && isRefusedInput(approve.error);
 
   return (
     <div className={css.actions}>
-      {approve.isError && (
+      {approve.isError && !isToldAbove && (
         <div className={css.problem}>
           <FailureNote>{errorText(approve.error)}</FailureNote>
         </div>
       )}
+      {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
       <Textarea
         className={css.reason}
         aria-label="Reason"
-        placeholder={reasonLabel}
+        placeholder={props.reasonLabel}
         autosize
         minRows={1}
         maxRows={6}
         value={reason}
         disabled={sent}
-        onChange={(event) => change(key, { reason: event.currentTarget.value })}
+        onChange={(event) => change({ reason: event.currentTarget.value })}
       />
       <div className={css.buttons}>
         <VerdictButton
@@ -84,6 +95,12 @@ export function VerdictActions({ request, keys, reasonLabel, allowWith, incomple
     </div>
   );
 }
+
+const same = (text: string) => text;
+
+/** The server found something wrong with what was filled in. */
+export const isRefusedInput = (error: Error | null): error is ApiError =>
+  error instanceof ApiError && error.code === 'bad_request';
 
 interface VerdictButtonProps {
   label: 'Allow' | 'Deny';

@@ -2,7 +2,7 @@ import { answersProblem, joinLabels, type Question } from '@callboard/contract';
 
 /** What a person has chosen for one question so far. */
 export interface AnswerDraft {
-  chosen: readonly string[];
+  chosen: string[];
   other: string;
   /** Whether `other` counts: it is kept, but out of play, once another option of a single choice is taken. */
   otherOn: boolean;

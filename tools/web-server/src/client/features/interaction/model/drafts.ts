@@ -1,42 +1,47 @@
-import type { PermissionMode } from '@callboard/contract';
+import { PermissionMode } from '@callboard/contract';
+import { z } from 'zod';
 import { create } from 'zustand';
 import { type AnswerDraft, EMPTY_ANSWER } from './answers.ts';
-import type { FieldValue } from './elicitation.ts';
+
+const Answer = z.object({ chosen: z.array(z.string()), other: z.string(), otherOn: z.boolean() });
+const Comment = z.object({ id: z.string(), block: z.int(), quote: z.string(), text: z.string() });
+
+/** A remark on a plan: which paragraph, the words it is about, and what is said about them. */
+export type PlanComment = z.infer<typeof Comment>;
 
 /** What was typed and chosen for a request and not sent: the same in the overlay, in the inbox and on the stage's page. */
-export interface RequestDraft {
-  reason: string;
+const RequestDraft = z.object({
+  reason: z.string().default(''),
   /** The mode that follows an accepted plan. */
-  mode: PermissionMode;
-  answers: readonly AnswerDraft[];
+  mode: PermissionMode.default('default'),
+  answers: z.array(Answer).default([]),
   /** What was filled into a form, by the field's name. */
-  fields: Readonly<Record<string, FieldValue>>;
-}
+  fields: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),
+  /** The command, or the whole input as JSON, as it was changed before it is allowed; null while it is as Claude asked. */
+  edited: z.string().nullable().default(null),
+  comments: z.array(Comment).default([]),
+});
+export type RequestDraft = z.infer<typeof RequestDraft>;
 
-const EMPTY_DRAFT: RequestDraft = { reason: '', mode: 'default', answers: [], fields: {} };
+export const EMPTY_DRAFT: RequestDraft = RequestDraft.parse({});
 
-interface Drafts {
+/** A draft as the server kept it; what cannot be read counts as none. */
+export const readDraft = (value: unknown): RequestDraft | null => RequestDraft.safeParse(value).data ?? null;
+
+interface Unsaved {
   byRequest: Readonly<Record<string, RequestDraft>>;
-  change(key: string, change: Partial<RequestDraft>): void;
-  setAnswer(key: string, index: number, answer: AnswerDraft): void;
+  set(key: string, draft: RequestDraft): void;
   drop(key: string): void;
 }
 
-export const useDrafts = create<Drafts>((set) => {
-  const update = (key: string, next: (draft: RequestDraft) => RequestDraft) =>
-    set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: next(byRequest[key] ?? EMPTY_DRAFT) } }));
-  return {
-    byRequest: {},
-    change: (key, change) => update(key, (draft) => ({ ...draft, ...change })),
-    setAnswer: (key, index, answer) =>
-      update(key, (draft) => ({ ...draft, answers: withAnswer(draft, index, answer) })),
-    drop: (key) => set(({ byRequest: { [key]: _, ...byRequest } }) => ({ byRequest })),
-  };
-});
+/** What the server does not have yet; it comes before what the server has. */
+export const useUnsaved = create<Unsaved>((set) => ({
+  byRequest: {},
+  set: (key, draft) => set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: draft } })),
+  drop: (key) => set(({ byRequest: { [key]: _, ...byRequest } }) => ({ byRequest })),
+}));
 
-export const useDraft = (key: string): RequestDraft => useDrafts((drafts) => drafts.byRequest[key] ?? EMPTY_DRAFT);
-
-function withAnswer({ answers }: RequestDraft, index: number, answer: AnswerDraft): AnswerDraft[] {
+export function withAnswer({ answers }: RequestDraft, index: number, answer: AnswerDraft): AnswerDraft[] {
   const length = Math.max(answers.length, index + 1);
   return Array.from({ length }, (_, i) => (i === index ? answer : (answers[i] ?? EMPTY_ANSWER)));
 }

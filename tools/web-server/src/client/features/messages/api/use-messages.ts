@@ -1,41 +1,104 @@
-import { commands, type MessageId, type StageId } from '@callboard/contract';
+import {
+  type Attachment,
+  commands,
+  MessageId,
+  type MessageMode,
+  type MessagePatch,
+  type StageId,
+} from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { call } from '../../../lib/api.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { queueQuery } from '../../../live/queries.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
-/** Sends a message to the stage's session; what did not arrive is told by the caller, beside the text that is kept. */
-export const useSendMessage = (stageId: StageId, done: (sent: string) => void) =>
-  useCommand({
-    run: (message: string) =>
-      call(`/api/sessions/${stageId}/message`, {
-        method: 'POST',
-        body: { message },
-        reply: commands.send_message.reply,
-      }),
-    done: (_, message) => done(message),
-  });
+export interface Outgoing {
+  message: string;
+  mode: MessageMode;
+  isCommand: boolean;
+  files: readonly { id: string; content: Attachment }[];
+}
 
-const row = (stageId: StageId, messageId: MessageId) => `/api/sessions/${stageId}/queue/${messageId}`;
+/**
+ * Sends a message to the stage's session; what did not arrive is told by the caller, beside the text that is kept. The
+ * same message sent again carries the same id: if only its reply was lost, it is not there twice.
+ */
+export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void) {
+  const lastTry = useRef({ content: '', messageId: MessageId.parse(crypto.randomUUID()) });
 
-export function useEditQueued(stageId: StageId, done: () => void) {
-  const cache = useQueryClient();
+  function messageIdOf({ message, isCommand, files }: Outgoing): MessageId {
+    const content = JSON.stringify([message, isCommand, files.map((file) => file.id)]);
+    if (lastTry.current.content !== content)
+      lastTry.current = { content, messageId: MessageId.parse(crypto.randomUUID()) };
+    return lastTry.current.messageId;
+  }
+
   return useCommand({
-    run: ({ messageId, message }: { messageId: MessageId; message: string }) =>
-      call(row(stageId, messageId), { method: 'PATCH', body: { message }, reply: commands.edit_queued.reply }),
-    done: () => {
-      void cache.invalidateQueries({ queryKey: queueQuery(stageId).queryKey });
-      done();
+    run: (outgoing: Outgoing) => {
+      const { message, mode, isCommand, files } = outgoing;
+      const messageId = messageIdOf(outgoing);
+      const attachments = files.map((file) => file.content);
+      const body = { message, messageId, mode, isCommand, ...(attachments.length > 0 && { attachments }) };
+      return untilDelivered(() =>
+        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, reply: commands.send_message.reply }),
+      );
+    },
+    done: (_, outgoing) => {
+      lastTry.current.content = '';
+      done(outgoing);
     },
   });
 }
 
-export function useRemoveQueued(stageId: StageId) {
+const row = (stageId: StageId, messageId: MessageId) => `/api/sessions/${stageId}/queue/${messageId}`;
+
+/** A command on the queue: afterwards the queue is as the server has it. */
+function useQueueCommand<Input>(stageId: StageId, run: (input: Input) => Promise<unknown>, failed?: string) {
   const cache = useQueryClient();
   return useCommand({
-    run: (messageId: MessageId) =>
-      call(row(stageId, messageId), { method: 'DELETE', reply: commands.remove_queued.reply }),
-    failed: 'The message was not removed',
-    done: () => void cache.invalidateQueries({ queryKey: queueQuery(stageId).queryKey }),
+    run: async (input: Input) => {
+      await run(input);
+      await cache.invalidateQueries({ queryKey: queueQuery(stageId).queryKey });
+    },
+    ...(failed !== undefined && { failed }),
   });
 }
+
+interface Change {
+  messageId: MessageId;
+  patch: MessagePatch;
+}
+
+const change =
+  (stageId: StageId) =>
+  ({ messageId, patch }: Change) =>
+    call(row(stageId, messageId), { method: 'PATCH', body: patch, reply: commands.edit_queued.reply });
+
+/** What was refused is told by the caller, beside the text. */
+export const useEditQueued = (stageId: StageId) => useQueueCommand(stageId, change(stageId));
+
+export const useMoveQueued = (stageId: StageId) =>
+  useQueueCommand(stageId, change(stageId), 'The message was not moved');
+
+export const useRemoveQueued = (stageId: StageId) =>
+  useQueueCommand(
+    stageId,
+    (messageId: MessageId) => call(row(stageId, messageId), { method: 'DELETE', reply: commands.remove_queued.reply }),
+    'The message was not removed',
+  );
+
+export const useSendQueued = (stageId: StageId) =>
+  useQueueCommand(
+    stageId,
+    ({ messageId, mode }: { messageId: MessageId; mode: 'steer' | 'now' }) =>
+      call(`${row(stageId, messageId)}/send`, { method: 'POST', body: { mode }, reply: commands.send_queued.reply }),
+    'The message was not sent',
+  );
+
+export const useReleaseQueue = (stageId: StageId) =>
+  useQueueCommand(
+    stageId,
+    () => call(`/api/sessions/${stageId}/queue/release`, { method: 'POST', reply: commands.release_queue.reply }),
+    'The queue was not released',
+  );

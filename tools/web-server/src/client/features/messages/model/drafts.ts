@@ -1,30 +1,21 @@
 import { create } from 'zustand';
-import { persist } from 'zustand/middleware';
 
-interface MessageDrafts {
-  /** The text in each stage's message box that is not sent yet. */
+interface UnsavedDrafts {
+  /** The text in each stage's message box that the server does not have yet. */
   byStage: Readonly<Record<string, string>>;
   set(stageId: string, text: string): void;
-  /** Once the server has it; what was typed meanwhile stays. */
-  sent(stageId: string, text: string): void;
+  /** The server has it: what was typed meanwhile stays. */
+  saved(stageId: string, text: string): void;
 }
 
-const without = (byStage: Readonly<Record<string, string>>, stageId: string) => {
-  const { [stageId]: _, ...rest } = byStage;
-  return rest;
-};
-
-export const useMessageDrafts = create<MessageDrafts>()(
-  persist(
-    (set) => ({
-      byStage: {},
-      set: (stageId, text) =>
-        set(({ byStage }) => ({
-          byStage: text === '' ? without(byStage, stageId) : { ...byStage, [stageId]: text },
-        })),
-      sent: (stageId, text) =>
-        set(({ byStage }) => (byStage[stageId] === text ? { byStage: without(byStage, stageId) } : {})),
+/** What this tab has typed and not yet handed over; all else of a draft lies with the server. */
+export const useUnsavedDrafts = create<UnsavedDrafts>((set) => ({
+  byStage: {},
+  set: (stageId, text) => set(({ byStage }) => ({ byStage: { ...byStage, [stageId]: text } })),
+  saved: (stageId, text) =>
+    set(({ byStage }) => {
+      if (byStage[stageId] !== text) return {};
+      const { [stageId]: _, ...rest } = byStage;
+      return { byStage: rest };
     }),
-    { name: 'callboard-message-drafts' },
-  ),
-);
+}));

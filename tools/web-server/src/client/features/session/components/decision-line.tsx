@@ -1,6 +1,7 @@
 import type { Decision } from '@callboard/contract';
 import { decisionWords, deliveryWords } from '../../../lib/decision-words.ts';
 import { exactTime } from '../../../lib/time.ts';
+import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
 
 /** What was decided, folded to one line; with a reason or answers it can be opened. */
@@ -15,16 +16,13 @@ export function DecisionLine({ decision }: { decision: Decision }) {
   const answers = Object.entries(decision.answers ?? {});
   if (decision.reason === null && answers.length === 0) return <div className={css.decision}>{words}</div>;
   return (
-    <details className={css.fold} open={decision.outcome === 'denied'}>
-      <summary>{words}</summary>
-      <div className={css.foldBody}>
-        {decision.reason !== null && <p>{decision.reason}</p>}
-        {answers.map(([question, answer]) => (
-          <p key={question}>
-            {question} <strong>{answer}</strong>
-          </p>
-        ))}
-      </div>
-    </details>
+    <Fold id={`decision:${decision.requestId}`} summary={words} openByItself={decision.outcome === 'denied'}>
+      {decision.reason !== null && <p>{decision.reason}</p>}
+      {answers.map(([question, answer]) => (
+        <p key={question}>
+          {question} <strong>{answer}</strong>
+        </p>
+      ))}
+    </Fold>
   );
 }

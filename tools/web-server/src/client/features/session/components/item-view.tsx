@@ -1,49 +1,50 @@
 import type { TranscriptEntry } from '@callboard/contract';
-import { memo } from 'react';
+import { memo, type ReactNode } from 'react';
+import { plainOutput } from '../../../lib/plain-output.ts';
 import { cost, exactDuration, exactTime } from '../../../lib/time.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
-import type { TranscriptItem } from '../model/transcript-items.ts';
+import { noticeTitle } from '../model/notice-words.ts';
+import { blockKey, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
-import { LooksCard, ToolCard } from './tool-card.tsx';
+import { Fold } from './fold.tsx';
+import { LongText } from './long-text.tsx';
+import { LooksCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 
-/** One thing in a transcript. */
-export function ItemView({ item }: { item: TranscriptItem }) {
+/** One thing in a transcript; `isStep`: one of a subagent's. */
+export const ItemView = memo(function ItemView({ item, isStep = false }: { item: TranscriptItem; isStep?: boolean }) {
   switch (item.kind) {
     case 'tool':
       return <ToolCard tool={item} />;
     case 'looks':
       return <LooksCard tools={item.tools} />;
+    case 'steps':
+      return <StepsCard toolUseId={item.toolUseId} items={item.children} />;
     case 'entry':
-      return <EntryView entry={item.entry} />;
+      return <EntryView entry={item.entry} isStep={isStep} />;
     default:
       return item satisfies never;
   }
-}
+});
 
-const EntryView = memo(function EntryView({ entry }: { entry: Exclude<TranscriptEntry, { kind: 'tool-use' }> }) {
+type Entry<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
+
+function EntryView({ entry, isStep }: { entry: Exclude<TranscriptEntry, Entry<'tool-use'>>; isStep: boolean }) {
   switch (entry.kind) {
     case 'user':
-      return (
-        <div className={css.userRow}>
-          <div className={css.said}>
-            <span className={css.who} title={exactTime(entry.at)}>
-              {entry.by ?? 'You'}
-            </span>
-            <div className={css.user}>{entry.text}</div>
-          </div>
-        </div>
-      );
+      return <UserText entry={entry} isStep={isStep} />;
     case 'text':
-      return <ClaudeText text={entry.text} at={entry.at} />;
+      return <ClaudeText text={entry.text} at={entry.at} who={isStep ? 'Agent' : 'Claude'} />;
     case 'thinking':
-      return <Thinking text={entry.text} />;
+      return <Thinking id={blockKey(entry.blockId)} text={entry.text} />;
     case 'tool-result':
       return (
         <Indented>
-          <CodeBlock text={entry.text} />
+          <LongText id={entry.toolUseId} text={plainOutput(entry.text)}>
+            {(shown) => <CodeBlock text={shown} />}
+          </LongText>
         </Indented>
       );
     case 'decision':
@@ -55,32 +56,54 @@ const EntryView = memo(function EntryView({ entry }: { entry: Exclude<Transcript
     case 'turn-end':
       return <TurnEnd entry={entry} />;
     case 'notice':
-      return (
-        <Indented>
-          {entry.level === 'error' ? <FailureNote>{entry.text}</FailureNote> : <Note>{entry.text}</Note>}
-        </Indented>
-      );
+      return <Notice entry={entry} />;
     case 'unknown':
       return (
         <Indented>
-          <details className={css.fold}>
-            <summary>Something this version does not know</summary>
-            <CodeBlock text={JSON.stringify(entry.raw, null, 2)} />
-          </details>
+          <Fold id={`unknown:${entry.stageId}:${entry.index}`} summary="Something this version does not know">
+            <CodeBlock text={JSON.stringify(entry.raw, null, 2)} language="json" />
+          </Fold>
         </Indented>
       );
     default:
       return entry satisfies never;
   }
-});
+}
 
-const Indented = ({ children }: { children: React.ReactNode }) => <div className={css.indent}>{children}</div>;
+const Indented = ({ children }: { children: ReactNode }) => <div className={css.indent}>{children}</div>;
 
-export function ClaudeText({ text, at, isLive = false }: { text: string; at?: string; isLive?: boolean }) {
+function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) {
+  return (
+    <div className={css.userRow}>
+      <div className={css.said}>
+        <span className={css.who} title={exactTime(entry.at)}>
+          {entry.by ?? (isStep ? 'Task' : 'You')}
+        </span>
+        <div className={css.user}>
+          <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
+            {(shown) => <div>{shown}</div>}
+          </LongText>
+          {entry.attachments.length > 0 && (
+            <div className={css.attached}>With {entry.attachments.map((file) => file.name).join(', ')}</div>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface ClaudeTextProps {
+  text: string;
+  at?: string;
+  who?: string;
+  isLive?: boolean;
+}
+
+export function ClaudeText({ text, at, who = 'Claude', isLive = false }: ClaudeTextProps) {
   return (
     <div className={css.said}>
       <span className={css.who} title={at === undefined ? undefined : exactTime(at)}>
-        Claude
+        {who}
       </span>
       <div className={isLive ? css.live : undefined}>
         <Markdown text={text} />
@@ -89,20 +112,36 @@ export function ClaudeText({ text, at, isLive = false }: { text: string; at?: st
   );
 }
 
-export function Thinking({ text, isLive = false }: { text: string; isLive?: boolean }) {
+export function Thinking({ id, text, isLive = false }: { id: string; text: string; isLive?: boolean }) {
   return (
     <Indented>
-      <details className={css.fold}>
-        <summary>{isLive ? 'Thinking …' : 'Thought'}</summary>
-        <div className={css.foldBody}>{text === '' ? 'The text was not given.' : text}</div>
-      </details>
+      <Fold id={id} summary={isLive ? 'Thinking …' : 'Thought'}>
+        {text === '' ? 'The text was not given.' : text}
+      </Fold>
     </Indented>
   );
 }
 
+function Notice({ entry }: { entry: Entry<'notice'> }) {
+  if (entry.code === 'phase')
+    return (
+      <div className={css.turnEnd} data-outcome="phase" title={exactTime(entry.at)}>
+        {entry.text}
+      </div>
+    );
+  const title = noticeTitle(entry.code);
+  const words = (
+    <>
+      {title !== null && <strong>{title}. </strong>}
+      {plainOutput(entry.text)}
+    </>
+  );
+  return <Indented>{entry.level === 'error' ? <FailureNote>{words}</FailureNote> : <Note>{words}</Note>}</Indented>;
+}
+
 const ENDED = { succeeded: 'Turn ended', failed: 'Turn failed', interrupted: 'Interrupted' };
 
-function TurnEnd({ entry }: { entry: Extract<TranscriptEntry, { kind: 'turn-end' }> }) {
+function TurnEnd({ entry }: { entry: Entry<'turn-end'> }) {
   const facts = [
     entry.durationMs === null ? '' : exactDuration(entry.durationMs),
     entry.costUsd === null ? '' : cost(entry.costUsd),

@@ -1,11 +1,10 @@
-import { PermissionMode, type StageView } from '@callboard/contract';
-import { NativeSelect } from '@mantine/core';
+import type { StageView } from '@callboard/contract';
 import type { ReactNode } from 'react';
-import { MODE_OPTIONS, modeWords } from '../../../lib/modes.ts';
+import { modeWords } from '../../../lib/modes.ts';
 import { shellQuote } from '../../../lib/paths.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { cost, exactTime } from '../../../lib/time.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
-import { useSetMode } from '../api/use-interrupt.ts';
+import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
 
 /** Everything by which a stage can be found outside of Callboard. */
@@ -16,29 +15,49 @@ export function StageDetails({ stage }: { stage: StageView }) {
     <section className={css.details} aria-label="Details">
       <dl>
         <Row name="Stage">{stage.id}</Row>
+        <Row name="Project">{stage.projectId}</Row>
         {worktree !== null && (
           <>
             <Row name="Worktree">
               <CopyLine text={worktree.path} label="path" />
-              <CopyLine text={`cd ${shellQuote(worktree.path)}`} />
+              <CopyLine text={`cd ${shellQuote(worktree.path)}`} label="command that goes there" />
             </Row>
             <Row name="Branch">
               <CopyLine text={worktree.branch} label="branch" />
-              <CopyLine text={`git diff ${worktree.base}...${shellQuote(worktree.branch)}`} />
+              <CopyLine
+                text={`git diff ${worktree.base}...${shellQuote(worktree.branch)}`}
+                label="command that compares"
+              />
+              <CopyLine text={`git merge --no-ff ${shellQuote(worktree.branch)}`} label="command that merges" />
+            </Row>
+            <Row name="Made from">
+              <CopyLine text={worktree.base} label="base commit" />
             </Row>
           </>
         )}
         {sessionId !== null && worktree !== null && (
-          <Row name="Session">
-            <CopyLine text={sessionId} label="session id" />
-            <CopyLine text={`cd ${shellQuote(worktree.path)} && claude --resume ${shellQuote(sessionId)}`} />
+          <Row name="Conversation">
+            <CopyLine text={sessionId} label="conversation id" />
+            <CopyLine
+              text={`cd ${shellQuote(worktree.path)} && claude --resume ${shellQuote(sessionId)}`}
+              label="command that resumes"
+            />
           </Row>
         )}
-        {session !== null && <Row name="Model">{session.model ?? 'not known yet'}</Row>}
-        <Row name="Permission mode">
-          {session === null ? modeWords(stage.permissionMode) : <ModeSelect stage={stage} />}
-        </Row>
+        {session === null ? (
+          <Row name="Permission mode">{modeWords(stage.permissionMode)}</Row>
+        ) : (
+          <>
+            <Row name="Mode and model">
+              <SessionSwitches stage={stage} session={session} />
+            </Row>
+            <Row name="Started">{exactTime(session.startedAt)}</Row>
+            <Row name="Cost">{cost(session.costUsd)}</Row>
+            {session.tokens !== null && <Row name="Tokens">{tokenWords(session.tokens)}</Row>}
+          </>
+        )}
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
+        {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
         <Row name="Prompt">
           <span className={css.prompt}>{stage.prompt}</span>
         </Row>
@@ -47,30 +66,16 @@ export function StageDetails({ stage }: { stage: StageView }) {
   );
 }
 
+type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;
+
+const tokenWords = ({ input, output, cacheRead, cacheCreation }: Tokens) =>
+  `${input.toLocaleString()} in, ${output.toLocaleString()} out, ${cacheRead.toLocaleString()} read from cache, ${cacheCreation.toLocaleString()} written to it`;
+
 function Row({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </>
-  );
-}
-
-function ModeSelect({ stage }: { stage: StageView }) {
-  const setMode = useSetMode(stage.title);
-  const mode = stage.session?.mode ?? stage.permissionMode;
-  const lives = stage.session !== null && stage.session.state !== 'ended' && stage.session.state !== 'failed';
-  const canCommand = useCanCommand();
-  const isKnown = MODE_OPTIONS.some((option) => option.value === mode);
-  return (
-    <NativeSelect
-      aria-label="Permission mode"
-      maw={320}
-      data={isKnown ? MODE_OPTIONS : [{ value: mode, label: mode }, ...MODE_OPTIONS]}
-      value={setMode.isPending ? setMode.variables.mode : mode}
-      disabled={!lives || !canCommand || setMode.isPending}
-      description={lives ? undefined : 'Can be changed while the session runs.'}
-      onChange={(event) => setMode.mutate({ stageId: stage.id, mode: PermissionMode.parse(event.currentTarget.value) })}
-    />
   );
 }

@@ -1,10 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { ActionIcon, Menu } from '@mantine/core';
-import { IconCheck, IconDots, IconPlayerStop, IconTrash } from '@tabler/icons-react';
+import { IconDots, IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useCompleteStage, useDeleteStage, useStopStage } from '../../../live/stage-commands.ts';
+import { useDeleteStage, useStopStage } from '../../../live/stage-commands.ts';
 import { Confirm } from '../../../ui/confirm.tsx';
 
 /** The less frequent things to do with a stage. */
@@ -12,7 +12,6 @@ export function StageMenu({ stage }: { stage: StageView }) {
   const [deleting, setDeleting] = useState(false);
   const navigate = useNavigate();
   const stop = useStopStage(stage.title);
-  const complete = useCompleteStage(stage.title);
   const remove = useDeleteStage(stage.title, () => void navigate('/'));
   const off = !useCanCommand();
   const runs = stage.session !== null && stage.session.state !== 'ended' && stage.session.state !== 'failed';
@@ -30,14 +29,7 @@ export function StageMenu({ stage }: { stage: StageView }) {
             disabled={off || !runs}
             onClick={() => stop.mutate(stage.id)}
           >
-            End the session
-          </Menu.Item>
-          <Menu.Item
-            leftSection={<IconCheck size={16} />}
-            disabled={off || stage.completedAt !== null}
-            onClick={() => complete.mutate(stage.id)}
-          >
-            Complete
+            Stop: end the session's process
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item leftSection={<IconTrash size={16} />} disabled={off} onClick={() => setDeleting(true)}>

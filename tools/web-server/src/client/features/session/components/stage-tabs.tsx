@@ -1,27 +1,46 @@
-import type { StageId } from '@callboard/contract';
+import type { StageView } from '@callboard/contract';
+import { useMediaQuery } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { stageDiffQuery } from '../api/stage-diff.ts';
+import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
 
-const STAGE_TABS = { transcript: 'Transcript', details: 'Details' } as const;
+const STAGE_TABS = { transcript: 'Transcript', changes: 'Changes', phases: 'Phases', details: 'Details' } as const;
 export type StageTab = keyof typeof STAGE_TABS;
 
 export const isStageTab = (name: string | null): name is StageTab => name !== null && Object.hasOwn(STAGE_TABS, name);
 
-/** The views of a stage; which one is open is kept in the address. */
-export function StageTabs({ stageId, current }: { stageId: StageId; current: StageTab }) {
+/** The views of a stage, of which the address says which is open, and the switches of its session. */
+export function StageTabs({ stage, current }: { stage: StageView; current: StageTab }) {
+  const hasRoom = useMediaQuery('(min-width: 768px)') ?? true;
   return (
-    <nav className={css.tabs} aria-label="Stage">
-      {Object.entries(STAGE_TABS).map(([tab, title]) => (
-        <Link
-          key={tab}
-          className={css.tab}
-          to={tab === 'transcript' ? `/stages/${stageId}` : `/stages/${stageId}?tab=${tab}`}
-          aria-current={tab === current ? 'page' : undefined}
-          replace
-        >
-          {title}
-        </Link>
-      ))}
-    </nav>
+    <div className={css.bar}>
+      <nav className={css.tabs} aria-label="Stage">
+        {Object.entries(STAGE_TABS)
+          .filter(([tab]) => tab !== 'phases' || stage.pipeline.length > 0)
+          .map(([tab, title]) => (
+            <Link
+              key={tab}
+              className={css.tab}
+              to={tab === 'transcript' ? `/stages/${stage.id}` : `/stages/${stage.id}?tab=${tab}`}
+              aria-current={tab === current ? 'page' : undefined}
+              replace
+            >
+              {title}
+              {tab === 'changes' && <ChangeCount stage={stage} />}
+            </Link>
+          ))}
+      </nav>
+      {hasRoom && current !== 'details' && stage.session !== null && (
+        <SessionSwitches stage={stage} session={stage.session} />
+      )}
+    </div>
   );
+}
+
+/** How many files, as far as somebody has looked. */
+function ChangeCount({ stage }: { stage: StageView }) {
+  const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
+  return data === undefined ? null : <span className={css.count}> {data.files.length}</span>;
 }

@@ -1,42 +1,44 @@
+import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId, useState } from 'react';
+import { count } from '../../../lib/time.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
-import { CodeBlock } from '../../../ui/code.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
+import { looksWords } from '../model/looks-words.ts';
+import { useOpen } from '../model/open-items.ts';
 import { toolDuration, toolOutcome } from '../model/tool-outcome.ts';
-import { itemKey, type ToolItem } from '../model/transcript-items.ts';
+import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
 import css from './tool-card.module.css';
+import { ToolResult } from './tool-result.tsx';
 import page from './transcript.module.css';
 import { useTranscriptParts } from './transcript-parts.tsx';
 
 /** A tool call as one line, opened on demand; one that failed is open by itself. Its request, if any, stands beneath. */
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const { folder, requestsOf } = useTranscriptParts();
-  const failed = tool.result?.isError === true;
-  const denied = tool.decisions.some((decision) => decision.outcome === 'denied');
-  const [chosen, setChosen] = useState<boolean | null>(null);
-  const open = chosen ?? (failed && !denied);
+  const failed = tool.result?.isError === true && !tool.decisions.some((decision) => decision.outcome === 'denied');
+  const [open, setOpen] = useOpen(tool.use.toolUseId, failed);
   const bodyId = useId();
   const { verb, object, isCode } = toolWords(tool.use.toolName, tool.use.input, folder);
   return (
     <div className={page.indent}>
-      <div className={clsx(css.tool, failed && !denied && css.toolFailed)}>
+      <div className={clsx(css.tool, failed && css.toolFailed)}>
         <button
           type="button"
           className={css.toolLine}
           aria-expanded={open}
           aria-controls={bodyId}
-          onClick={() => setChosen(!open)}
+          onClick={() => setOpen(!open)}
         >
           <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
           <span className={css.verb}>{verb}</span>
           <span className={clsx(css.object, isCode && css.code)} title={object}>
             {object}
           </span>
-          <Outcome tool={tool} failed={failed && !denied} />
+          <Outcome tool={tool} failed={failed} />
         </button>
         <div id={bodyId} hidden={!open} className={open ? css.toolBody : undefined}>
           {open && <ToolBody tool={tool} folder={folder} />}
@@ -48,17 +50,24 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
         </div>
       ))}
       {requestsOf(tool.use.toolUseId)}
+      {!open && <InnerRequests items={tool.children} />}
     </div>
   );
 }
 
+/** The requests of a subagent have to be seen while its steps are folded. */
+function InnerRequests({ items }: { items: readonly TranscriptItem[] }) {
+  const { requestsOf } = useTranscriptParts();
+  return items.map((item) => item.kind === 'tool' && requestsOf(item.use.toolUseId));
+}
+
 function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const { waits } = useTranscriptParts();
-  const steps = tool.children.length;
-  const unfinished = waits(tool.use.toolUseId) ? 'waits for you' : 'running';
+  const steps = countSteps(tool.children);
+  const isWaiting = waits(tool.use.toolUseId) || tool.children.some((c) => c.kind === 'tool' && waits(c.use.toolUseId));
   const words = [
-    steps > 0 ? `${steps} ${steps === 1 ? 'step' : 'steps'}` : '',
-    tool.result === null ? unfinished : toolOutcome(tool),
+    steps > 0 ? count(steps, 'step') : '',
+    tool.result === null ? (isWaiting ? 'waits for you' : 'running') : toolOutcome(tool),
     toolDuration(tool),
   ];
   return (
@@ -78,44 +87,71 @@ function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {
       <div>
         <ToolInputView toolName={tool.use.toolName} input={tool.use.input} folder={folder} />
       </div>
-      {tool.children.length > 0 && (
-        <div className={css.children}>
-          {tool.children.map((item) => (
-            <ItemView key={itemKey(item)} item={item} />
-          ))}
-        </div>
-      )}
-      {tool.result !== null && (
-        <div>
-          <span className="visually-hidden">Result</span>
-          <CodeBlock text={tool.result.text === '' ? '(no output)' : tool.result.text} />
-        </div>
-      )}
+      {tool.children.length > 0 && <Steps items={tool.children} />}
+      {tool.result !== null && <ToolResult tool={tool} result={tool.result} />}
     </>
+  );
+}
+
+const NEWEST = 30;
+
+/** What a subagent did; of many steps the newest. */
+function Steps({ items }: { items: readonly TranscriptItem[] }) {
+  const [shown, setShown] = useState(NEWEST);
+  const keys = itemKeys(items);
+  const hidden = Math.max(0, items.length - shown);
+  return (
+    <div className={css.children}>
+      {hidden > 0 && (
+        <Button size="compact-xs" variant="subtle" onClick={() => setShown(shown + NEWEST * 5)}>
+          Show earlier steps ({hidden})
+        </Button>
+      )}
+      {items.slice(hidden).map((item, index) => (
+        <ItemView key={keys[hidden + index]} item={item} isStep />
+      ))}
+    </div>
+  );
+}
+
+interface LineCardProps {
+  /** The first key of those it may have been opened under. */
+  openKey: string;
+  verb: string;
+  object: string;
+  items: readonly TranscriptItem[];
+}
+
+function LineCard({ openKey, verb, object, items }: LineCardProps) {
+  const [open, setOpen] = useOpen(openKey, false);
+  return (
+    <div className={page.indent}>
+      <div className={css.tool}>
+        <button type="button" className={css.toolLine} aria-expanded={open} onClick={() => setOpen(!open)}>
+          <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
+          <span className={css.verb}>{verb}</span>
+          <span className={clsx(css.object, css.code)}>{object}</span>
+        </button>
+        {open && (
+          <div className={css.toolBody}>
+            <Steps items={items} />
+          </div>
+        )}
+      </div>
+    </div>
   );
 }
 
 /** Several calls that only looked, as one line. */
 export function LooksCard({ tools }: { tools: ToolItem[] }) {
   const { folder } = useTranscriptParts();
-  const [open, setOpen] = useState(false);
   const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);
-  return (
-    <div className={page.indent}>
-      <div className={css.tool}>
-        <button type="button" className={css.toolLine} aria-expanded={open} onClick={() => setOpen(!open)}>
-          <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
-          <span className={css.verb}>Looked at {tools.length} places</span>
-          <span className={clsx(css.object, css.code)}>{objects.join(', ')}</span>
-        </button>
-      </div>
-      {open && (
-        <div className={css.children}>
-          {tools.map((tool) => (
-            <ToolCard key={tool.use.index} tool={tool} />
-          ))}
-        </div>
-      )}
-    </div>
-  );
+  const openKey = `looks:${tools[0]?.use.toolUseId}`;
+  return <LineCard openKey={openKey} verb={looksWords(tools)} object={objects.join(', ')} items={tools} />;
+}
+
+/** The steps of a subagent whose call is not loaded. */
+export function StepsCard({ toolUseId, items }: { toolUseId: string; items: readonly TranscriptItem[] }) {
+  const words = `${count(countSteps(items), 'step')}, begun earlier`;
+  return <LineCard openKey={toolUseId} verb="Agent" object={words} items={items} />;
 }

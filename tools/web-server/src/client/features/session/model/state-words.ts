@@ -42,3 +42,10 @@ function restWords({ session }: StageView): StateWords {
       return { words: 'Stopped before it finished', tone: 'needs' };
   }
 }
+
+/** Why it does not go on, where the newest turn says so; null where the state says all. */
+export function reasonWords({ session, completedAt }: StageView): string | null {
+  if (session === null || completedAt !== null || session.atGate) return null;
+  if (session.state !== 'idle' && session.state !== 'ended' && session.state !== 'failed') return null;
+  return session.lastTurn?.outcome === 'succeeded' ? null : (session.lastTurn?.message ?? null);
+}

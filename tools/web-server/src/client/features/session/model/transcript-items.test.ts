@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { decision, entry, request } from '../../../test/samples.ts';
 import { toolOutcome } from './tool-outcome.ts';
-import { type ToolItem, transcriptItems } from './transcript-items.ts';
+import { countSteps, itemKey, itemKeys, type ToolItem, transcriptItems } from './transcript-items.ts';
 
 const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}, parent: string | null = null) =>
   entry(index, 'tool-use', { toolUseId, toolName, input }, parent);
@@ -28,11 +28,11 @@ it('puts what a subagent did under its call', () => {
   expect(after).toMatchObject({ kind: 'entry', entry: { index: 4 } });
 });
 
-it('folds three and more looks in a row, unless one failed', () => {
+it('folds several looks in a row, and leaves out one that failed', () => {
   const looks = (last: boolean) =>
     ['a', 'b', 'c'].flatMap((id, i) => [use(i * 2 + 1, id, 'Read'), result(i * 2 + 2, id, last && id === 'c')]);
   expect(transcriptItems(looks(false)).map((item) => item.kind)).toEqual(['looks']);
-  expect(transcriptItems(looks(true)).map((item) => item.kind)).toEqual(['tool', 'tool', 'tool']);
+  expect(transcriptItems(looks(true)).map((item) => item.kind)).toEqual(['looks', 'tool']);
 });
 
 it('shows results and decisions whose call is not there by themselves', () => {
@@ -50,4 +50,28 @@ it('says in a word how a call went', () => {
     result(3, 'tool-x', true),
   ]);
   expect(toolOutcome(call as ToolItem)).toBe('denied');
+});
+
+it('keeps the keys of what is there when earlier entries are read', () => {
+  const earlier = [use(1, 'agent', 'Task'), use(2, 'a', 'Read'), result(3, 'a'), use(4, 'run')];
+  const later = [result(5, 'run'), use(6, 'inner', 'Bash', {}, 'agent'), use(7, 'b', 'Bash'), text(8)];
+  const before = itemKeys(transcriptItems(later));
+  const after = itemKeys(transcriptItems([...earlier, ...later]));
+  expect(after.filter((key) => before.includes(key)).toSorted()).toEqual(before.toSorted());
+});
+
+it('gives no key twice', () => {
+  const keys = itemKeys(transcriptItems([result(1, 'gone'), result(2, 'gone'), text(3), text(3)]));
+  expect(new Set(keys).size).toBe(keys.length);
+});
+
+it('counts the steps of a subagent, folded ones included, and shows them without their call', () => {
+  const inner = ['a', 'b'].flatMap((id, i) => [use(i * 2 + 2, id, 'Read', {}, 'agent'), result(i * 2 + 3, id)]);
+  const steps = [...inner, use(9, 'c', 'Bash', {}, 'agent'), text(10, 'agent')];
+  const [agent] = transcriptItems([use(1, 'agent', 'Agent'), ...steps]) as [ToolItem];
+  expect(agent.children.map((item) => item.kind)).toEqual(['looks', 'tool', 'entry']);
+  expect(countSteps(agent.children)).toBe(3);
+  const [alone] = transcriptItems(steps);
+  expect(alone).toMatchObject({ kind: 'steps', toolUseId: 'agent' });
+  expect(alone && itemKey(alone)).toBe(itemKey(agent));
 });

@@ -17,18 +17,38 @@ export type TranscriptItem =
   | ToolItem
   /** Several calls in a row that only looked: one line for all. */
   | { kind: 'looks'; tools: ToolItem[] }
+  /** What a subagent did whose call stands earlier than what is loaded. */
+  | { kind: 'steps'; toolUseId: string; children: TranscriptItem[] }
   | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> };
+
+type Steps = Extract<TranscriptItem, { kind: 'steps' }>;
 
 /** Tool calls with their results and decisions, subagents under their call, looks in a row as one. */
 export function transcriptItems(entries: readonly TranscriptEntry[]): TranscriptItem[] {
   const tools = new Map<string, ToolItem>();
+  const strays = new Map<string, Steps>();
   const top: TranscriptItem[] = [];
   for (const entry of entries) {
     if (attach(entry, tools)) continue;
-    const parent = entry.parentToolUseId === null ? undefined : tools.get(entry.parentToolUseId);
-    (parent?.children ?? top).push(toItem(entry, tools));
+    listOf(entry.parentToolUseId, { tools, strays, top }).push(toItem(entry, tools));
   }
   return foldLooks(top);
+}
+
+interface Places {
+  tools: ReadonlyMap<string, ToolItem>;
+  strays: Map<string, Steps>;
+  top: TranscriptItem[];
+}
+
+function listOf(parent: string | null, { tools, strays, top }: Places): TranscriptItem[] {
+  if (parent === null) return top;
+  const known = tools.get(parent) ?? strays.get(parent);
+  if (known !== undefined) return known.children;
+  const steps: Steps = { kind: 'steps', toolUseId: parent, children: [] };
+  strays.set(parent, steps);
+  top.push(steps);
+  return steps.children;
 }
 
 function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): boolean {
@@ -52,8 +72,8 @@ function toItem(entry: TranscriptEntry, tools: Map<string, ToolItem>): Transcrip
   return tool;
 }
 
-const LOOKS = ['Read', 'Glob', 'Grep', 'LS'];
-const FOLD_FROM = 3;
+const LOOKS = ['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'ToolSearch'];
+const FOLD_FROM = 2;
 
 const isQuietLook = (item: TranscriptItem): item is ToolItem =>
   item.kind === 'tool' &&
@@ -70,20 +90,72 @@ function foldLooks(items: readonly TranscriptItem[]): TranscriptItem[] {
     run = [];
   };
   for (const item of items) {
-    if (isQuietLook(item)) run.push(item);
-    else {
-      flush();
-      folded.push(item);
+    if (isQuietLook(item)) {
+      run.push(item);
+      continue;
     }
+    flush();
+    if ('children' in item && item.children.length > 0) item.children = foldLooks(item.children);
+    folded.push(item);
   }
   flush();
   return folded;
 }
 
-/** A key that an item keeps for life. */
-export function itemKey(item: TranscriptItem): number {
-  if (item.kind === 'tool') return item.use.index;
-  return item.kind === 'looks' ? (item.tools[0]?.use.index ?? 0) : item.entry.index;
+/** How many tools were called in these items, and beneath them. */
+export function countSteps(items: readonly TranscriptItem[]): number {
+  return items.reduce((sum, item) => sum + stepsIn(item), 0);
+}
+
+function stepsIn(item: TranscriptItem): number {
+  if (item.kind === 'looks') return item.tools.length;
+  if (item.kind === 'tool') return 1 + countSteps(item.children);
+  return item.kind === 'steps' ? countSteps(item.children) : 0;
+}
+
+/** Whether one of these calls is in the item, or beneath it. */
+export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
+  if (toolUseIds.size === 0 || item.kind === 'looks' || item.kind === 'entry') return false;
+  if (item.kind === 'tool' && toolUseIds.has(item.use.toolUseId)) return true;
+  return item.children.some((child) => holdsOne(child, toolUseIds));
+}
+
+/**
+ * A key that stays with what it names when entries are added before or after it: a call keeps it when it is found to
+ * belong to a result that stood there alone, a text when it is stored.
+ */
+export function itemKey(item: TranscriptItem): string {
+  switch (item.kind) {
+    case 'tool':
+      return toolKey(item.use.toolUseId);
+    case 'looks':
+      return toolKey(item.tools.at(-1)?.use.toolUseId ?? '');
+    case 'steps':
+      return toolKey(item.toolUseId);
+    case 'entry':
+      return entryKey(item.entry);
+    default:
+      return item satisfies never;
+  }
+}
+
+const toolKey = (toolUseId: string) => `tool:${toolUseId}`;
+export const blockKey = (blockId: string) => `block:${blockId}`;
+
+function entryKey(entry: TranscriptEntry): string {
+  if (entry.kind === 'tool-result') return toolKey(entry.toolUseId);
+  return 'blockId' in entry ? blockKey(entry.blockId) : `entry:${entry.index}`;
+}
+
+/** The keys of the items, each once. */
+export function itemKeys(items: readonly TranscriptItem[]): string[] {
+  const taken = new Set<string>();
+  return items.map((item) => {
+    let key = itemKey(item);
+    while (taken.has(key)) key += "'";
+    taken.add(key);
+    return key;
+  });
 }
 
 /** The blocks that are stored: text that streamed as one of them is not shown twice. */

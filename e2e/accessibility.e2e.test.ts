@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+import { makeScene, type Scene } from './support/scene.ts';
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+interface AxeResults {
+  violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
+}
+
+/** What axe finds on the page, as lines. */
+async function findings(page: Page, where: string): Promise<string[]> {
+  const { violations } = (await page.evaluate(async (tags) => {
+    const { axe } = window as unknown as { axe: { run(options: object): Promise<AxeResults> } };
+    return axe.run({ runOnly: tags, resultTypes: ['violations'] });
+  }, TAGS)) as AxeResults;
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${where}: ${id}: ${node.target.join(' ')}: ${node.failureSummary}`),
+  );
+}
+
+type State = (page: Page, scene: Scene) => Promise<void>;
+
+const dialog = (page: Page) => page.getByRole('dialog').first();
+
+async function board(page: Page): Promise<void> {
+  await page.goto(new URL('/', page.url()).href);
+  await dialog(page).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'hidden' });
+}
+
+async function stage(page: Page, stageId: string): Promise<void> {
+  await page.goto(new URL(`/stages/${stageId}`, page.url()).href);
+  await dialog(page).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+}
+
+const STATES: Record<string, State> = {
+  'the overlay': async (page) => {
+    await page.goto(new URL('/', page.url()).href);
+    await dialog(page).waitFor();
+  },
+  'the board': board,
+  'a card’s menu': async (page) => {
+    await board(page);
+    await page.getByRole('button', { name: 'More for Audit log' }).first().click();
+    await page.getByRole('menuitem', { name: 'Edit' }).waitFor();
+  },
+  'folded columns and a filter': async (page) => {
+    await board(page);
+    await page.getByRole('button', { name: 'Fold Done' }).click();
+    await page.getByRole('textbox', { name: 'Find stages' }).fill('nothing like it');
+    await page.getByRole('button', { name: 'Unfold Done' }).click();
+  },
+  'the new stage form': async (page) => {
+    await board(page);
+    await page.getByRole('button', { name: 'New stage' }).click();
+    await page.getByRole('button', { name: 'Add phase' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('The title is empty.').waitFor();
+  },
+  'the project': async (page) => {
+    await board(page);
+    await page.getByRole('button', { name: 'Projects' }).click();
+    await page.getByRole('menuitem', { name: 'shop' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).waitFor();
+  },
+  'the import': async (page) => {
+    await page.getByRole('tab', { name: 'Import stages' }).click();
+    await page.getByRole('textbox', { name: 'Folder or file' }).waitFor();
+  },
+  'the rules': async (page) => {
+    await page.getByRole('tab', { name: 'Rules' }).click();
+    await page.waitForTimeout(300);
+  },
+  'the palette': async (page) => {
+    await board(page);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('textbox', { name: 'Search or command' }).waitFor();
+  },
+  'the keys': async (page) => {
+    await board(page);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  },
+  'the account menu': async (page) => {
+    await board(page);
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
+  },
+  'the inbox': async (page) => {
+    await page.goto(new URL('/inbox', page.url()).href);
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  },
+  'the sessions': async (page) => {
+    await page.goto(new URL('/sessions', page.url()).href);
+    await dialog(page).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('table').waitFor();
+  },
+  'a stage that is finished': (page, { review }) => stage(page, review),
+  'a stage that runs': (page, { running }) => stage(page, running),
+  'a stage that asks': async (page, { approval }) => {
+    await stage(page, approval);
+    await page.getByRole('form').first().waitFor();
+  },
+};
+
+it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes', { timeout: 240_000 }, async () => {
+  const { start, model } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page, context, errors } = await openBrowser();
+  await context.addInitScript(axe);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto(loginLink);
+  await page.getByRole('heading', { name: 'Board' }).waitFor();
+  const found = await findings(page, 'the empty board');
+  const scene = await makeScene(page, origin, model);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const [name, show] of Object.entries(STATES)) {
+      await show(page, scene);
+      await page.waitForTimeout(150);
+      found.push(...(await findings(page, `${name}, ${colorScheme}`)));
+    }
+  }
+  expect(found).toEqual([]);
+  expect(errors).toEqual([]);
+});

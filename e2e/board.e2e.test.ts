@@ -1,0 +1,168 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+import { apiOf, writeStageFiles } from './support/scene.ts';
+
+async function openBoard(size?: { width: number; height: number }) {
+  const { start, repo } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page, errors } = await openBrowser(size);
+  await page.goto(loginLink);
+  await page.getByRole('heading', { name: 'Board' }).waitFor();
+  const region = (name: string) => page.getByRole('region', { name });
+  return { page, errors, repo, origin, region, api: apiOf(page, origin) };
+}
+
+it('takes a drop as a command: started on Running, completed on Done, refused in words elsewhere', async () => {
+  const { page, errors, region, api } = await openBoard();
+  await api.stage('Search index', [{ text: 'All finished.' }]);
+  const link = region('Ready').getByRole('link', { name: 'Search index' });
+
+  // By keyboard, to a column that nothing is put into.
+  await link.focus();
+  await page.keyboard.press('Space');
+  await page.getByText('Search index is lifted from Ready.').waitFor({ state: 'attached' });
+  await page.keyboard.press('ArrowLeft');
+  await page
+    .getByText(/Edit it to hold it back/)
+    .first()
+    .waitFor({ state: 'attached' });
+  await page.keyboard.press('Space');
+  await page.getByText('Nothing was changed', { exact: true }).waitFor();
+  await link.waitFor();
+
+  // By keyboard, to Running.
+  await link.focus();
+  await page.keyboard.press('Space');
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('Drop to start it', { exact: true }).waitFor();
+  await page.keyboard.press('Space');
+  await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
+
+  // By pointer, to Done.
+  const from = await region('Review').getByRole('article', { name: 'Search index' }).boundingBox();
+  const to = await region('Done').boundingBox();
+  if (from === null || to === null) throw new Error('not on screen');
+  await page.mouse.move(from.x + 40, from.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(from.x + 60, from.y + 30, { steps: 4 });
+  await page.mouse.move(to.x + 60, to.y + 120, { steps: 12 });
+  await page.getByText('Drop to complete it', { exact: true }).waitFor();
+  await page.mouse.up();
+  await region('Done').getByRole('link', { name: 'Search index' }).waitFor();
+  expect(page.url()).not.toContain('/stages/');
+  expect(errors).toEqual([]);
+});
+
+it('keeps filters in the address, and imports a folder of stages', async () => {
+  const { page, errors, repo, region, api } = await openBoard();
+  await api.stage('Login form', [{ text: 'Done.' }]);
+  const folder = await writeStageFiles(repo);
+  await page.getByRole('button', { name: 'Projects' }).click();
+  await page.getByRole('menuitem', { name: 'shop' }).click();
+  const project = page.getByRole('dialog', { name: 'Project shop' });
+  await project.getByRole('tab', { name: 'Import stages' }).click();
+  await project.getByRole('textbox', { name: 'Folder or file' }).fill('nowhere');
+  await project.getByRole('button', { name: 'Import' }).click();
+  await project.getByText(/There is nothing at/).waitFor();
+  await project.getByRole('textbox', { name: 'Folder or file' }).fill(folder);
+  await project.getByRole('button', { name: 'Import' }).click();
+  await project.getByText('2 stages created').waitFor();
+  await page.keyboard.press('Escape');
+  await region('Backlog').getByText('waits for Cart').waitFor();
+
+  await page.getByRole('combobox', { name: 'Epic' }).selectOption('STAGE-001-002');
+  await page.getByRole('textbox', { name: 'Find stages' }).fill('check');
+  await region('Ready').getByText('Nothing matches').waitFor();
+  expect(new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
+  await page.reload();
+  await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
+  expect(await page.getByRole('article').count()).toBe(1);
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await region('Ready').getByRole('link', { name: 'Login form' }).waitFor();
+
+  // Folded columns stay so.
+  await page.getByRole('button', { name: 'Fold Review' }).click();
+  await page.reload();
+  await page.getByRole('button', { name: 'Unfold Review' }).waitFor();
+  expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
+});
+
+it('writes a stage with phases, edits it, and lets the next phase begin from its card', async () => {
+  const { page, errors, region } = await openBoard();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  const form = page.getByRole('dialog', { name: 'New stage' });
+  await form.getByRole('textbox', { name: 'Title' }).fill('Rate limits');
+  await form.getByRole('textbox', { name: 'Prompt', exact: true }).fill(prompt({ steps: [{ text: 'Designed.' }] }));
+  for (const [index, name] of ['Design', 'Build'].entries()) {
+    await form.getByRole('button', { name: 'Add phase' }).click();
+    await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
+    await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
+  }
+  await form.getByRole('checkbox', { name: 'Hold back' }).check();
+  await form.getByRole('button', { name: 'Create' }).click();
+  await region('Backlog').getByText('held back').waitFor();
+
+  const edit = async () => {
+    await page.getByRole('button', { name: 'More for Rate limits' }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    return page.getByRole('dialog', { name: 'Edit Rate limits' });
+  };
+  const first = await edit();
+  await first.getByRole('checkbox', { name: 'Hold back' }).uncheck();
+  await first.getByRole('combobox', { name: 'Priority' }).selectOption('0');
+  await first.getByRole('button', { name: 'Save' }).click();
+  await region('Ready').getByText('shop · P0').waitFor();
+
+  await region('Ready').getByRole('button', { name: 'Start' }).click();
+  await region('Needs you').getByText('Design is finished; let Build begin').waitFor();
+  const second = await edit();
+  await second.getByText(/It was started/).waitFor();
+  expect(await second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
+  expect(await second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
+  await page.keyboard.press('Escape');
+  await region('Needs you').getByRole('button', { name: 'Let Build begin' }).click();
+  await region('Review').getByText('Build, phase 2 of 2').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('starts a stage from the palette, lists every key, and sorts the sessions', async () => {
+  const { page, errors, region, api } = await openBoard();
+  await api.stage('Audit log', [{ text: 'All finished.' }]);
+  await region('Ready').getByText('Audit log').waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('textbox', { name: 'Search or command' }).fill('start audit');
+  await page.getByRole('button', { name: /Start Audit log/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await region('Review').getByText('Audit log').waitFor();
+
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keys' });
+  await keys.getByText('Lift the card, and drop it').waitFor();
+  await page.keyboard.press('Escape');
+  await keys.waitFor({ state: 'hidden' });
+
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+  await page.getByRole('button', { name: 'Cost' }).click();
+  expect(new URL(page.url()).search).toBe('?sort=cost&order=down');
+  expect(await page.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort')).toBe('descending');
+  await page.getByRole('link', { name: 'Audit log' }).waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('shows one column at a time on a phone, with tabs that carry counts', async () => {
+  const { page, errors, api } = await openBoard({ width: 390, height: 844 });
+  await api.stage('Audit log', [{ text: 'Done.' }]);
+  const tabs = page.getByRole('group', { name: 'Column shown' });
+  expect(await tabs.getByRole('button').first().textContent()).toContain('Needs you');
+  await tabs.getByRole('button', { name: 'Ready 1' }).click();
+  await page.getByRole('link', { name: 'Audit log' }).waitFor();
+  await tabs.getByRole('button', { name: 'Running 0' }).click();
+  expect(await page.getByRole('link', { name: 'Audit log' }).isVisible()).toBe(false);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  expect(errors).toEqual([]);
+});

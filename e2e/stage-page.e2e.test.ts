@@ -1,0 +1,211 @@
+import { prompt } from '@callboard/scripted-model';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+
+type Script = Parameters<typeof prompt>[0];
+
+/** A browser that is logged in, before the page of one stage of this script. */
+async function openStage(script: Script, words: string, change: Record<string, unknown> = {}) {
+  const { start, model } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page, errors, context } = await openBrowser();
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  const response = await page.request.post(`${origin}/api/stages`, {
+    data: { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change },
+    headers: { origin },
+  });
+  expect(response.ok()).toBe(true);
+  const { stage } = await response.json();
+  const url = `${origin}/stages/${stage.id}`;
+  await page.goto(url);
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  return { page, errors, context, model, origin, url, stage };
+}
+
+const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message' });
+const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queued messages' }).getByRole('listitem');
+
+/** The gate that keeps a turn running until the test lets it go. */
+const gated = (gate: string) => ({ steps: [{ gate, text: 'All finished.' }] });
+
+it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
+  const blocks = (from: number) =>
+    Array.from({ length: 160 }, (_, i) => ({
+      type: 'text' as const,
+      text: `Step number ${from + i}, with ${'a few more words '.repeat((from + i) % 40)}`,
+    }));
+  const tools = [{ type: 'tool_use' as const, name: 'Read', input: { file_path: 'README.md' } }];
+  const steps = [
+    { blocks: [...blocks(1), ...tools] },
+    { blocks: [...blocks(161), ...tools] },
+    { text: 'The very end.' },
+  ];
+  const { page, errors } = await openStage({ steps }, 'Go through all of it');
+  await page.getByText('The very end.').waitFor({ timeout: 60_000 });
+  await page.reload();
+  await page.getByText('The very end.').waitFor();
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  const rows = () => transcript.locator('[data-index]').count();
+  expect(await rows()).toBeLessThan(60);
+  expect(await page.getByRole('button', { name: 'Jump to end' }).count()).toBe(0);
+
+  // Up to the first entry, page by page.
+  await transcript.hover();
+  await expect
+    .poll(
+      async () => {
+        await page.mouse.wheel(0, -3_000);
+        return page.getByText('Step number 1, with').count();
+      },
+      { timeout: 60_000, interval: 150 },
+    )
+    .toBe(1);
+  expect(await rows()).toBeLessThan(60);
+
+  // Something new at the end moves nothing.
+  await page.mouse.wheel(0, 1_500);
+  await page.waitForTimeout(1_000);
+  const shown = await transcript.evaluate((box) => {
+    const { top } = box.getBoundingClientRect();
+    const inSight = [...box.querySelectorAll('p')].find((p) => p.getBoundingClientRect().top > top + 50);
+    return inSight?.textContent?.split(',')[0] ?? '';
+  });
+  const place = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
+  const before = await place();
+  await messageBox(page).fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And?'));
+  await messageBox(page).press('Enter');
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.waitForTimeout(500);
+  expect(Math.abs((await place()) - before)).toBeLessThan(3);
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  await page.getByText('One thing more.').waitFor();
+  expect(errors).toEqual([]);
+}, 180_000);
+
+it('lets queued messages be edited, moved, removed and sent, and releases a queue that is held', async () => {
+  const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  for (const text of ['one', 'two', 'three']) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await queuedRows(page).filter({ hasText: text }).waitFor();
+    expect(await messageBox(page).inputValue()).toBe('');
+  }
+  await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
+  await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await queuedRows(page).filter({ hasText: 'two and a half' }).waitFor();
+  await queuedRows(page).filter({ hasText: 'three' }).getByRole('button', { name: 'Move up' }).click();
+  await expect.poll(() => queuedRows(page).nth(1).textContent()).toContain('three');
+  await queuedRows(page).filter({ hasText: 'one' }).getByRole('button', { name: 'Remove queued message' }).click();
+  await expect.poll(() => queuedRows(page).count()).toBe(2);
+
+  // Sent now: the turn is interrupted, and the message is the next that Claude reads.
+  await queuedRows(page).filter({ hasText: 'half' }).getByRole('button', { name: 'Send queued message' }).click();
+  await page.getByRole('menuitem', { name: /Send now/ }).click();
+  await page.getByRole('region', { name: 'Transcript' }).getByText('two and a half').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages ?? '')).toContain('two and a half');
+  model.release('first');
+  await page.getByRole('region', { name: 'Transcript' }).getByText('three').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('interrupts on a second Escape, holds the queue until it is released, and goes on', async () => {
+  const { page, errors } = await openStage(gated('never'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  await messageBox(page).fill(prompt({ steps: [{ text: 'Now it goes on.' }] }, 'Go on'));
+  await messageBox(page).press('Enter');
+  await queuedRows(page).first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Esc again to interrupt' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('Interrupted', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Release' }).click();
+  await page.getByText('Now it goes on.').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('sends files along, keeps the draft over a reload, and runs a command only when told to', async () => {
+  const { page, errors, model, url, context } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await messageBox(page).fill('half a thought');
+  await page.reload();
+  await expect.poll(() => messageBox(page).inputValue()).toBe('half a thought');
+
+  // On another device it is the same draft.
+  const other = await context.newPage();
+  await other.goto(url);
+  await expect.poll(() => messageBox(other).inputValue()).toBe('half a thought');
+  await messageBox(other).fill('a whole thought');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('a whole thought');
+  await other.close();
+
+  const image = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  await page.getByLabel('Attach files').setInputFiles([
+    { name: 'dot.png', mimeType: 'image/png', buffer: image },
+    { name: 'notes.ts', mimeType: 'video/mp2t', buffer: Buffer.from('const note = 1;') },
+    { name: 'nothing.zip', mimeType: 'application/zip', buffer: Buffer.from([0, 1, 2]) },
+  ]);
+  await page.getByRole('alert').getByText('nothing.zip cannot be sent').waitFor();
+  const files = page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
+  expect(await files.allTextContents()).toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
+  await messageBox(page).press('Enter');
+  await page.getByText('With dot.png, notes.ts').waitFor();
+  expect(await files.count()).toBe(0);
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
+  await page.reload();
+  await page.getByText('With dot.png, notes.ts').waitFor();
+  expect(await messageBox(page).inputValue()).toBe('');
+
+  // A slash alone makes no command.
+  await messageBox(page).fill('/con');
+  await page.getByRole('option', { name: /\/context/ }).waitFor();
+  await messageBox(page).press('Enter');
+  expect(await messageBox(page).inputValue()).toBe('/context ');
+  expect(await page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
+  await messageBox(page).fill('/etc/hosts is a file');
+  await page.getByRole('checkbox', { name: 'Run as a command' }).uncheck();
+  await messageBox(page).press('Enter');
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('/etc/hosts is a file');
+  expect(errors).toEqual([]);
+});
+
+it('changes the mode, shows what was changed, and merges it or says why not', async () => {
+  const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
+  const { page, errors } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
+    permissionMode: 'acceptEdits',
+  });
+  await page.getByText('Made it.').waitFor();
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  const mode = page.getByRole('combobox', { name: 'Permission mode' });
+  await mode.selectOption('plan');
+  await expect.poll(() => mode.isEnabled()).toBe(true);
+  await expect.poll(() => mode.inputValue()).toBe('plan');
+  await page.reload();
+  await expect.poll(() => mode.inputValue()).toBe('plan');
+
+  await page.getByRole('link', { name: /Changes/ }).click();
+  const change = page.getByRole('region', { name: 'Changes of made.ts' });
+  await change.getByText('export const made = 1;').waitFor();
+  await page.getByText('1 file, +1 -0').waitFor();
+
+  await page.getByRole('button', { name: 'Complete and merge' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
+  await page
+    .getByRole('alert')
+    .getByText(/Not merged.*uncommitted/)
+    .waitFor();
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByRole('link', { name: 'Details' }).click();
+  await page.getByText('callboard/STAGE-1', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Complete', exact: true }).click();
+  await page.getByText('Done', { exact: true }).first().waitFor();
+  expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
+});

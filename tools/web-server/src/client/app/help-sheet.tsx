@@ -1,0 +1,48 @@
+import { Switch } from '@mantine/core';
+import { Dialog } from '../ui/dialog.tsx';
+import { useLetterKeys } from '../ui/shortcut-setting.ts';
+import css from './help-sheet.module.css';
+import { KEY_GROUPS, type KeyEntry } from './keys.ts';
+
+const isMac = navigator.userAgent.includes('Mac');
+
+/** Every key and what it does. */
+export default function HelpSheet({ opened, close }: { opened: boolean; close: () => void }) {
+  const { on, set } = useLetterKeys();
+  return (
+    <Dialog opened={opened} close={close} title="Keys" size={720} closeOnClickOutside>
+      <div className={css.groups}>
+        {KEY_GROUPS.map(({ title, entries }) => (
+          <section key={title} className={css.group}>
+            <h3>{title}</h3>
+            <dl>
+              {entries.map((entry) => (
+                <Row key={entry.does} entry={entry} />
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <Switch
+        mt="xl"
+        label="Single keys"
+        description="Off, only keys together with Ctrl, and those within a field, do something."
+        checked={on}
+        onChange={(event) => set(event.currentTarget.checked)}
+      />
+    </Dialog>
+  );
+}
+
+function Row({ entry: { keys, does } }: { entry: KeyEntry }) {
+  return (
+    <div className={css.row}>
+      <dt>
+        {keys.map((key) => (
+          <kbd key={key}>{key === 'Ctrl' && isMac ? '⌘' : key}</kbd>
+        ))}
+      </dt>
+      <dd>{does}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+/** One key and what it does. */
+export interface KeyEntry {
+  keys: readonly string[];
+  does: string;
+}
+
+/** The keys that the frame itself takes; the others belong to what they are pressed in. */
+export const FRAME_KEYS = {
+  palette: { keys: ['Ctrl', 'K'], does: 'Search stages, pages and actions' },
+  help: { keys: ['?'], does: 'Show the keys' },
+  board: { keys: ['G', 'B'], does: 'Go to the board' },
+  inbox: { keys: ['G', 'I'], does: 'Go to the inbox' },
+  sessions: { keys: ['G', 'S'], does: 'Go to the sessions' },
+  newStage: { keys: ['N'], does: 'Write a new stage' },
+  find: { keys: ['/'], does: 'Find on the board' },
+} as const satisfies Record<string, KeyEntry>;
+
+interface KeyGroup {
+  title: string;
+  entries: readonly KeyEntry[];
+}
+
+/** Every key, for the help sheet. */
+export const KEY_GROUPS: readonly KeyGroup[] = [
+  { title: 'Everywhere', entries: Object.values(FRAME_KEYS) },
+  {
+    title: 'A request',
+    entries: [
+      { keys: ['A'], does: 'Allow, accept or submit' },
+      { keys: ['D'], does: 'Deny or send back' },
+      { keys: ['Esc'], does: 'Set all aside' },
+    ],
+  },
+  {
+    title: 'The inbox',
+    entries: [
+      { keys: ['J'], does: 'The next request' },
+      { keys: ['K'], does: 'The one before' },
+      { keys: ['Enter'], does: 'Open the request' },
+    ],
+  },
+  {
+    title: 'A card on the board',
+    entries: [
+      { keys: ['Enter'], does: 'Open the stage' },
+      { keys: ['Space'], does: 'Lift the card, and drop it' },
+      { keys: ['←', '→'], does: 'Move the lifted card to another column' },
+      { keys: ['Esc'], does: 'Put it back' },
+    ],
+  },
+  {
+    title: 'Writing a message',
+    entries: [
+      { keys: ['Enter'], does: 'Send' },
+      { keys: ['Ctrl', 'Enter'], does: 'Steer the running turn' },
+      { keys: ['Ctrl', 'Shift', 'Enter'], does: 'Interrupt and send now' },
+      { keys: ['Shift', 'Enter'], does: 'New line' },
+      { keys: ['/'], does: 'Commands' },
+    ],
+  },
+];

@@ -1,0 +1,119 @@
+import type { PendingRequest } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { z } from 'zod';
+import { create } from 'zustand';
+import { askTitle, requestKey } from '../lib/request-words.ts';
+import { readStored, writeStored } from '../lib/stored.ts';
+import { boardQuery } from '../live/queries.ts';
+
+const KEY = 'callboard-alerts';
+const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
+type Settings = z.infer<typeof Settings>;
+
+/** What happens when a request arrives and nobody looks at Callboard. Off until asked for. */
+export const useAlertSettings = create<Settings>(() => readStored(KEY, Settings, { notify: false, sound: false }));
+
+export function setAlerts(change: Partial<Settings>): void {
+  const { notify, sound } = { ...useAlertSettings.getState(), ...change };
+  writeStored(KEY, { notify, sound });
+  useAlertSettings.setState({ notify, sound });
+}
+
+/** Asks the browser for the permission. @returns false when it was refused */
+export async function turnOnNotifications(): Promise<boolean> {
+  const canNotify = 'Notification' in window && (await Notification.requestPermission()) === 'granted';
+  setAlerts({ notify: canNotify });
+  return canNotify;
+}
+
+const VISIBLE = 'callboard-visible';
+
+/** A visible tab says so to the others, for as long as it is. */
+function useToldVisible(): void {
+  useEffect(() => {
+    let stop: AbortController | undefined;
+    const tell = () => {
+      stop?.abort();
+      stop = undefined;
+      if (document.visibilityState !== 'visible' || !('locks' in navigator)) return;
+      const current = new AbortController();
+      stop = current;
+      const held = () => new Promise<void>((resolve) => current.signal.addEventListener('abort', () => resolve()));
+      navigator.locks.request(VISIBLE, { mode: 'shared', signal: current.signal }, held).catch(() => undefined);
+    };
+    tell();
+    document.addEventListener('visibilitychange', tell);
+    return () => {
+      stop?.abort();
+      document.removeEventListener('visibilitychange', tell);
+    };
+  }, []);
+}
+
+async function isAnyTabVisible(): Promise<boolean> {
+  if (document.visibilityState === 'visible') return true;
+  if (!('locks' in navigator)) return false;
+  return (await navigator.locks.query()).held?.some(({ name }) => name === VISIBLE) ?? false;
+}
+
+/** Tells of requests that arrive while no tab is visible, once for all tabs. */
+export function useRequestAlerts(): void {
+  useToldVisible();
+  const { data } = useQuery({ ...boardQuery, select: ({ pending, stages }) => ({ pending, stages }) });
+  const known = useRef<ReadonlySet<string> | null>(null);
+  useEffect(() => {
+    if (data === undefined) return;
+    const { pending, stages } = data;
+    const before = known.current;
+    known.current = new Set(pending.map(requestKey));
+    if (before === null) return;
+    for (const request of pending) {
+      if (before.has(requestKey(request))) continue;
+      const stage = stages.find((other) => other.id === request.stageId);
+      void alert(request, askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null));
+    }
+  }, [data]);
+}
+
+const ONCE_MS = 3_000;
+
+async function alert(request: PendingRequest, title: string): Promise<void> {
+  const { notify, sound } = useAlertSettings.getState();
+  if ((!notify && !sound) || (await isAnyTabVisible())) return;
+  const tell = async () => {
+    if (sound) beep();
+    if (notify) showNotification(request, title);
+    await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
+  };
+  if (!('locks' in navigator)) return tell();
+  await navigator.locks.request(`callboard-alert-${requestKey(request)}`, { ifAvailable: true }, (lock) =>
+    lock === null ? undefined : tell(),
+  );
+}
+
+function showNotification(request: PendingRequest, title: string): void {
+  if (!('Notification' in window) || Notification.permission !== 'granted') return;
+  const shown = new Notification(title, { tag: requestKey(request), icon: '/favicon-needs-you.svg' });
+  shown.onclick = () => {
+    window.focus();
+    shown.close();
+  };
+}
+
+/** Two short tones; a browser that was not clicked yet stays silent. */
+export function beep(): void {
+  if (typeof AudioContext === 'undefined') return;
+  const audio = new AudioContext();
+  const volume = audio.createGain();
+  volume.gain.value = 0.08;
+  volume.connect(audio.destination);
+  [660, 880].forEach((pitch, index) => {
+    const tone = audio.createOscillator();
+    tone.frequency.value = pitch;
+    tone.connect(volume);
+    tone.start(audio.currentTime + index * 0.15);
+    tone.stop(audio.currentTime + index * 0.15 + 0.12);
+  });
+  setTimeout(() => void audio.close(), 1_000);
+}

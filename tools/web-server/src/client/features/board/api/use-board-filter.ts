@@ -1,0 +1,18 @@
+import type { StageView } from '@callboard/contract';
+import { useCallback, useMemo } from 'react';
+import { useSearchParams } from 'react-router';
+import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../model/filter.ts';
+
+/** What of the board is shown, from the address. */
+export function useBoardFilter() {
+  const [params, setParams] = useSearchParams();
+  const { project, epic, text } = readFilter(params);
+  const filter = useMemo(() => ({ project, epic, text }), [project, epic, text]);
+  const keep = useCallback((stage: StageView) => matchesFilter(stage, filter), [filter]);
+  const setFilter = useCallback(
+    (change: Partial<BoardFilter>) =>
+      setParams((old) => writeFilter(old, { ...readFilter(old), ...change }), { replace: true }),
+    [setParams],
+  );
+  return { filter, keep, setFilter };
+}

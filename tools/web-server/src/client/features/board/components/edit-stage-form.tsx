@@ -1,0 +1,63 @@
+import type { StageId, StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { FailureNote, Note } from '../../../ui/note.tsx';
+import { useEditStage } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import { type FieldErrors, readStagePatch, type StageForm, stageFormOf } from '../model/stage-form.ts';
+import css from './forms.module.css';
+import { StageFields } from './stage-fields.tsx';
+
+/** Changes a stage, as far as it still can change. */
+export function EditStageForm({ stageId }: { stageId: StageId }) {
+  const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
+  if (stage === undefined) return <p>This stage is not on the board any more.</p>;
+  return <Known stage={stage} />;
+}
+
+function Known({ stage }: { stage: StageView }) {
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const [form, setForm] = useState(() => stageFormOf(stage));
+  const [errors, setErrors] = useState<FieldErrors>({});
+  const set = (change: Partial<StageForm>) => setForm((old) => ({ ...old, ...change }));
+  const edit = useEditStage(closeForm);
+  const { session } = stage;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const read = readStagePatch(form, session !== null);
+    setErrors('errors' in read ? read.errors : {});
+    if ('patch' in read) edit.mutate({ stageId: stage.id, patch: read.patch });
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      {session !== null && (
+        <Note>
+          It was started: its prompt, model and dependencies stay. Send it a message, or change the mode on its page.
+        </Note>
+      )}
+      {stage.source !== null && session === null && (
+        <Note>Imported from {stage.source}. Importing it again brings it back to what that file says.</Note>
+      )}
+      <StageFields
+        form={form}
+        set={set}
+        errors={errors}
+        stageId={stage.id}
+        startedPhases={session === null ? null : session.phaseIndex + 1}
+      />
+      {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
+      <div className={css.end}>
+        <Button variant="default" onClick={closeForm}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

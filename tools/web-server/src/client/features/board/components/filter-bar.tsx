@@ -1,0 +1,66 @@
+import type { BoardView } from '@callboard/contract';
+import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { boardQuery } from '../../../live/queries.ts';
+import { useBoardFilter } from '../api/use-board-filter.ts';
+import { epicsOf, isFiltering } from '../model/filter.ts';
+import css from './board.module.css';
+
+const choices = (view: BoardView) => ({
+  epics: epicsOf(view.stages),
+  projects: view.projects.map(({ id, name }) => ({ value: String(id), label: name })),
+});
+
+/** What of the board is shown. */
+export function FilterBar() {
+  const { data } = useQuery({ ...boardQuery, select: choices });
+  const { filter, setFilter } = useBoardFilter();
+  const { projects = [], epics = [] } = data ?? {};
+  return (
+    <search className={css.filters} aria-label="Filter the board">
+      <TextInput
+        className={css.filterText}
+        aria-label="Find stages"
+        placeholder="Find by title, id or prompt"
+        data-shortcut="find"
+        leftSection={<IconSearch size={16} aria-hidden />}
+        rightSection={
+          filter.text !== '' && (
+            <CloseButton size={24} aria-label="Empty the search" onClick={() => setFilter({ text: '' })} />
+          )
+        }
+        value={filter.text}
+        onChange={(event) => setFilter({ text: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setFilter({ text: '' });
+        }}
+      />
+      {(projects.length > 1 || filter.project !== '') && (
+        <NativeSelect
+          aria-label="Project"
+          data={[{ value: '', label: 'All projects' }, ...projects]}
+          value={filter.project}
+          onChange={(event) => setFilter({ project: event.currentTarget.value })}
+        />
+      )}
+      {(epics.length > 0 || filter.epic !== '') && (
+        <NativeSelect
+          aria-label="Epic"
+          data={[{ value: '', label: 'All epics' }, ...withChosen(epics, filter.epic)]}
+          value={filter.epic}
+          onChange={(event) => setFilter({ epic: event.currentTarget.value })}
+        />
+      )}
+      {isFiltering(filter) && (
+        <Button variant="subtle" size="compact-sm" onClick={() => setFilter({ project: '', epic: '', text: '' })}>
+          Show all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+/** One that stands in the address is there, whether or not it has stages. */
+const withChosen = (epics: readonly string[], chosen: string): string[] =>
+  chosen === '' || epics.includes(chosen) ? [...epics] : [chosen, ...epics];

@@ -1,0 +1,67 @@
+import type { ProjectId } from '@callboard/contract';
+import { Button, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { count } from '../../../lib/time.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { FailureNote, Note } from '../../../ui/note.tsx';
+import { useImportStages } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import css from './forms.module.css';
+
+/** Stages from a folder of Markdown files: all of them or, when one is wrong, none. */
+export function ImportForm({ projectId }: { projectId: ProjectId }) {
+  const [path, setPath] = useState('');
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const run = useImportStages(projectId);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (path.trim() !== '') run.mutate(path.trim());
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <TextInput
+        label="Folder or file"
+        description="Markdown files, one stage each, with its id and title between --- lines. Absolute, or relative to the repository."
+        placeholder="docs/stages"
+        value={path}
+        onChange={(event) => setPath(event.currentTarget.value)}
+        styles={{ input: { fontFamily: 'var(--font-code)' } }}
+        required
+      />
+      {run.isError && <ImportProblems text={errorText(run.error)} />}
+      {run.isSuccess && (
+        <div role="status">
+          <Note>
+            {count(run.data.created, 'stage')} created, {run.data.updated} brought up to date.
+          </Note>
+        </div>
+      )}
+      <div className={css.end}>
+        <Button variant="default" onClick={closeForm}>
+          Close
+        </Button>
+        <Button type="submit" disabled={!useCanCommand() || path.trim() === ''} loading={run.isPending}>
+          Import
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The first line says what happened; each further one is something to mend. */
+function ImportProblems({ text }: { text: string }) {
+  const [first, ...problems] = text.split('\n').filter((line) => line.trim() !== '');
+  return (
+    <FailureNote>
+      {first}
+      {problems.length > 0 && (
+        <ul className={css.problems}>
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      )}
+    </FailureNote>
+  );
+}

@@ -1,0 +1,134 @@
+import type { Project, ProjectId } from '@callboard/contract';
+import { Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, type FormEvent, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { boardQuery } from '../../../live/queries.ts';
+import { Confirm } from '../../../ui/confirm.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import { useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import { projectFormOf, readProjectForm } from '../model/project-form.ts';
+import css from './forms.module.css';
+import { ImportForm } from './import-form.tsx';
+
+interface ProjectFormsProps {
+  projectId: ProjectId;
+  RulesSlot: ComponentType<{ projectId: ProjectId }>;
+}
+
+/** All that can be done with a project. */
+export function ProjectForms({ projectId, RulesSlot }: ProjectFormsProps) {
+  const { data: project } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find((other) => other.id === projectId),
+  });
+  if (project === undefined) return <p>This project is not on the board any more.</p>;
+  return (
+    <Tabs defaultValue="settings" keepMounted={false}>
+      <Tabs.List mb="lg">
+        <Tabs.Tab value="settings">Settings</Tabs.Tab>
+        <Tabs.Tab value="import">Import stages</Tabs.Tab>
+        <Tabs.Tab value="rules">Rules</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="settings">
+        <SettingsForm project={project} />
+      </Tabs.Panel>
+      <Tabs.Panel value="import">
+        <ImportForm projectId={projectId} />
+      </Tabs.Panel>
+      <Tabs.Panel value="rules">
+        <RulesSlot projectId={projectId} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+}
+
+function SettingsForm({ project }: { project: Project }) {
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const [form, setForm] = useState(() => projectFormOf(project));
+  const set = (change: Partial<typeof form>) => setForm((old) => ({ ...old, ...change }));
+  const edit = useEditProject(project.id, closeForm);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    edit.mutate(readProjectForm(form));
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <p className={css.about}>
+        <code>{project.path}</code>
+      </p>
+      <TextInput
+        label="Name"
+        value={form.name}
+        error={form.name.trim() === '' ? 'The name is empty.' : null}
+        onChange={(event) => set({ name: event.currentTarget.value })}
+        required
+      />
+      <NumberInput
+        label="Time limit for requests, in minutes"
+        description="A request that nobody answers for this long is denied, and Claude is told so. Empty: it waits for ever."
+        min={1}
+        allowDecimal={false}
+        hideControls
+        value={form.minutes}
+        onChange={(minutes) => set({ minutes: String(minutes) })}
+      />
+      <Textarea
+        label="Files to copy into each worktree"
+        description="Ignored files such as .env, one pattern a line, relative to the repository."
+        autosize
+        minRows={2}
+        maxRows={8}
+        value={form.copy}
+        onChange={(event) => set({ copy: event.currentTarget.value })}
+        styles={{ input: { fontFamily: 'var(--font-code)' } }}
+      />
+      <Checkbox
+        label="Pass the repository’s own allow rules"
+        description="Claude Code ignores them in a worktree that nobody has trusted in a terminal."
+        checked={form.passRules}
+        onChange={(event) => set({ passRules: event.currentTarget.checked })}
+      />
+      {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
+      <div className={css.end}>
+        <RemoveProject project={project} />
+        <Button variant="default" onClick={closeForm}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!useCanCommand() || form.name.trim() === ''} loading={edit.isPending}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function RemoveProject({ project }: { project: Project }) {
+  const [asked, setAsked] = useState(false);
+  const closeForm = useBoardUi((ui) => ui.closeForm);
+  const remove = useRemoveProject(project.name, closeForm);
+  return (
+    <>
+      <Button
+        className={css.first}
+        variant="subtle"
+        color="gray"
+        disabled={!useCanCommand()}
+        onClick={() => setAsked(true)}
+      >
+        Remove project
+      </Button>
+      <Confirm
+        opened={asked}
+        title={`Remove ${project.name}`}
+        text="Callboard forgets the project. Its repository stays as it is. A project that has stages cannot be removed."
+        verb="Remove"
+        busy={remove.isPending}
+        confirm={() => remove.mutate(project.id, { onSettled: () => setAsked(false) })}
+        close={() => setAsked(false)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import type { Column, StageView } from '@callboard/contract';
+
+/** What dropping a card on a column means. */
+export type Drop =
+  | { kind: 'command'; verb: 'start' | 'advance' | 'complete'; words: string }
+  | { kind: 'refused'; words: string }
+  /** Back where it was. */
+  | { kind: 'nothing' };
+
+const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
+  backlog: 'A stage is in Backlog while it is held back or waits for another one. Edit it to hold it back.',
+  ready: 'A stage comes to Ready by itself, once nothing holds it back.',
+  'needs-you': 'A stage comes to Needs you by itself, when Claude asks for something.',
+  review: 'A stage comes to Review by itself, when Claude has finished.',
+};
+
+/** Columns follow from what is true, so a drop is a command or is refused in words. */
+export function dropOn(stage: StageView, column: Column): Drop {
+  if (stage.column === column) return { kind: 'nothing' };
+  if (column === 'done') return { kind: 'command', verb: 'complete', words: 'Drop to complete it' };
+  if (column !== 'running') return { kind: 'refused', words: REFUSED[column] };
+  if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Write a new stage for what follows.' };
+  if (stage.session === null) return { kind: 'command', verb: 'start', words: 'Drop to start it' };
+  if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to let its next phase begin' };
+  return {
+    kind: 'refused',
+    words: 'It was started before. Answer what it asks, or send it a message on its page, and it goes on.',
+  };
+}

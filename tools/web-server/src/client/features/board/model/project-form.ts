@@ -1,0 +1,33 @@
+import type { Project, ProjectPatch } from '@callboard/contract';
+
+/** What a project's settings hold, as they were typed. */
+export interface ProjectForm {
+  name: string;
+  /** How long a request may wait; empty: for ever. */
+  minutes: string;
+  /** One pattern a line. */
+  copy: string;
+  passRules: boolean;
+}
+
+const MINUTE = 60_000;
+
+export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
+  name,
+  minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
+  copy: settings.copyIgnored.join('\n'),
+  passRules: settings.passRepositoryRules,
+});
+
+export function readProjectForm({ name, minutes, copy, passRules }: ProjectForm): ProjectPatch {
+  const limit = Number(minutes);
+  const lines = copy.split('\n').map((line) => line.trim());
+  return {
+    name: name.trim(),
+    settings: {
+      requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
+      copyIgnored: lines.filter((line) => line !== ''),
+      passRepositoryRules: passRules,
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { PendingRequest } from '@callboard/contract';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { requestKey } from '../../../lib/request-words.ts';
+import { draftOf, draftsQuery, putDraft } from '../../../live/drafts.ts';
+import { createDraftSaver } from '../model/draft-saver.ts';
+import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/drafts.ts';
+
+type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;
+
+const saver = createDraftSaver();
+// Not `unload`: a page in the background may be thrown away without it.
+window.addEventListener('pagehide', saver.flush);
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden') saver.flush();
+});
+
+/** What was typed and chosen for a request so far, and how to change it. */
+export function useDraft(request: Place): [RequestDraft, (change: Partial<RequestDraft>) => void] {
+  const cache = useQueryClient();
+  const { data: stored } = useQuery({ ...draftsQuery(request.stageId), select: draftOf(request.requestId) });
+  const unsaved = useUnsaved(({ byRequest }) => byRequest[requestKey(request)]);
+  const draft = unsaved ?? readDraft(stored?.value) ?? EMPTY_DRAFT;
+  return [draft, (change) => changeDraft(cache, request, { ...current(cache, request), ...change })];
+}
+
+/** The newest state, also for a second change before the page was drawn again. */
+const current = (cache: QueryClient, request: Place): RequestDraft =>
+  useUnsaved.getState().byRequest[requestKey(request)] ?? readDraft(storedDraft(cache, request)?.value) ?? EMPTY_DRAFT;
+
+const storedDraft = (cache: QueryClient, { stageId, requestId }: Place) =>
+  draftOf(requestId)(cache.getQueryData(draftsQuery(stageId).queryKey) ?? []);
+
+function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): void {
+  const key = requestKey(request);
+  const { set, drop } = useUnsaved.getState();
+  set(key, draft);
+  saver.plan(key, async ({ keepalive }) => {
+    const isSame = JSON.stringify(draft) === JSON.stringify(EMPTY_DRAFT);
+    const value = isSame ? null : draft;
+    await putDraft(cache, { stageId: request.stageId, key: request.requestId, value }, { keepalive });
+    if (useUnsaved.getState().byRequest[key] === draft) drop(key);
+  });
+}
+
+/** The request is answered: nothing of its draft is needed any more. */
+export function dropDraft(cache: QueryClient, request: Place): void {
+  const key = requestKey(request);
+  const isKnown = key in useUnsaved.getState().byRequest || storedDraft(cache, request) !== undefined;
+  useUnsaved.getState().drop(key);
+  if (!isKnown) return;
+  saver.now(key, () => putDraft(cache, { stageId: request.stageId, key: request.requestId, value: null }));
+}

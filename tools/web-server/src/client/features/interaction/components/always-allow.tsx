@@ -1,0 +1,106 @@
+import { type PendingRequest, RuleScope } from '@callboard/contract';
+import { Anchor, Button, NativeSelect } from '@mantine/core';
+import { useState } from 'react';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import type { Approval, Verdict } from '../api/use-decide.ts';
+import { useFolder, useProject } from '../api/use-request.ts';
+import type { AlwaysAllowOffer } from '../model/always-allow.ts';
+import { useRulesDialog } from '../model/rules-dialog.ts';
+import css from './content.module.css';
+
+const SCOPES = [
+  { value: 'stage', label: 'this stage' },
+  { value: 'project', label: 'the project' },
+];
+
+interface AlwaysAllowProps {
+  request: PendingRequest;
+  offers: readonly AlwaysAllowOffer[];
+  approve: Approval;
+  off: boolean;
+  allowWith: Pick<Verdict, 'updatedInput'>;
+}
+
+/** Allows this call, and from now on all that the chosen rule covers. */
+export function AlwaysAllow({ request, offers, approve, off, allowWith }: AlwaysAllowProps) {
+  const [chosen, setChosen] = useState(0);
+  const [scope, setScope] = useState<RuleScope>('stage');
+  const project = useProject(request.stageId);
+  const folder = useFolder(request.stageId);
+  const openRules = useRulesDialog((state) => state.open);
+  const canCommand = useCanCommand();
+  const offer = offers[chosen] ?? offers[0];
+  if (offer === undefined) return null;
+  const allow = () =>
+    approve.mutate({ decision: 'allow', ...allowWith, updatedPermissions: [offer.suggestion], remember: scope });
+  return (
+    <div className={css.panel}>
+      <fieldset className={css.offers} disabled={off}>
+        <legend className={css.panelTitle}>Allow from now on, without asking:</legend>
+        {offers.map((one, index) => (
+          <Offer
+            key={one.rules.join()}
+            offer={one}
+            folder={folder}
+            isOnly={offers.length === 1}
+            checked={one === offer}
+            choose={() => setChosen(index)}
+          />
+        ))}
+      </fieldset>
+      <div className={css.panelRow}>
+        <NativeSelect
+          label="For"
+          data={SCOPES}
+          value={scope}
+          disabled={off}
+          onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
+        />
+        <Button variant="default" disabled={off || !canCommand} onClick={allow}>
+          Always allow
+        </Button>
+      </div>
+      <p className={css.hint}>
+        Callboard keeps it and gives it to every start; nothing is written into the repository. It can be taken back
+        under{' '}
+        {project === undefined ? (
+          'the rules of the project'
+        ) : (
+          <Anchor component="button" type="button" inherit onClick={() => openRules(project.id)}>
+            Rules of {project.name}
+          </Anchor>
+        )}
+        .
+      </p>
+    </div>
+  );
+}
+
+interface OfferProps {
+  offer: AlwaysAllowOffer;
+  folder: string | null;
+  isOnly: boolean;
+  checked: boolean;
+  choose: () => void;
+}
+
+function Offer({ offer, folder, isOnly, checked, choose }: OfferProps) {
+  const isOwn = offer.kind === 'directory' && offer.rules.every((rule) => rule === folder);
+  const content = (
+    <span>
+      {offer.kind === 'directory' && <span className={css.hint}>Work in {isOwn ? 'the stage’s own ' : ''}folder </span>}
+      {offer.rules.map((rule) => (
+        <code key={rule} className={css.rule}>
+          {rule}
+        </code>
+      ))}
+    </span>
+  );
+  if (isOnly) return <div>{content}</div>;
+  return (
+    <label className={css.offer}>
+      <input type="radio" checked={checked} onChange={choose} />
+      {content}
+    </label>
+  );
+}

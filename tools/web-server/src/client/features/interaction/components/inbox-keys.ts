@@ -1,0 +1,41 @@
+import { useShortcuts } from '../../../ui/shortcut.ts';
+
+interface InboxKeys {
+  /** In the order of the list. */
+  keys: readonly string[];
+  selected: string | null;
+  select: (key: string) => void;
+  open: () => void;
+}
+
+/** The attribute by which a row is found again. */
+export const ROW = 'data-row';
+
+/** J and K, or the arrows, go through the list; Enter opens the stage. A and D belong to the form. */
+export function useInboxKeys({ keys, selected, select, open }: InboxKeys): void {
+  const move = (by: 1 | -1) => (event: KeyboardEvent) => {
+    if (isBusy(event, event.key.startsWith('Arrow'))) return false;
+    // The focus goes at once, the page follows: keys pressed fast are not lost.
+    const here = document.activeElement?.getAttribute(ROW) ?? selected;
+    const place = here === null ? -1 : keys.indexOf(here);
+    const next = keys[Math.min(keys.length - 1, Math.max(0, place + by))];
+    if (next === undefined) return false;
+    select(next);
+    document.querySelector<HTMLElement>(`[${ROW}="${CSS.escape(next)}"]`)?.focus();
+    return true;
+  };
+  const enter = (event: KeyboardEvent) => {
+    if (isBusy(event, true)) return false;
+    open();
+    return true;
+  };
+  useShortcuts({ j: move(1), arrowdown: move(1), k: move(-1), arrowup: move(-1), enter });
+}
+
+/** Not over a dialog; and where `own`, not in what has a use for that key itself. */
+function isBusy({ target }: KeyboardEvent, own: boolean): boolean {
+  if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return true;
+  if (!own || !(target instanceof Element)) return false;
+  const isRow = target.closest(`[${ROW}]`) !== null;
+  return !isRow && target.closest('a, button, input, select, summary, form, [tabindex="0"]') !== null;
+}

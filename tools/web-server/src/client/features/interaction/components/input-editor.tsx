@@ -1,0 +1,35 @@
+import type { PendingRequest } from '@callboard/contract';
+import { Textarea } from '@mantine/core';
+import { editProblem, isCommand } from '../model/edited-input.ts';
+
+interface InputEditorProps {
+  request: PendingRequest;
+  edited: string;
+  disabled: boolean;
+  /** What the server found wrong with it. */
+  refusal: string | null;
+  change: (edited: string) => void;
+}
+
+/** The command as text, or any other input as JSON, to be changed before it is allowed. */
+export default function InputEditor({ request, edited, disabled, refusal, change }: InputEditorProps) {
+  const problem = editProblem(request, edited);
+  const command = isCommand(request);
+  return (
+    <Textarea
+      label={command ? 'Command' : 'Input as JSON'}
+      description={command ? 'Runs in the place of what Claude asked for.' : 'The whole input of the call.'}
+      value={edited}
+      error={problem?.message ?? refusal ?? undefined}
+      disabled={disabled}
+      autosize
+      minRows={command ? 2 : 4}
+      maxRows={16}
+      spellCheck={false}
+      autoCapitalize="off"
+      autoComplete="off"
+      styles={{ input: { fontFamily: 'var(--font-code)', fontSize: 13, color: 'var(--text)' } }}
+      onChange={(event) => change(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,72 @@
+import { commands, type PendingRequest, type TranscriptEntry } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { call, errorText } from '../../../lib/api.ts';
+import { toolWords } from '../../../lib/tool-words.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { useFolder } from '../api/use-request.ts';
+import css from './content.module.css';
+
+const SHOWN = 3;
+/** Decisions and the request's own call are not among the steps. */
+const FETCHED = 12;
+
+/** What happened in the stage right before it asked. */
+export function LastSteps({ request }: { request: PendingRequest }) {
+  const { stageId, requestId, toolUseId } = request;
+  const folder = useFolder(stageId);
+  const { data, error } = useQuery({
+    queryKey: ['last-steps', stageId, requestId],
+    queryFn: ({ signal }) =>
+      call(`/api/sessions/${stageId}/transcript?limit=${FETCHED}`, { reply: commands.get_transcript.reply, signal }),
+  });
+  if (error !== null) return <FailureNote>The last steps could not be read. {errorText(error)}</FailureNote>;
+  if (data === undefined) return <p className={css.hint}>Reading …</p>;
+  const steps = data.entries
+    .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)
+    .flatMap((entry) => {
+      const words = stepWords(entry, folder);
+      return words === null ? [] : [{ index: entry.index, ...words }];
+    })
+    .slice(-SHOWN);
+  if (steps.length === 0) return <p className={css.hint}>Nothing came before it.</p>;
+  return (
+    <ol className={css.steps}>
+      {steps.map(({ index, who, text, isCode }) => (
+        <li key={index}>
+          <span className={css.hint}>{who}</span>
+          <span className={isCode ? css.stepCode : css.stepText}>{text}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface Step {
+  who: string;
+  text: string;
+  isCode: boolean;
+}
+
+function stepWords(entry: TranscriptEntry, folder: string | null): Step | null {
+  switch (entry.kind) {
+    case 'user':
+      return { who: entry.by ?? 'you', text: entry.text, isCode: false };
+    case 'text':
+      return { who: 'claude', text: entry.text, isCode: false };
+    case 'tool-use': {
+      const { verb, object, isCode } = toolWords(entry.toolName, entry.input, folder);
+      return { who: verb, text: object, isCode };
+    }
+    case 'tool-result':
+      return { who: entry.isError ? 'failed' : 'result', text: entry.text, isCode: true };
+    case 'notice':
+      return { who: 'notice', text: entry.text, isCode: false };
+    case 'thinking':
+    case 'decision':
+    case 'turn-end':
+    case 'unknown':
+      return null;
+    default:
+      return entry satisfies never;
+  }
+}

@@ -1,0 +1,134 @@
+import type { PermissionRule, ProjectId } from '@callboard/contract';
+import { Button, NativeSelect, Switch } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { boardQuery } from '../../../live/queries.ts';
+import { rulesQuery } from '../../../live/rules.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useStageTitle } from '../api/use-request.ts';
+import { usePassRepositoryRules, useTakeBack } from '../api/use-rules.ts';
+import { useRulesDialog } from '../model/rules-dialog.ts';
+import css from './content.module.css';
+
+/** The rules of one project and its stages, and those of its repository. */
+export default function RulesOf({ projectId }: { projectId: ProjectId }) {
+  const { data, error } = useQuery(rulesQuery(projectId));
+  return (
+    <>
+      <ProjectChoice projectId={projectId} />
+      {error !== null && <FailureNote>The rules could not be read. {errorText(error)}</FailureNote>}
+      {data !== undefined && (
+        <>
+          <KeptRules projectId={projectId} rules={data.rules} />
+          <RepositoryRules projectId={projectId} rules={data.repository} />
+        </>
+      )}
+    </>
+  );
+}
+
+function ProjectChoice({ projectId }: { projectId: ProjectId }) {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const open = useRulesDialog((state) => state.open);
+  const choose = (id: string) => {
+    const project = projects.find((other) => other.id === id);
+    if (project !== undefined) open(project.id);
+  };
+  return (
+    <NativeSelect
+      label="Project"
+      mb="lg"
+      data={projects.map(({ id, name }) => ({ value: id, label: name }))}
+      value={projectId}
+      onChange={(event) => choose(event.currentTarget.value)}
+    />
+  );
+}
+
+function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly PermissionRule[] }) {
+  return (
+    <section className={css.dialogPart} aria-labelledby="rules-kept">
+      <h3 id="rules-kept">Allowed for good</h3>
+      {rules.length === 0 ? (
+        <p className={css.hint}>Nothing. “Always allow …” on a request adds to it.</p>
+      ) : (
+        <>
+          <ul className={css.rules}>
+            {rules.map((rule) => (
+              <KeptRule key={rule.ruleId} projectId={projectId} rule={rule} />
+            ))}
+          </ul>
+          <p className={css.hint}>
+            Every start is given these. What is taken back holds in a session that is running until it ends.
+          </p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionRule }) {
+  const takeBack = useTakeBack(projectId);
+  const canCommand = useCanCommand();
+  return (
+    <li>
+      <div>
+        {rule.kind === 'directory' && <span className={css.hint}>Folder </span>}
+        <code className={css.rule}>{rule.rule}</code>
+        <div className={css.hint}>
+          {rule.stageId === null ? 'all stages of the project' : <OneStage stageId={rule.stageId} />}
+          {rule.by !== null && `, by ${rule.by}`}, <TimeSince at={rule.createdAt} ago />
+        </div>
+      </div>
+      <Button
+        variant="default"
+        size="compact-md"
+        aria-label={`Take back ${rule.rule}`}
+        disabled={!canCommand}
+        loading={takeBack.isPending}
+        onClick={() => takeBack.mutate(rule)}
+      >
+        Take back
+      </Button>
+    </li>
+  );
+}
+
+function OneStage({ stageId }: { stageId: NonNullable<PermissionRule['stageId']> }) {
+  return <>stage “{useStageTitle(stageId)}”</>;
+}
+
+function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: readonly string[] }) {
+  const { data: passes = false } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === projectId)?.settings.passRepositoryRules,
+  });
+  const pass = usePassRepositoryRules(projectId);
+  const canCommand = useCanCommand();
+  return (
+    <section className={css.dialogPart} aria-labelledby="rules-repository">
+      <h3 id="rules-repository">The repository’s own</h3>
+      {rules.length === 0 ? (
+        <p className={css.hint}>The repository’s settings allow nothing by themselves.</p>
+      ) : (
+        <ul className={css.rules}>
+          {rules.map((rule) => (
+            <li key={rule}>
+              <code className={css.rule}>{rule}</code>
+              <span className={css.hint}>{passes ? 'passed' : 'ignored'}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Switch
+        label="Pass them to Claude"
+        description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
+        checked={passes}
+        disabled={!canCommand || pass.isPending}
+        onChange={(event) => pass.mutate(event.currentTarget.checked)}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { alwaysAllowOffers } from './always-allow.ts';
+
+const rules = {
+  type: 'addRules',
+  behavior: 'allow',
+  rules: [{ toolName: 'Bash', ruleContent: 'npm run *' }, { toolName: 'WebSearch' }],
+};
+const folder = { type: 'addDirectories', directories: ['/srv/data'] };
+const mode = { type: 'setMode', mode: 'acceptEdits' };
+const deny = { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'Bash' }] };
+
+it('offers exactly the rules and folders that would be kept, and no mode', () => {
+  const offers = alwaysAllowOffers({ suggestions: [rules, folder, mode, deny], suppressAlwaysAllow: false });
+  expect(offers.map((offer) => offer.rules)).toEqual([['Bash(npm run *)', 'WebSearch'], ['/srv/data']]);
+  expect(offers[0]?.suggestion).toBe(rules);
+});
+
+it('offers nothing where Claude Code does not want it', () => {
+  expect(alwaysAllowOffers({ suggestions: [rules], suppressAlwaysAllow: true })).toEqual([]);
+});

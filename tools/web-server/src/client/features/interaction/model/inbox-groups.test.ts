@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { at, request } from '../../../test/samples.ts';
+import { followerOf, inboxGroups } from './inbox-groups.ts';
+
+const rule = (ruleContent: string) => [
+  { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent }], destination: 'localSettings' },
+];
+const bash = (stageId: string, command: string, minutes: number, change: Record<string, unknown> = {}) =>
+  request(stageId, `r-${stageId}`, {
+    input: { command, description: `For ${stageId}` },
+    createdAt: at(minutes),
+    suggestions: [],
+    ...change,
+  });
+const idsOf = (groups: ReturnType<typeof inboxGroups>) => groups.map(({ requests }) => requests.map((r) => r.stageId));
+
+it('puts the longest waiting first, and the same call of several stages together in the place of the first', () => {
+  const groups = inboxGroups([bash('C', 'npm i', 3), bash('B', 'ls', 2), bash('A', 'npm i', 1)]);
+  expect(idsOf(groups)).toEqual([['A', 'C'], ['B']]);
+  expect(groups[0]?.rule).toBeNull();
+});
+
+it('puts calls under the same rule together, and names it', () => {
+  const groups = inboxGroups([
+    bash('A', 'npm run a', 1, { suggestions: rule('npm run *') }),
+    bash('B', 'npm run b', 2, { suggestions: rule('npm run *') }),
+    bash('C', 'npm run c', 3, { suggestions: rule('npm run *'), suppressAlwaysAllow: true }),
+  ]);
+  expect(idsOf(groups)).toEqual([['A', 'B'], ['C']]);
+  expect(groups[0]?.rule).toBe('Bash(npm run *)');
+});
+
+it('never groups questions or plans', () => {
+  const plan = (id: string) => request(id, `p-${id}`, { kind: 'plan', toolName: 'ExitPlanMode', input: { plan: 'x' } });
+  expect(inboxGroups([plan('A'), plan('B')])).toHaveLength(2);
+});
+
+it('goes on with the next one when one is gone', () => {
+  expect(followerOf(['a', 'b', 'c'], 'b', ['a', 'c'])).toBe('c');
+  expect(followerOf(['a', 'b', 'c'], 'c', ['a', 'b'])).toBe('b');
+  expect(followerOf(['a', 'b', 'c'], 'a', ['c', 'd'])).toBe('c');
+  expect(followerOf([], 'x', ['a'])).toBe('a');
+  expect(followerOf(['a'], 'a', [])).toBeUndefined();
+});

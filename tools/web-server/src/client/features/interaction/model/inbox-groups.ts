@@ -1,0 +1,56 @@
+import type { PendingRequest } from '@callboard/contract';
+import { requestKey } from '../../../lib/request-words.ts';
+import { alwaysAllowOffers } from './always-allow.ts';
+import { inOrder } from './overlay-queue.ts';
+
+/** Requests that ask for the same thing, so that one look decides them; or a single one. */
+export interface InboxGroup {
+  key: string;
+  /** The longest waiting first. */
+  requests: PendingRequest[];
+  /** The rule that all of them fall under, where they are not the very same call. */
+  rule: string | null;
+}
+
+/** The longest waiting first; equal ones stand together, in the place of the first of them. */
+export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
+  const groups: InboxGroup[] = [];
+  for (const request of inOrder(pending)) {
+    const group = groups.find(({ requests: [first] }) => first !== undefined && isEqual(first, request));
+    if (group === undefined) groups.push({ key: requestKey(request), requests: [request], rule: null });
+    else group.requests.push(request);
+  }
+  return groups.map((group) => ({ ...group, rule: commonRule(group.requests) }));
+}
+
+function isEqual(a: PendingRequest, b: PendingRequest): boolean {
+  if (a.kind !== 'approval' || b.kind !== 'approval' || a.toolName !== b.toolName) return false;
+  if (sameInput(a, b)) return true;
+  const rule = ruleOf(a);
+  return rule !== null && rule === ruleOf(b);
+}
+
+/** What a call is for is said in other words each time. */
+function sameInput(a: PendingRequest, b: PendingRequest): boolean {
+  const bare = ({ input: { description: _, ...input } }: PendingRequest) =>
+    JSON.stringify(Object.entries(input).sort(([x], [y]) => x.localeCompare(y)));
+  return bare(a) === bare(b);
+}
+
+function ruleOf(request: PendingRequest): string | null {
+  const offer = alwaysAllowOffers(request).find(({ kind }) => kind === 'allow');
+  return offer === undefined ? null : offer.rules.join(', ');
+}
+
+function commonRule(requests: readonly PendingRequest[]): string | null {
+  const [first, ...rest] = requests;
+  if (first === undefined || rest.every((other) => sameInput(first, other))) return null;
+  return ruleOf(first);
+}
+
+/** What follows a request that is gone: the next that was behind it, else the last one before it. */
+export function followerOf(before: readonly string[], gone: string, now: readonly string[]): string | undefined {
+  const place = before.indexOf(gone);
+  const stays = (key: string) => now.includes(key);
+  return before.slice(place + 1).find(stays) ?? before.slice(0, Math.max(0, place)).findLast(stays) ?? now[0];
+}

@@ -1,0 +1,43 @@
+import type { MessageMode, SessionState } from '@callboard/contract';
+
+const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands.';
+const WORKING_KEYS = 'Enter queues it, Ctrl Enter steers the running turn, Ctrl Shift Enter interrupts and sends now.';
+
+/** What happens to a message that is sent now, and by which keys. */
+export function composerWords(state: SessionState | null): string {
+  switch (state) {
+    case null:
+      return 'Nothing runs yet.';
+    case 'starting':
+    case 'busy':
+      return `Claude is working. ${WORKING_KEYS}`;
+    case 'waiting':
+      return `Claude waits for an answer. ${WORKING_KEYS}`;
+    case 'idle':
+      return KEYS;
+    case 'ended':
+    case 'failed':
+      return `The session has ended; a message resumes it. ${KEYS}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+type Key = Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'isComposing'>;
+
+/** How a key sends the message; null where it does not. */
+export function modeOfKey(event: Key, isWorking: boolean): MessageMode | null {
+  if (event.key !== 'Enter' || event.isComposing) return null;
+  const isStrong = event.ctrlKey || event.metaKey;
+  if (event.shiftKey && !isStrong) return null;
+  if (!isStrong || !isWorking) return 'append';
+  return event.shiftKey ? 'now' : 'steer';
+}
+
+/** What each way to send does while Claude works, in the order of the menu. */
+export const SEND_MODES: readonly { mode: MessageMode; label: string; does: string; keys: string }[] = [
+  { mode: 'append', label: 'Queue', does: 'Goes when this turn has ended', keys: 'Enter' },
+  { mode: 'steer', label: 'Steer', does: 'Goes into the running turn', keys: 'Ctrl Enter' },
+  { mode: 'now', label: 'Send now', does: 'Interrupts Claude and goes at once', keys: 'Ctrl Shift Enter' },
+  { mode: 'replace', label: 'Replace all queued', does: 'Takes the place of all that waits', keys: '' },
+];

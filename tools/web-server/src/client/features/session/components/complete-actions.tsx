@@ -1,0 +1,54 @@
+import type { StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCompleteStage, useMergeStage } from '../../../live/stage-commands.ts';
+import { Confirm } from '../../../ui/confirm.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import css from './stage-head.module.css';
+
+/** Ends the work on a stage, with or without merging it. `isQuiet`: something else is the likelier thing to do. */
+export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
+  const [asking, setAsking] = useState(false);
+  const complete = useCompleteStage(stage.title);
+  const merge = useMergeStage();
+  const off = !useCanCommand() || complete.isPending || merge.isPending;
+  const { worktree } = stage;
+  return (
+    <>
+      <Button variant="default" disabled={off} loading={complete.isPending} onClick={() => complete.mutate(stage.id)}>
+        Complete
+      </Button>
+      {worktree !== null && (
+        <Button
+          variant={isQuiet ? 'default' : 'filled'}
+          disabled={off}
+          loading={merge.isPending}
+          onClick={() => setAsking(true)}
+        >
+          Complete and merge
+        </Button>
+      )}
+      {merge.isError && (
+        <div className={css.refused}>
+          <FailureNote>
+            <strong>Not merged, nothing was changed.</strong> {errorText(merge.error)}
+          </FailureNote>
+          <Button size="compact-sm" variant="default" onClick={() => merge.reset()}>
+            Dismiss
+          </Button>
+        </div>
+      )}
+      <Confirm
+        opened={asking}
+        title={`Complete ${stage.title} and merge it`}
+        text={`The branch ${worktree?.branch ?? ''} is merged, with a merge commit, into the branch that the repository's main checkout is on. If that does not work, nothing changes and you are told why.`}
+        verb="Complete and merge"
+        busy={merge.isPending}
+        confirm={() => merge.mutate(stage.id, { onSettled: () => setAsking(false) })}
+        close={() => setAsking(false)}
+      />
+    </>
+  );
+}

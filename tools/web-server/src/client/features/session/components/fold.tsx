@@ -1,0 +1,38 @@
+import { IconChevronRight } from '@tabler/icons-react';
+import { type ReactNode, useId } from 'react';
+import { useOpen } from '../model/open-items.ts';
+import css from './transcript.module.css';
+
+interface FoldProps {
+  /** Its own among all that can be opened. */
+  id: string;
+  summary: ReactNode;
+  /** Open until somebody closes it. */
+  openByItself?: boolean;
+  children: ReactNode;
+}
+
+/** Something folded to one line; how it was left is remembered while the page is open. */
+export function Fold({ id, summary, openByItself = false, children }: FoldProps) {
+  const [open, setOpen] = useOpen(id, openByItself);
+  const bodyId = useId();
+  return (
+    <div>
+      <button
+        type="button"
+        className={css.foldLine}
+        aria-expanded={open}
+        aria-controls={open ? bodyId : undefined}
+        onClick={() => setOpen(!open)}
+      >
+        <IconChevronRight size={14} className={css.chevron} data-open={open} aria-hidden />
+        {summary}
+      </button>
+      {open && (
+        <div id={bodyId} className={css.foldBody}>
+          {children}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useOpen } from '../model/open-items.ts';
+import css from './transcript.module.css';
+
+const LINES = 40;
+const CHARS = 2_000;
+
+interface LongTextProps {
+  /** Its own among all that can be opened. */
+  id: string;
+  text: string;
+  children: (shown: string) => ReactNode;
+}
+
+/** The beginning of a text that is long, and the whole of it on demand. */
+export function LongText({ id, text, children }: LongTextProps) {
+  const [isWhole, setWhole] = useOpen(`whole:${id}`, false);
+  const beginning = cut(text);
+  if (beginning === text) return children(text);
+  return (
+    <div className={css.long}>
+      {children(isWhole ? text : `${beginning} …`)}
+      <Button size="compact-xs" variant="subtle" onClick={() => setWhole(!isWhole)}>
+        {isWhole ? 'Show less' : `Show all (${sizeWords(text)})`}
+      </Button>
+    </div>
+  );
+}
+
+function cut(text: string): string {
+  const lines = text.split('\n');
+  const byLines = lines.length > LINES * 1.5 ? lines.slice(0, LINES).join('\n') : text;
+  return byLines.length > CHARS * 1.5 ? byLines.slice(0, CHARS) : byLines;
+}
+
+function sizeWords(text: string): string {
+  const lines = text.split('\n').length;
+  return lines > LINES ? `${lines.toLocaleString()} lines` : `${text.length.toLocaleString()} characters`;
+}

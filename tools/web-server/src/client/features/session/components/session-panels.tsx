@@ -1,0 +1,64 @@
+import type { StageView, Todo } from '@callboard/contract';
+import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react';
+import { count } from '../../../lib/time.ts';
+import { Fold } from './fold.tsx';
+import css from './stage-head.module.css';
+
+/** What Claude has on its list, and what runs beside the turn; each folded to a line. */
+export function SessionPanels({ stage }: { stage: StageView }) {
+  const { session } = stage;
+  if (session === null || (session.todos.length === 0 && session.backgroundTasks.length === 0)) return null;
+  return (
+    <div className={css.panels}>
+      {session.todos.length > 0 && <TodoPanel id={stage.id} todos={session.todos} />}
+      {session.backgroundTasks.length > 0 && (
+        <section aria-label="Background tasks">
+          <Fold
+            id={`background:${stage.id}`}
+            summary={`${count(session.backgroundTasks.length, 'background task')}: ${session.backgroundTasks.map((task) => task.description).join(', ')}`}
+          >
+            <ul className={css.todos}>
+              {session.backgroundTasks.map((task) => (
+                <li key={task.taskId}>
+                  <IconPlayerPlay size={16} aria-hidden />
+                  <span>
+                    {task.description} <span className={css.phaseState}>{task.type.replaceAll('_', ' ')}</span>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Fold>
+        </section>
+      )}
+    </div>
+  );
+}
+
+const ICONS = { pending: IconCircle, in_progress: IconPlayerPlay, completed: IconCircleCheck };
+const WORDS = { pending: 'to do', in_progress: 'being done', completed: 'done' };
+
+function TodoPanel({ id, todos }: { id: string; todos: readonly Todo[] }) {
+  const done = todos.filter((todo) => todo.status === 'completed').length;
+  const current = todos.find((todo) => todo.status === 'in_progress');
+  const summary = `To do: ${done} of ${todos.length} done${current === undefined ? '' : `, now: ${current.content}`}`;
+  return (
+    <section aria-label="To do">
+      <Fold id={`todo:${id}`} summary={summary}>
+        <ul className={css.todos}>
+          {todos.map((todo, index) => {
+            const Icon = ICONS[todo.status];
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+              <li key={index} data-status={todo.status}>
+                <Icon size={16} aria-hidden />
+                <span>
+                  {todo.content} <span className="visually-hidden">({WORDS[todo.status]})</span>
+                </span>
+              </li>
+            );
+          })}
+        </ul>
+      </Fold>
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+import type { FileDiff, StageView } from '@callboard/contract';
+import { Button, Loader } from '@mantine/core';
+import { IconRefresh } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { errorText } from '../../../lib/api.ts';
+import { count } from '../../../lib/time.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { stageDiffQuery } from '../api/stage-diff.ts';
+import { FileChange } from './file-change.tsx';
+import css from './stage-changes.module.css';
+
+/** What the stage has changed against its base, committed or not, file by file. */
+export function StageChanges({ stage }: { stage: StageView }) {
+  const { data, error, isFetching, refetch } = useQuery({
+    ...stageDiffQuery(stage.id),
+    enabled: stage.worktree !== null,
+  });
+  return (
+    <section className={css.changes} aria-label="Changes">
+      <div className={css.inner}>
+        <div className={css.summary}>
+          <span>
+            {stage.worktree === null ? 'Nothing was started, so nothing has changed.' : data && summary(data.files)}
+          </span>
+          {stage.worktree !== null && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconRefresh size={14} />}
+              loading={isFetching && data !== undefined}
+              onClick={() => void refetch()}
+            >
+              Refresh
+            </Button>
+          )}
+        </div>
+        {error !== null && <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>}
+        {data === undefined && isFetching && <Loader size="sm" color="gray" aria-label="Reading the changes" />}
+        {data?.files.map((file) => (
+          <FileChange key={file.path} id={`${stage.id}:${file.path}`} file={file} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function summary(files: readonly FileDiff[]) {
+  if (files.length === 0) return 'Nothing has changed.';
+  const added = files.reduce((sum, file) => sum + file.additions, 0);
+  const removed = files.reduce((sum, file) => sum + file.deletions, 0);
+  return `${count(files.length, 'file')}, +${added} -${removed}, against the commit it began from; uncommitted changes included`;
+}

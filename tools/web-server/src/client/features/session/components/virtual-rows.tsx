@@ -1,0 +1,152 @@
+import { Button, Loader } from '@mantine/core';
+import { IconArrowDown } from '@tabler/icons-react';
+import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, type RefObject, useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
+import css from './transcript.module.css';
+
+export interface Row {
+  /** Stays with what it names when rows are added before or after it. */
+  key: string;
+  /** In the page even when it cannot be seen: somebody may be writing in it. */
+  isKept: boolean;
+  content: ReactNode;
+}
+
+interface VirtualRowsProps {
+  rows: readonly Row[];
+  /** What comes before the first row and is not loaded. */
+  earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void };
+  label: string;
+}
+
+const NEAR_END = 48;
+/** So many rows before the first one the next page is fetched. */
+const NEAR_START = 8;
+
+/**
+ * Rows of any number and height, of which only those in sight exist. Opens at its end and stays there while it grows;
+ * whoever has scrolled up keeps their place, whatever is added before or after it.
+ */
+export function VirtualRows({ rows, earlier, label }: VirtualRowsProps) {
+  const box = useRef<HTMLElement>(null);
+  const kept = rows.flatMap((row, index) => (row.isKept ? [index] : []));
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 44,
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
+    rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
+    overscan: 6,
+    gap: 12,
+    paddingStart: 48,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    scrollEndThreshold: NEAR_END,
+  });
+  const { range } = virtualizer;
+  const unseen = kept.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
+  useStickToEnd(box, rows.length > 0, virtualizer.getTotalSize(), () => virtualizer.scrollToEnd());
+  useLoadEarlier(box, range?.startIndex ?? null, earlier);
+
+  return (
+    <div className={css.frame}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
+      <section className={css.scroll} ref={box} aria-label={label} tabIndex={0}>
+        <div className={css.column} style={{ height: virtualizer.getTotalSize() }}>
+          <Earlier {...earlier} />
+          {virtualizer.getVirtualItems().map(({ key, index, start }) => (
+            <div
+              key={key}
+              ref={virtualizer.measureElement}
+              data-index={index}
+              className={css.virtualRow}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {rows[index]?.content}
+            </div>
+          ))}
+        </div>
+      </section>
+      <div className={css.jump}>
+        {unseen !== undefined && (
+          <Button
+            variant="default"
+            size="compact-md"
+            className={css.needs}
+            onClick={() => virtualizer.scrollToIndex(unseen, { align: 'start' })}
+          >
+            Show what waits for you
+          </Button>
+        )}
+        {range !== null && !virtualizer.isAtEnd(NEAR_END) && (
+          <Button
+            variant="default"
+            size="compact-md"
+            leftSection={<IconArrowDown size={16} />}
+            onClick={() => virtualizer.scrollToEnd()}
+          >
+            Jump to end
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Keeps the box at its end while it grows, until somebody scrolls up, and again once they are back at the end. */
+function useStickToEnd(box: RefObject<HTMLElement | null>, hasRows: boolean, size: number, toEnd: () => void): void {
+  const isStuck = useRef(true);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    let top = element.scrollTop;
+    const onScroll = () => {
+      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+      // What grew beneath the reader is no scrolling of theirs.
+      if (isNear || element.scrollTop < top) isStuck.current = isNear;
+      top = element.scrollTop;
+    };
+    const observer = new ResizeObserver(() => isStuck.current && stick());
+    observer.observe(element);
+    element.addEventListener('scroll', onScroll, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', onScroll);
+    };
+  }, [box]);
+  const stick = useEffectEvent(toEnd);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the size changes
+  useLayoutEffect(() => {
+    if (hasRows && isStuck.current) stick();
+  }, [hasRows, size]);
+}
+
+/** Fetches the page before once the first rows come near; the first time after somebody has scrolled, or there is room. */
+function useLoadEarlier(
+  box: RefObject<HTMLElement | null>,
+  firstIndex: number | null,
+  { left, isLoading, failed, load }: VirtualRowsProps['earlier'],
+): void {
+  useEffect(() => {
+    const element = box.current;
+    if (element === null || firstIndex === null || left === 0 || isLoading || failed) return;
+    const isFull = element.scrollHeight > element.clientHeight;
+    const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    if (firstIndex <= NEAR_START && (!isFull || !isAtEnd)) load();
+  });
+}
+
+function Earlier({ left, isLoading, load }: VirtualRowsProps['earlier']) {
+  if (left === 0) return null;
+  return (
+    <div className={css.earlier}>
+      {isLoading ? (
+        <Loader size="xs" color="gray" aria-label="Reading earlier entries" />
+      ) : (
+        <Button variant="subtle" size="compact-sm" onClick={load}>
+          Show earlier ({left.toLocaleString()} more)
+        </Button>
+      )}
+    </div>
+  );
+}

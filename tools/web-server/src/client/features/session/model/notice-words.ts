@@ -1,0 +1,15 @@
+const TITLES: Readonly<Record<string, string>> = {
+  'api-retry': 'Trying again',
+  compacted: 'Conversation compacted',
+  'conversation-cleared': 'Conversation cleared',
+  'conversation-lost': 'Conversation lost',
+  'foreign-answer': 'Answered from elsewhere',
+  'launch-failed': 'Claude could not be started',
+  'model-fallback': 'Another model',
+  'permission-denied': 'Not allowed',
+  'process-ended': 'The process ended',
+  'unknown-request': 'A request that is not known',
+};
+
+/** What a notice is about, before its own text; null for one whose text says it all. */
+export const noticeTitle = (code: string): string | null => TITLES[code] ?? null;

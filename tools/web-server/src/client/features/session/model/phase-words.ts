@@ -1,0 +1,25 @@
+import type { StageView } from '@callboard/contract';
+
+type Phased = Pick<StageView, 'pipeline' | 'session' | 'completedAt'>;
+
+/** "Build, phase 2 of 3"; null for a stage without phases. */
+export function phaseWords({ pipeline, session }: Phased): string | null {
+  const index = session?.phaseIndex ?? 0;
+  const phase = pipeline[index];
+  return phase === undefined ? null : `${phase.name}, phase ${index + 1} of ${pipeline.length}`;
+}
+
+/** The phase that begins when somebody lets it. */
+export const phaseAtGate = ({ pipeline, session }: Phased): string | null =>
+  session?.atGate === true ? (pipeline[session.phaseIndex + 1]?.name ?? null) : null;
+
+export type PhaseState = 'done' | 'current' | 'to come';
+
+/** How far each phase is. */
+export function phaseStates({ pipeline, session, completedAt }: Phased): PhaseState[] {
+  const reached = session?.phaseIndex ?? -1;
+  return pipeline.map((_, index) => {
+    if (completedAt !== null || index < reached || (index === reached && session?.atGate === true)) return 'done';
+    return index === reached ? 'current' : 'to come';
+  });
+}
