@@ -5,9 +5,9 @@ import { call } from '../lib/api.ts';
 // What was begun to write and not sent, as the server keeps it: the same after a reload and on another device.
 
 /** This tab, among the writers of drafts. */
-export const TAB_ID = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) =>
-  byte.toString(16).padStart(2, '0'),
-).join('');
+const TAB_ID = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join(
+  '',
+);
 
 export const draftsQuery = (stageId: StageId) =>
   queryOptions({

@@ -77,7 +77,7 @@ function UserText({ entry, isStep }: { entry: Entry<'user'>; isStep: boolean }) 
     <div className={css.userRow}>
       <div className={css.said}>
         <span className={css.who} title={exactTime(entry.at)}>
-          {entry.by ?? (isStep ? 'Task' : 'You')}
+          {entry.by ?? (isStep ? 'Task' : 'Callboard')}
         </span>
         <div className={css.user}>
           <LongText id={`user:${entry.stageId}:${entry.index}`} text={entry.text}>
