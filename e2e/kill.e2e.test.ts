@@ -30,7 +30,15 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   // The orchestrator alone: the supervisor brings it back, the page comes back by itself.
   process.kill(await orchestratorPid(first.supervisor.pid), 'SIGKILL');
   await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
-  await dialog.getByText('echo two >> made.txt').waitFor();
+  await dialog
+    .getByText('echo two >> made.txt')
+    .waitFor({ timeout: 45_000 })
+    .catch(async (error) => {
+      const board = await page.request.get(`${first.origin}/api/board`);
+      throw new Error(
+        `${error}\nthe page: ${await page.locator('body').innerText()}\nthe board: ${await board.text()}`,
+      );
+    });
   expect(await claudePids(folder)).toEqual([claude]);
 
   // Everything of Callboard.

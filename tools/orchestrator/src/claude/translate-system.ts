@@ -67,6 +67,8 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
     }
     case 'informational':
     case 'notification': {
+      const blocked = wire.PromptBlocked.safeParse(message).data?.prompt_submit_outcome;
+      if (blocked !== undefined) return [{ type: 'prompt-blocked', reason: blocked.reason }];
       const { data } = wire.Informational.safeParse(message);
       return data === undefined ? null : [notice(data.level === 'error' ? 'error' : 'info', subtype, data.content)];
     }

@@ -11,6 +11,8 @@ import type {
 export type AgentEvent =
   /** The conversation's newest id; it changes when a person clears the conversation. */
   | { type: 'conversation'; sessionId: string }
+  /** A hook of the repository or the user kept the message from the model; the turn then ends as if all were well. */
+  | { type: 'prompt-blocked'; reason: string }
   /** The conversation that was to be resumed is not there any more. */
   | { type: 'conversation-lost' }
   /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */

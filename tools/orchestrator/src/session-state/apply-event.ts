@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LaunchId, RequestId } from '@callboard/contract';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent, TurnEnd } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
 import { todosOf } from '../domain/todos.ts';
 import type { Edges } from '../lib/edges.ts';
@@ -32,6 +32,29 @@ function shortened(text: string): string {
   return `${text.slice(0, half)}\n\n[${text.length - LONGEST_RESULT} characters are not kept]\n\n${text.slice(-half)}`;
 }
 
+async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): Promise<void> {
+  const { record } = draft;
+  const { durationMs, costUsd, tokens } = end;
+  const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
+  const { outcome, message } =
+    blocked === null
+      ? end
+      : ({ outcome: 'failed', message: `A hook kept the message from Claude: ${blocked}` } as const);
+  draft.record = {
+    ...record,
+    turnRunning: await hasUnreadMessages(tx, launchId),
+    turnBegun: false,
+    turnMessages: [],
+    promptBlocked: null,
+    lastTurn: { outcome, message, at: tx.now },
+    costUsd: costUsd ?? record.costUsd,
+    tokens: tokens ?? record.tokens,
+    queueHeld: outcome !== 'succeeded',
+    blocks: {},
+  };
+  addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
+}
+
 /** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
 const REMEMBERED_MESSAGES = 32;
 
@@ -45,6 +68,9 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return;
     case 'conversation-lost':
       return conversationLost(context);
+    case 'prompt-blocked':
+      draft.record = { ...record, promptBlocked: event.reason };
+      return;
     case 'turn-started':
       draft.record = {
         ...record,
@@ -77,22 +103,8 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return response(context, event);
     case 'initialized':
       return initialized(context, event);
-    case 'turn-ended': {
-      const { outcome, message, durationMs, costUsd, tokens } = event.end;
-      draft.record = {
-        ...record,
-        turnRunning: await hasUnreadMessages(tx, context.launchId),
-        turnBegun: false,
-        turnMessages: [],
-        lastTurn: { outcome, message, at: tx.now },
-        costUsd: costUsd ?? record.costUsd,
-        tokens: tokens ?? record.tokens,
-        queueHeld: outcome !== 'succeeded',
-        blocks: {},
-      };
-      addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
-      return;
-    }
+    case 'turn-ended':
+      return turnEnded(context, event.end);
     case 'task-started': {
       const { taskId, toolUseId, description, taskType } = event;
       if (taskType === 'local_bash' || toolUseId === null) return;

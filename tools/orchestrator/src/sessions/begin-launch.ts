@@ -141,6 +141,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     transcriptLength: 0,
     turnRunning: false,
     turnMessages: [],
+    promptBlocked: null,
     turnBegun: false,
     phase: 'ended',
     blocks: {},

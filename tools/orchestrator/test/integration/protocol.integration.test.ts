@@ -1,6 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit } from '../support/kit.ts';
+import { createKit, git } from '../support/kit.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 
@@ -83,4 +85,21 @@ it('tells of a compacted and of a cleared conversation', async () => {
   await client.state(stageId, 'idle');
   await client.command('send_message', { stageId, message: '/clear', isCommand: true });
   await expect.poll(codes).toContain('conversation-cleared');
+});
+
+it('does not call a turn a success whose message a hook kept from Claude', async () => {
+  const { client, startStage, repo } = await createKit();
+  const command = `echo '{"decision":"block","reason":"Not on Fridays"}'`;
+  await mkdir(join(repo, '.claude'));
+  const settings = { hooks: { UserPromptSubmit: [{ hooks: [{ type: 'command', command }] }] } };
+  await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify(settings));
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '-m', 'A hook');
+  const stageId = await startStage(prompt({ steps: [{ text: 'Never said.' }] }));
+  await client.state(stageId, 'idle');
+  const { stage } = await client.command('get_stage', { stageId });
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { lastTurn: { outcome: 'failed', message: expect.stringContaining('Not on Fridays') } },
+  });
 });

@@ -102,6 +102,10 @@ export const Informational = z
   .object({ content: text.optional(), text: text.optional(), level: text.optional() })
   .transform(({ content, text: words, level }) => ({ content: content ?? words ?? '', level }))
   .refine(({ content }) => content !== '');
+/** On an `informational` line: what became of a message (seen: `blocked_by_hook`). */
+export const PromptBlocked = z.object({
+  prompt_submit_outcome: z.object({ kind: z.literal('blocked_by_hook'), reason: text.catch('no reason given') }),
+});
 export const PermissionDenied = z.object({
   tool_name: text.optional(),
   decision_reason: text.optional(),

@@ -3,7 +3,7 @@ import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-r
 import { MODE_OPTIONS } from '../../../lib/modes.ts';
 import { emptyPhase, type PhaseForm } from '../model/stage-form.ts';
 import css from './forms.module.css';
-import type { PartProps } from './stage-fields.tsx';
+import type { PartProps } from './part-props.ts';
 
 /** The steps that a stage goes through one after another, in one conversation. */
 export function PhasesEditor({ form, set, errors, startedPhases }: PartProps & { startedPhases: number }) {

@@ -3,20 +3,14 @@ import { Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@manti
 import { useQuery } from '@tanstack/react-query';
 import { MODE_OPTIONS } from '../../../lib/modes.ts';
 import { boardQuery } from '../../../live/queries.ts';
-import type { FieldErrors, StageForm } from '../model/stage-form.ts';
 import css from './forms.module.css';
+import type { PartProps } from './part-props.ts';
 import { PhasesEditor } from './phases-editor.tsx';
 
 const PRIORITIES = Array.from({ length: 10 }, (_, p) => ({
   value: String(p),
   label: p === 0 ? 'P0, most urgent' : `P${p}`,
 }));
-
-export interface PartProps {
-  form: StageForm;
-  set: (change: Partial<StageForm>) => void;
-  errors: FieldErrors;
-}
 
 interface StageFieldsProps extends PartProps {
   /** The stage that is edited; null for a new one. */
