@@ -36,7 +36,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
     .catch(async (error) => {
       const board = await page.request.get(`${first.origin}/api/board`);
       throw new Error(
-        `${error}\nthe page: ${await page.locator('body').innerText()}\nthe board: ${await board.text()}`,
+        `${error}\nthe page: ${await page.locator('body').textContent()}\nthe board: ${await board.text()}`,
       );
     });
   expect(await claudePids(folder)).toEqual([claude]);
