@@ -79,7 +79,7 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   expect(new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
   await page.reload();
   await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
-  expect(await page.getByRole('article').count()).toBe(1);
+  await expect.poll(() => page.getByRole('article').count()).toBe(1);
   await page.getByRole('button', { name: 'Show all' }).click();
   await region('Ready').getByRole('link', { name: 'Login form' }).waitFor();
 
@@ -120,8 +120,8 @@ it('writes a stage with phases, edits it, and lets the next phase begin from its
   await region('Needs you').getByText('Design is finished; let Build begin').waitFor();
   const second = await edit();
   await second.getByText(/It was started/).waitFor();
-  expect(await second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
-  expect(await second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
+  await expect.poll(() => second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
+  await expect.poll(() => second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
   await page.keyboard.press('Escape');
   await region('Needs you').getByRole('button', { name: 'Let Build begin' }).click();
   await region('Review').getByText('Build, phase 2 of 2').waitFor();
@@ -149,7 +149,9 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
   await page.getByRole('heading', { name: 'Sessions' }).waitFor();
   await page.getByRole('button', { name: 'Cost' }).click();
   expect(new URL(page.url()).search).toBe('?sort=cost&order=down');
-  expect(await page.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort')).toBe('descending');
+  await expect
+    .poll(() => page.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort'))
+    .toBe('descending');
   await page.getByRole('link', { name: 'Audit log' }).waitFor();
   expect(errors).toEqual([]);
 });
@@ -158,11 +160,11 @@ it('shows one column at a time on a phone, with tabs that carry counts', async (
   const { page, errors, api } = await openBoard({ width: 390, height: 844 });
   await api.stage('Audit log', [{ text: 'Done.' }]);
   const tabs = page.getByRole('group', { name: 'Column shown' });
-  expect(await tabs.getByRole('button').first().textContent()).toContain('Needs you');
+  await expect.poll(() => tabs.getByRole('button').first().textContent()).toContain('Needs you');
   await tabs.getByRole('button', { name: 'Ready 1' }).click();
   await page.getByRole('link', { name: 'Audit log' }).waitFor();
   await tabs.getByRole('button', { name: 'Running 0' }).click();
-  expect(await page.getByRole('link', { name: 'Audit log' }).isVisible()).toBe(false);
+  await expect.poll(() => page.getByRole('link', { name: 'Audit log' }).isVisible()).toBe(false);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(errors).toEqual([]);
 });

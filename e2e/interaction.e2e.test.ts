@@ -87,9 +87,9 @@ it('runs a command as it was edited, and tells at the field what would not run',
   const dialog = page.getByRole('dialog', { name: /^Login form wants to/ });
   await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
   const command = dialog.getByRole('textbox', { name: 'Command' });
-  expect(await command.inputValue()).toBe('echo one >> a.txt');
+  await expect.poll(() => command.inputValue()).toBe('echo one >> a.txt');
   await command.fill('');
-  expect(await dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
+  await expect.poll(() => dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
   await command.fill('echo two >> a.txt');
   await dialog.getByRole('button', exact('Allow')).click();
 
@@ -99,7 +99,7 @@ it('runs a command as it was edited, and tells at the field what would not run',
   const input = dialog.getByRole('textbox', { name: 'Input as JSON' });
   await input.fill('{\n  "file_path": oops\n}');
   await dialog.getByText(/^Line 2: this is not readable: oops/).waitFor();
-  expect(await dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
+  await expect.poll(() => dialog.getByRole('button', exact('Allow')).isDisabled()).toBe(true);
   await input.fill('{ "file_path": 7 }');
   await dialog.getByRole('button', exact('Allow')).click();
   await expect.poll(() => input.getAttribute('aria-invalid')).toBe('true');
@@ -175,7 +175,7 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   await page.reload();
   const other = dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' });
   await expect.poll(() => other.inputValue()).toBe('Ledger');
-  expect(await first.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
+  await expect.poll(() => first.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
 
   const elsewhere = await openBrowser({ width: 390, height: 844 });
   await elsewhere.context.addCookies(await page.context().cookies());
@@ -209,7 +209,7 @@ it('tells in words when another page has answered first', async () => {
   await page.getByText(/^Denied elsewhere by /).waitFor();
   await dialog.getByText('touch b.txt').waitFor();
   await form.getByText('touch b.txt').waitFor();
-  expect(await second.getByText(/elsewhere/).count()).toBe(0);
+  await expect.poll(() => second.getByText(/elsewhere/).count()).toBe(0);
   await dialog.getByRole('button', exact('Allow')).click();
   await second.getByText(/^Allowed elsewhere by /).waitFor();
   await second.getByText(/Nothing waits for you/).waitFor();

@@ -61,7 +61,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   // Is asked a question: Submit waits for both answers.
   const question = page.getByRole('dialog', { name: /Login form/ });
   await question.getByRole('radio', { name: 'SQLite' }).check();
-  expect(await question.getByRole('button', { name: 'Submit' }).isDisabled()).toBe(true);
+  await expect.poll(() => question.getByRole('button', { name: 'Submit' }).isDisabled()).toBe(true);
   await question.getByRole('checkbox', { name: 'Search' }).check();
   await question.getByRole('checkbox', { name: 'Export' }).check();
   await question.getByRole('button', { name: 'Submit' }).click();
@@ -79,7 +79,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   await message.fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And then?'));
   await message.press('Enter');
   await page.getByText('One thing more.').waitFor();
-  expect(await message.inputValue()).toBe('');
+  await expect.poll(() => message.inputValue()).toBe('');
   expect(errors).toEqual([]);
 });
 
@@ -105,7 +105,7 @@ it('puts the form into the transcript on the asking stage’s own page, and keep
   await page.getByRole('button', { name: 'Start' }).click();
   const inline = page.getByRole('form', { name: 'Search index wants to run a command' });
   await inline.waitFor();
-  expect(await page.getByRole('dialog').count()).toBe(0);
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   await page.reload();
   await inline.getByRole('textbox', { name: 'Reason' }).fill('Not like this');
   await inline.getByRole('button', { name: 'Deny', exact: true }).click();

@@ -50,8 +50,8 @@ it('opens a long transcript at its end, keeps the place of whoever scrolls up, a
   await page.getByText('The very end.').waitFor();
   const transcript = page.getByRole('region', { name: 'Transcript' });
   const rows = () => transcript.locator('[data-index]').count();
-  expect(await rows()).toBeLessThan(60);
-  expect(await page.getByRole('button', { name: 'Jump to end' }).count()).toBe(0);
+  await expect.poll(rows).toBeLessThan(60);
+  await expect.poll(() => page.getByRole('button', { name: 'Jump to end' }).count()).toBe(0);
 
   // Up to the first entry, page by page.
   await transcript.hover();
@@ -64,7 +64,7 @@ it('opens a long transcript at its end, keeps the place of whoever scrolls up, a
       { timeout: 60_000, interval: 150 },
     )
     .toBe(1);
-  expect(await rows()).toBeLessThan(60);
+  await expect.poll(rows).toBeLessThan(60);
 
   // Something new at the end moves nothing.
   await page.mouse.wheel(0, 1_500);
@@ -93,7 +93,7 @@ it('lets queued messages be edited, moved, removed and sent, and releases a queu
     await messageBox(page).fill(text);
     await messageBox(page).press('Enter');
     await queuedRows(page).filter({ hasText: text }).waitFor();
-    expect(await messageBox(page).inputValue()).toBe('');
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
   }
   await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
   await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
@@ -155,21 +155,23 @@ it('sends files along, keeps the draft over a reload, and runs a command only wh
   ]);
   await page.getByRole('alert').getByText('nothing.zip cannot be sent').waitFor();
   const files = page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
-  expect(await files.allTextContents()).toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
+  await expect
+    .poll(() => files.allTextContents())
+    .toEqual([expect.stringContaining('70 B'), expect.stringContaining('15 B')]);
   await messageBox(page).press('Enter');
   await page.getByText('With dot.png, notes.ts').waitFor();
-  expect(await files.count()).toBe(0);
+  await expect.poll(() => files.count()).toBe(0);
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
   await page.reload();
   await page.getByText('With dot.png, notes.ts').waitFor();
-  expect(await messageBox(page).inputValue()).toBe('');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('');
 
   // A slash alone makes no command.
   await messageBox(page).fill('/con');
   await page.getByRole('option', { name: /\/context/ }).waitFor();
   await messageBox(page).press('Enter');
-  expect(await messageBox(page).inputValue()).toBe('/context ');
-  expect(await page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
+  await expect.poll(() => messageBox(page).inputValue()).toBe('/context ');
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Run as a command' }).isChecked()).toBe(true);
   await messageBox(page).fill('/etc/hosts is a file');
   await page.getByRole('checkbox', { name: 'Run as a command' }).uncheck();
   await messageBox(page).press('Enter');
