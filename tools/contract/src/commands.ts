@@ -8,7 +8,7 @@ import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './me
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
-import { PermissionRule } from './rules.ts';
+import { PermissionRule, RepositoryHook } from './rules.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
@@ -74,7 +74,12 @@ export const commands = {
   /** `repository`: the allow rules of the repository's own settings, which Claude Code ignores unless the project passes them. */
   get_rules: {
     input: z.object({ projectId: ProjectId }),
-    reply: z.object({ rules: z.array(PermissionRule), repository: z.array(z.string()) }),
+    reply: z.object({
+      rules: z.array(PermissionRule),
+      /** The repository's own allow rules, and its hooks. */
+      repository: z.array(z.string()),
+      hooks: z.array(RepositoryHook),
+    }),
   },
   /** Running sessions keep it until their process ends. */
   remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },

@@ -9,6 +9,11 @@ export const ProjectSettings = z.object({
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
   /** Pass the repository's own allow rules: Claude Code ignores them in a worktree nobody has trusted in a terminal. */
   passRepositoryRules: z.boolean().default(false),
+  /**
+   * Run the hooks of the repository's settings files. A hook may allow tools without anybody being asked, so they are
+   * off until somebody has looked at them; the user's own hooks are off with them, since Claude Code knows one switch.
+   */
+  runRepositoryHooks: z.boolean().default(false),
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
 
@@ -36,6 +41,7 @@ export const ProjectPatch = z.strictObject({
       requestTimeoutMs: z.int().min(1_000).nullable().optional(),
       copyIgnored: z.array(z.string().min(1)).max(50).optional(),
       passRepositoryRules: z.boolean().optional(),
+      runRepositoryHooks: z.boolean().optional(),
     })
     .optional(),
 });

@@ -29,7 +29,15 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
   z.object({ ...base, kind: z.literal('text'), text: z.string(), blockId: z.string() }),
   z.object({ ...base, kind: z.literal('thinking'), text: z.string(), blockId: z.string() }),
   z.object({ ...base, kind: z.literal('tool-use'), toolUseId: z.string(), toolName: z.string(), input: ToolInput }),
-  z.object({ ...base, kind: z.literal('tool-result'), toolUseId: z.string(), isError: z.boolean(), text: z.string() }),
+  z.object({
+    ...base,
+    kind: z.literal('tool-result'),
+    toolUseId: z.string(),
+    isError: z.boolean(),
+    text: z.string(),
+    /** `hook`: a hook of a settings file allowed the call, and nobody was asked. */
+    allowedBy: z.literal('hook').nullable().default(null),
+  }),
   z.object({ ...base, kind: z.literal('decision'), decision: Decision }),
   z.object({
     ...base,

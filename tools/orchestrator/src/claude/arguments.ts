@@ -8,6 +8,8 @@ export interface LaunchArguments {
   /** Permission rules that hold from the start, and folders outside of the worktree that may be read. */
   allow: readonly string[];
   directories: readonly string[];
+  /** No hook runs, whoever wrote it. It holds against `disableAllHooks: false` of a settings file (tried). */
+  withoutHooks: boolean;
   /** A conversation to go on with, or the id that a new one is to have. */
   conversation: { resume: string } | { start: string };
 }
@@ -33,11 +35,12 @@ export function claudeArguments(launch: LaunchArguments): string[] {
   ];
 }
 
-function settings({ dataDir, allow, directories }: LaunchArguments): object {
+function settings({ dataDir, allow, directories, withoutHooks }: LaunchArguments): object {
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
+    ...(withoutHooks && { disableAllHooks: true }),
     // Callboard's own files are none of the agent's business.
     permissions: {
       deny: own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]),

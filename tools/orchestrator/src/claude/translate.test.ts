@@ -160,12 +160,25 @@ it('reads the results of tools, as text', () => {
     { type: 'tool_result', tool_use_id: 'c' },
     { type: 'text', text: 'what a person wrote' },
   ];
-  const result = { type: 'tool-result', parentToolUseId: null };
+  const result = { type: 'tool-result', parentToolUseId: null, allowedBy: null };
   expect(tell({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null })).toEqual([
     { ...result, toolUseId: 'a', isError: false, text: 'done' },
     { ...result, toolUseId: 'b', isError: true, text: 'x\n[image]' },
     { ...result, toolUseId: 'c', isError: false, text: '' },
   ]);
+});
+
+it.each<[string, unknown, 'hook' | null]>([
+  ['a hook', [{ id: 'a', permission_decision: { decision: 'accept', source: 'hook' } }], 'hook'],
+  ['a person', [{ id: 'a', permission_decision: { decision: 'accept', source: 'user_temporary' } }], null],
+  ['a hook that refused', [{ id: 'a', permission_decision: { decision: 'reject', source: 'hook' } }], null],
+  ['a hook, of another tool', [{ id: 'b', permission_decision: { decision: 'accept', source: 'hook' } }], null],
+  ['something not understood', [{ id: 'a', permission_decision: 7 }], null],
+  ['nothing understood', 'x', null],
+])('tells of a result whether it was a hook that let the tool run: %s', (_, tool_result_meta, allowedBy) => {
+  const content = [{ type: 'tool_result', tool_use_id: 'a', content: 'done' }];
+  const line = { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, tool_result_meta };
+  expect(tell(line)).toMatchObject([{ type: 'tool-result', toolUseId: 'a', allowedBy }]);
 });
 
 it('passes over the echo of a message, which has its entry already', () => {

@@ -190,12 +190,17 @@ function translateBlock(block: unknown): AgentBlock {
 }
 
 /** Of `user` lines only tool results are new to us: what a person wrote has its entry since it was given to the launch. */
-function translateUser({ message, parent_tool_use_id }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
+function translateUser({
+  message,
+  parent_tool_use_id,
+  tool_result_meta,
+}: Parsed<typeof wire.UserMessage>): AgentEvent[] {
   if (typeof message.content === 'string') return [];
   return message.content.flatMap((block): AgentEvent[] => {
     const result = wire.ToolResultBlock.safeParse(block);
     if (!result.success) return [];
     const { tool_use_id: toolUseId, content, is_error } = result.data;
+    const permission = tool_result_meta?.find(({ id }) => id === toolUseId)?.permission_decision;
     return [
       {
         type: 'tool-result',
@@ -203,6 +208,7 @@ function translateUser({ message, parent_tool_use_id }: Parsed<typeof wire.UserM
         toolUseId,
         isError: is_error ?? false,
         text: textOf(content),
+        allowedBy: permission?.decision === 'accept' && permission.source === 'hook' ? 'hook' : null,
       },
     ];
   });

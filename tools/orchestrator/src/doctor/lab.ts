@@ -58,6 +58,7 @@ export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
     const folder = join(root, 'launches', launchId);
     const args = claudeArguments({
       ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
+      withoutHooks: false,
       conversation,
     });
     current = await startTrial({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });

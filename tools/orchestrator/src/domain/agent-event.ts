@@ -22,7 +22,15 @@ export type AgentEvent =
   | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
   /** A content block of a model message is complete. */
   | { type: 'block'; apiMessageId: string; parentToolUseId: string | null; block: AgentBlock }
-  | { type: 'tool-result'; parentToolUseId: string | null; toolUseId: string; isError: boolean; text: string }
+  | {
+      type: 'tool-result';
+      parentToolUseId: string | null;
+      toolUseId: string;
+      isError: boolean;
+      text: string;
+      /** `hook`: a hook allowed it, and nobody was asked. */
+      allowedBy: 'hook' | null;
+    }
   /** The agent waits for a person. */
   | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
   /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */

@@ -121,8 +121,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
     const project = await store.read.projects.find(projectId);
     if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
-    const repository = await worktrees.allowRules(project);
-    return { rules: await store.read.rules.listOf(projectId), repository };
+    const [repository, hooks] = await Promise.all([worktrees.allowRules(project), worktrees.hooks(project, null)]);
+    return { rules: await store.read.rules.listOf(projectId), repository, hooks };
   }
 
   return {

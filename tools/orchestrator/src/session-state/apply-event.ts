@@ -21,6 +21,8 @@ export interface EventContext {
   worktree: string | null;
   /** An answer took effect that nobody gave here: the agent, or something it started, answered for itself. */
   onForeignAnswer: () => void;
+  /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
+  mayHooksAllow: boolean;
 }
 
 /** A longer result is shown by its beginning and its end; the CLI itself cuts what the model reads far shorter. */
@@ -89,8 +91,9 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       block(context, event);
       return;
     case 'tool-result': {
-      const { toolUseId, isError, text, parentToolUseId } = event;
-      addEntry(draft, tx.now, { kind: 'tool-result', toolUseId, isError, text: shortened(text), parentToolUseId });
+      const { type: kind, text, ...result } = event;
+      addEntry(draft, tx.now, { kind, ...result, text: shortened(text) });
+      if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
       return;
     }
     case 'asked':
@@ -278,5 +281,13 @@ async function response(context: EventContext, event: Extract<AgentEvent, { type
     await tx.outbox.setVoid(row.id, 'another answer counted');
     await setDelivery(tx, stored, 'not-applied');
   }
+  tx.afterCommit(onForeignAnswer);
+}
+
+/** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
+function foreignHook({ tx, draft, onForeignAnswer }: EventContext): void {
+  const text =
+    'A hook allowed this tool, though neither you nor the project run hooks that may. The session is being stopped: a script that Claude ran may have written the hook to approve its own calls. Look at the settings files of the worktree before going on.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-hook', text });
   tx.afterCommit(onForeignAnswer);
 }

@@ -109,7 +109,7 @@ describe('the transcript', () => {
     );
     await session.tell(
       { ...block, block: { kind: 'tool-use', toolUseId: 'u1', toolName: 'Bash', input: { command: 'make' } } },
-      { type: 'tool-result', parentToolUseId: null, toolUseId: 'u1', isError: false, text: 'done' },
+      { type: 'tool-result', parentToolUseId: null, toolUseId: 'u1', isError: false, text: 'done', allowedBy: null },
       turnEnded(),
     );
     expect(await session.transcript()).toMatchObject([

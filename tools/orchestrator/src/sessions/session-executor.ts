@@ -65,7 +65,7 @@ export function createSessionExecutor(
   launch: LaunchRecord,
   process: AgentProcess,
   channel: Channel,
-  worktree: string | null,
+  { worktree, mayHooksAllow }: { worktree: string | null; mayHooksAllow: boolean },
   parts: ExecutorParts,
 ): SessionExecutor {
   const { store, edges, outboxBell } = parts;
@@ -77,7 +77,8 @@ export function createSessionExecutor(
   let contextUsageTimer: NodeJS.Timeout | undefined;
 
   const letting = new AbortController();
-  const context = { launchId, edges, worktree, onForeignAnswer: () => parts.onForeignAnswer(stageId) };
+  const onForeignAnswer = () => parts.onForeignAnswer(stageId);
+  const context = { launchId, edges, worktree, mayHooksAllow, onForeignAnswer };
 
   async function onLines(lines: ReadLine[]): Promise<void> {
     lastHeardAt = edges.now();

@@ -5,15 +5,18 @@ import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
 import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
+import { mayUserHooksAllow } from '../claude/user-hooks.ts';
 import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
+import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
 import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
 import { createSessionExecutor, type ExecutorParts, type SessionExecutor } from './session-executor.ts';
 
@@ -98,8 +101,12 @@ export function createSessions(parts: SessionsParts): Sessions {
     if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
     const stage = await store.read.stages.find(launch.stageId);
     const channel = openOrRead(open, launch, process);
-    const worktree = stage?.worktree?.path ?? null;
-    const executor = createSessionExecutor(launch, process, channel, worktree, { ...parts, onForeignAnswer });
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    const place = {
+      worktree: stage?.worktree?.path ?? null,
+      mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
+    };
+    const executor = createSessionExecutor(launch, process, channel, place, { ...parts, onForeignAnswer });
     const session = watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
     keep(session);
     return session;
@@ -108,7 +115,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const command = await parts.findClaude();
-    const { cwd, repositoryRules } = await ensureWorktree(stageId);
+    const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
     const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
     const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
     await createLaunchFolder(folder);
@@ -120,9 +127,14 @@ export function createSessions(parts: SessionsParts): Sessions {
       conversation,
       allow: [...allow, ...repositoryRules],
       directories,
+      withoutHooks: hooksOff.length > 0,
     });
     const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
-    await store.transact((tx) => tx.launches.setLive(launchId, process.identity));
+    await store.transact(async (tx) => {
+      await tx.launches.setLive(launchId, process.identity);
+      if (hooksOff.length > 0)
+        await changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, hooksOffNotice(hooksOff)));
+    });
     const session = await attach(launchId, process);
     await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
   }
@@ -136,22 +148,6 @@ export function createSessions(parts: SessionsParts): Sessions {
       const end = await session.ended;
       throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
     }
-  }
-
-  async function ensureWorktree(stageId: StageId): Promise<{ cwd: string; repositoryRules: string[] }> {
-    const stage = await store.read.stages.find(stageId);
-    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
-    if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
-    const worktree = await worktrees.ensure(project, stageId);
-    if (stage.worktree?.path !== worktree.path) {
-      await store.transact(async (tx) => {
-        const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };
-        await tx.stages.update(updated);
-        await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
-      });
-    }
-    const repositoryRules = project.settings.passRepositoryRules ? await worktrees.allowRules(project) : [];
-    return { cwd: worktree.path, repositoryRules };
   }
 
   /** Spawns what was begun; a failure is settled like a process that died, then told. */

@@ -1,10 +1,10 @@
-import { access, cp, mkdir, readFile, realpath } from 'node:fs/promises';
+import { access, cp, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, matchesGlob } from 'node:path';
-import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract';
-import { z } from 'zod';
+import type { Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { diffOf } from './diff.ts';
 import { mergeInto } from './merge.ts';
+import { allowRulesOf, hooksOf } from './repository-settings.ts';
 import { createGit } from './run-git.ts';
 
 export interface WorktreesParts {
@@ -35,11 +35,11 @@ export interface Worktrees {
   merge(project: Project, worktree: Worktree): Promise<void>;
   /** The repository's own allow rules, which Claude Code ignores in a worktree that nobody has trusted in a terminal. */
   allowRules(project: Project): Promise<string[]>;
+  /** The hooks that Claude Code would run in a worktree (null: in one made now), trusted or not, from the repository's settings files. */
+  hooks(project: Project, worktree: Worktree | null): Promise<RepositoryHook[]>;
   /** Removes a worktree that has nothing to lose. What is not committed, or not merged, stays; the answer says what. */
   removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
 }
-
-const RepositorySettings = z.object({ permissions: z.object({ allow: z.array(z.string()) }) });
 
 export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
   const git = createGit(env);
@@ -93,11 +93,8 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     diff: (worktree) => diffOf(git, worktree),
     merge: (project, worktree) => mergeInto(git, project, worktree),
 
-    async allowRules(project) {
-      const text = await readFile(join(project.path, '.claude', 'settings.json'), 'utf8').catch(() => '{}');
-      const parsed = RepositorySettings.safeParse(parseJson(text));
-      return parsed.success ? parsed.data.permissions.allow : [];
-    },
+    allowRules: (project) => allowRulesOf(project.path),
+    hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),
 
     async removeIfSafe(project, worktree) {
       // Without --force: git refuses to remove a worktree with changes or untracked files, and a branch that is not merged.
@@ -107,14 +104,6 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
       return { left: branch.failed ? `The branch ${worktree.branch} was kept: it has work that is not merged.` : null };
     },
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const isThere = (path: string): Promise<boolean> =>

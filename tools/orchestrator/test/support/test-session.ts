@@ -70,7 +70,15 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
       store.transact(async (tx) => {
         const draft = await openDraft(tx, stageId);
         const onForeignAnswer = () => void alarms++;
-        const context = { tx, draft, launchId: newestLaunch(), edges, worktree: '/w', onForeignAnswer };
+        const context = {
+          tx,
+          draft,
+          launchId: newestLaunch(),
+          edges,
+          worktree: '/w',
+          mayHooksAllow: false,
+          onForeignAnswer,
+        };
         for (const event of told) await applyEvent(context, event);
         return saveDraft(tx, draft);
       }),

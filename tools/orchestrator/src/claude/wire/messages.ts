@@ -33,6 +33,16 @@ export const UserMessage = z.object({
   message: z.object({ content: z.union([text, z.array(z.looseObject({ type: text }))]) }),
   isReplay: z.boolean().optional(),
   isSynthetic: z.boolean().optional(),
+  /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
+  tool_result_meta: z
+    .array(
+      z.object({
+        id: text,
+        permission_decision: z.object({ decision: text, source: text }).optional().catch(undefined),
+      }),
+    )
+    .optional()
+    .catch(undefined),
 });
 export const ToolResultBlock = z.object({
   type: z.literal('tool_result'),

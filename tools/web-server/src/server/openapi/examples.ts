@@ -23,7 +23,14 @@ export const examples: Examples = {
     input: { ...ofProject, path: 'docs/stages' },
     reply: { stages: [stage], created: 1, updated: 0 },
   },
-  get_rules: { input: ofProject, reply: { rules: [rule], repository: ['Bash(npm run lint)'] } },
+  get_rules: {
+    input: ofProject,
+    reply: {
+      rules: [rule],
+      repository: ['Bash(npm run lint)'],
+      hooks: [{ event: 'PostToolUse', matcher: 'Edit', command: 'npm run format', file: '.claude/settings.json' }],
+    },
+  },
   remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
 
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },

@@ -1,6 +1,7 @@
 import { commands, type PermissionRule, type ProjectId } from '@callboard/contract';
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../../lib/api.ts';
+import { boardQuery } from '../../../live/queries.ts';
 import { rulesQuery } from '../../../live/rules.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
@@ -19,14 +20,20 @@ export function useTakeBack(projectId: ProjectId) {
   });
 }
 
-/** Has the repository's own allow rules passed to Claude, or not. */
-export const usePassRepositoryRules = (projectId: ProjectId) =>
-  useCommand({
-    run: (passRepositoryRules: boolean) =>
+/** A choice of the project about what its repository brings along: how it is, and the command that changes it. */
+export function useProjectSetting(projectId: ProjectId, name: 'passRepositoryRules' | 'runRepositoryHooks') {
+  const { data: isOn = false } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === projectId)?.settings[name],
+  });
+  const change = useCommand({
+    run: (on: boolean) =>
       call(`/api/projects/${projectId}`, {
         method: 'PATCH',
-        body: { settings: { passRepositoryRules } },
+        body: { settings: { [name]: on } },
         reply: commands.update_project.reply,
       }),
     failed: 'The setting was not changed',
   });
+  return [isOn, change] as const;
+}

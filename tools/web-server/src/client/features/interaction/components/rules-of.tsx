@@ -1,4 +1,4 @@
-import type { PermissionRule, ProjectId } from '@callboard/contract';
+import type { PermissionRule, ProjectId, RepositoryHook } from '@callboard/contract';
 import { Button, NativeSelect, Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorText } from '../../../lib/api.ts';
@@ -8,7 +8,7 @@ import { rulesQuery } from '../../../live/rules.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
-import { usePassRepositoryRules, useTakeBack } from '../api/use-rules.ts';
+import { useProjectSetting, useTakeBack } from '../api/use-rules.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './content.module.css';
 
@@ -23,6 +23,7 @@ export default function RulesOf({ projectId }: { projectId: ProjectId }) {
         <>
           <KeptRules projectId={projectId} rules={data.rules} />
           <RepositoryRules projectId={projectId} rules={data.repository} />
+          <RepositoryHooks projectId={projectId} hooks={data.hooks} />
         </>
       )}
     </>
@@ -101,12 +102,7 @@ function OneStage({ stageId }: { stageId: NonNullable<PermissionRule['stageId']>
 }
 
 function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: readonly string[] }) {
-  const { data: passes = false } = useQuery({
-    ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === projectId)?.settings.passRepositoryRules,
-  });
-  const pass = usePassRepositoryRules(projectId);
-  const canCommand = useCanCommand();
+  const [passes, pass] = useProjectSetting(projectId, 'passRepositoryRules');
   return (
     <section className={css.dialogPart} aria-labelledby="rules-repository">
       <h3 id="rules-repository">The repository’s own</h3>
@@ -126,8 +122,42 @@ function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: re
         label="Pass them to Claude"
         description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
         checked={passes}
-        disabled={!canCommand || pass.isPending}
+        disabled={!useCanCommand() || pass.isPending}
         onChange={(event) => pass.mutate(event.currentTarget.checked)}
+      />
+    </section>
+  );
+}
+
+function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: readonly RepositoryHook[] }) {
+  const [runs, run] = useProjectSetting(projectId, 'runRepositoryHooks');
+  return (
+    <section className={css.dialogPart} aria-labelledby="hooks-repository">
+      <h3 id="hooks-repository">The repository’s hooks</h3>
+      {hooks.length === 0 ? (
+        <p className={css.hint}>The repository’s settings have none. Your own hooks run.</p>
+      ) : (
+        <ul className={css.rules}>
+          {hooks.map(({ event, matcher, command, file }) => (
+            <li key={`${file} ${event} ${matcher} ${command}`}>
+              <div>
+                <div className={css.hint}>
+                  {event}
+                  {matcher !== null && `, ${matcher}`}, in {file}
+                </div>
+                <code className={css.rule}>{command}</code>
+              </div>
+              <span className={css.hint}>{runs ? 'runs' : 'off'}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Switch
+        label="Run them"
+        description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
+        checked={runs}
+        disabled={!useCanCommand() || run.isPending}
+        onChange={(event) => run.mutate(event.currentTarget.checked)}
       />
     </section>
   );

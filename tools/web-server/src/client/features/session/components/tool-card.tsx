@@ -7,7 +7,7 @@ import { toolWords } from '../../../lib/tool-words.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { looksWords } from '../model/looks-words.ts';
 import { useOpen } from '../model/open-items.ts';
-import { toolDuration, toolOutcome } from '../model/tool-outcome.ts';
+import { allowedElsewhere, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
@@ -67,6 +67,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const isWaiting = waits(tool.use.toolUseId) || tool.children.some((c) => c.kind === 'tool' && waits(c.use.toolUseId));
   const words = [
     steps > 0 ? count(steps, 'step') : '',
+    allowedElsewhere(tool),
     tool.result === null ? (isWaiting ? 'waits for you' : 'running') : toolOutcome(tool),
     toolDuration(tool),
   ];

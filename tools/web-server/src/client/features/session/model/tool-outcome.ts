@@ -3,6 +3,10 @@ import { exactDuration } from '../../../lib/time.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { ToolItem } from './transcript-items.ts';
 
+/** Who let the call run, where it was nobody here. */
+export const allowedElsewhere = ({ result }: ToolItem): string =>
+  result?.allowedBy === 'hook' ? 'allowed by a hook' : '';
+
 /** How a tool call went, in a word or two, for the end of its line. */
 export function toolOutcome({ use, result, decisions }: ToolItem): string {
   if (result === null) return '';
