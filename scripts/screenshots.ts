@@ -1,5 +1,5 @@
 /** Writes pictures of every page, in both schemes and both widths, into the folder that is its argument. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openBrowser } from '../e2e/support/browser.ts';
@@ -50,9 +50,22 @@ const PICTURES: Record<string, Look> = {
   },
   'stage-running': (page, { running }) => stage(page, running),
   'stage-review': (page, { review }) => stage(page, review),
-  'stage-request': async (page, { approval }) => {
-    await stage(page, approval);
-    await page.getByRole('form').first().waitFor();
+  'stage-failed': (page, { failed }) => stage(page, failed),
+  'stage-changes': (page, { review }) => tab(page, review, 'changes'),
+  'stage-phases': (page, { running }) => tab(page, running, 'phases'),
+  'stage-details': (page, { review }) => tab(page, review, 'details'),
+  'stage-approval': (page, { approval }) => asking(page, approval),
+  'stage-edit': (page, { edit }) => asking(page, edit),
+  'stage-question': (page, { question }) => asking(page, question),
+  'stage-plan': (page, { plan }) => asking(page, plan),
+  'inbox-question': async (page) => {
+    await open('/inbox')(page);
+    await page.getByRole('main').getByText('Orders page').first().click();
+    await page.getByRole('radio').first().waitFor();
+  },
+  'always-allow': async (page, { approval }) => {
+    await asking(page, approval);
+    await page.getByRole('button', { name: /Always allow/ }).click();
   },
   'new-stage': async (page) => {
     await open('/')(page);
@@ -66,6 +79,11 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('button', { name: 'Projects' }).click();
     await page.getByRole('menuitem', { name: 'shop' }).click();
     await page.getByRole('dialog', { name: 'Project shop' }).waitFor();
+  },
+  rules: async (page, scene) => {
+    await PICTURES.project?.(page, scene);
+    await page.getByRole('tab', { name: 'Rules' }).click();
+    await page.getByRole('heading', { name: /hooks/ }).waitFor();
   },
   palette: async (page) => {
     await open('/')(page);
@@ -86,6 +104,15 @@ async function stage(page: Page, stageId: string): Promise<void> {
   await alone(page);
 }
 
+async function tab(page: Page, stageId: string, name: string): Promise<void> {
+  await stage(page, `${stageId}?tab=${name}`);
+}
+
+async function asking(page: Page, stageId: string): Promise<void> {
+  await stage(page, stageId);
+  await page.getByRole('form').first().waitFor();
+}
+
 async function everyWay(page: Page, name: string, show: () => Promise<void>): Promise<void> {
   for (const [width, size] of Object.entries(SIZES)) {
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -100,7 +127,10 @@ async function everyWay(page: Page, name: string, show: () => Promise<void>): Pr
 
 try {
   await mkdir(resolve(folder), { recursive: true });
-  const { start, model } = await install({}, atEnd);
+  const { start, model, repo } = await install({}, atEnd);
+  const format = { matcher: 'Edit|Write', hooks: [{ type: 'command', command: 'npm run format' }] };
+  await mkdir(join(repo, '.claude'));
+  await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify({ hooks: { PostToolUse: [format] } }));
   const { loginLink, origin, stop } = await start();
   atEnd(stop);
   const { page, errors } = await openBrowser({}, atEnd);

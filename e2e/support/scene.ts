@@ -51,6 +51,13 @@ if (user === null) return refuse('unknown user');
 - after five of them the account rests for a minute
 `;
 
+const THEME = `/** The colours of the shop after dark. */
+export const night = {
+  text: '#e6e9ed',
+  page: '#101418',
+};
+`;
+
 /** Calls the REST API as the logged-in page. With a model, scripts are kept there, so that prompts read well. */
 export function apiOf(page: Page, origin: string, model?: ScriptedModel) {
   const send = async (method: 'POST' | 'PATCH', path: string, data: object = {}) => {
@@ -75,20 +82,35 @@ export interface Scene {
   /** The stages by what is to be seen of them. */
   running: string;
   review: string;
+  failed: string;
+  /** Those that ask. */
   approval: string;
+  edit: string;
+  question: string;
+  plan: string;
 }
 
 /** Something in every column, and a request of each kind. */
 export async function makeScene(page: Page, origin: string, model: ScriptedModel): Promise<Scene> {
   const api = apiOf(page, origin, model);
   const story: Step = { thinking: 'The form first, then the route.', text: STORY };
-  const write = { name: 'Write', input: { file_path: 'notes.md', content: '# Login\n' } };
+  const before = 'Rules for passwords:\n\n- eight characters\n- a digit\n';
+  const after = 'Rules for passwords:\n\n- twelve characters\n- not one of the known ones\n';
+  const write = { name: 'Write', input: { file_path: 'notes.md', content: before } };
+  const change = { name: 'Edit', input: { file_path: 'notes.md', old_string: before, new_string: after } };
   const review = await api.stage(
     'Dark mode',
-    [{ tools: [{ name: 'Read', input: { file_path: 'README.md' } }] }, story],
-    {
-      priority: 1,
-    },
+    [
+      { tools: [{ name: 'Read', input: { file_path: 'README.md' } }] },
+      {
+        tools: [
+          { name: 'Edit', input: { file_path: 'README.md', old_string: '# Shop', new_string: '# Shop, by night' } },
+          { name: 'Write', input: { file_path: 'src/theme.ts', content: THEME } },
+        ],
+      },
+      story,
+    ],
+    { priority: 1, permissionMode: 'acceptEdits' },
   );
   const done = await api.stage('Set up the repository', [{ text: 'It is set up.' }]);
   const running = await api.stage('Search index', [story, { text: 'Now the table.', hangs: true }], {
@@ -108,7 +130,9 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
     { text: 'I begin with the route.', tools: [bash('npm install left-pad', 'Install a package')] },
     { text: 'Done.' },
   ]);
-  const edit = await api.stage('Password rules', [{ tools: [write] }, { text: 'Done.' }], { priority: 0 });
+  const edit = await api.stage('Password rules', [{ tools: [write] }, { tools: [change] }, { text: 'Done.' }], {
+    priority: 0,
+  });
   const question = await api.stage('Orders page', [
     { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
     { text: 'Done.' },
@@ -134,7 +158,7 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
   await untilIn(page, origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
   await api.post(`/api/stages/${done}/complete`);
   await untilIn(page, origin, { [done]: 'done', [running]: 'running' });
-  return { running, review, approval };
+  return { running, review, failed, approval, edit, question, plan };
 }
 
 const PATIENCE_MS = 40_000;
