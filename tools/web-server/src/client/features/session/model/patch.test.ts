@@ -17,7 +17,6 @@ it('numbers the lines of each hunk before and after', () => {
 `;
   const lines = patchLines(patch).map(({ kind, before, after, text }) => [kind, before, after, text]);
   expect(lines).toEqual([
-    ['gap', null, null, ''],
     ['same', 1, 1, 'one'],
     ['removed', 2, null, 'two'],
     ['added', null, 2, '2'],
@@ -32,7 +31,6 @@ it('numbers the lines of each hunk before and after', () => {
 it('takes lines that look like a head for what they are', () => {
   const patch = '--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n @@ -1 +1 @@\n\\ No newline at end of file\n';
   expect(patchLines(patch).map(({ kind, text }) => `${kind} ${text}`)).toEqual([
-    'gap ',
     'removed -- old',
     'added ++ new',
     'same @@ -1 +1 @@',

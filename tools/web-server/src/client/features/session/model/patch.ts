@@ -18,7 +18,9 @@ export function patchLines(patch: string): PatchLine[] {
     if (hunk !== null && left.before <= 0 && left.after <= 0) {
       next = { before: Number(hunk[1]), after: Number(hunk[3]) };
       left = { before: Number(hunk[2] ?? 1), after: Number(hunk[4] ?? 1) };
-      lines.push({ kind: 'gap', text: hunk[5] ?? '', before: null, after: null });
+      // A change that begins with the file leaves nothing out before it.
+      if (lines.length > 0 || next.before > 1)
+        lines.push({ kind: 'gap', text: hunk[5] ?? '', before: null, after: null });
     } else if (line.startsWith('\\') && lines.length > 0) {
       lines.push({ kind: 'remark', text: line.slice(2), before: null, after: null });
     } else if (left.before > 0 || left.after > 0) {
