@@ -41,6 +41,7 @@ const told: fc.Arbitrary<Told> = fc.oneof(
     toolUseId: id,
     isError: fc.boolean(),
     text: fc.string(),
+    allowedBy: fc.constantFrom('hook', null),
   }),
   fc.record({ type: fc.constant('asked'), requestId: id, kind, ask }),
   fc.record({ type: fc.constant('asked-unknown'), requestId: id, subtype: name }),
