@@ -44,7 +44,12 @@ export const TokenUsage = z.object({
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
 /** A line of the list that Claude keeps of what it has to do. */
-export const Todo = z.object({ content: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) });
+export const Todo = z.object({
+  /** What Claude calls it; null on a list that is always written whole. */
+  id: z.string().nullable().default(null),
+  content: z.string(),
+  status: z.enum(['pending', 'in_progress', 'completed']),
+});
 export type Todo = z.infer<typeof Todo>;
 
 /** As the CLI names them. */

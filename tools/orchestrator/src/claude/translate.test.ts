@@ -168,6 +168,19 @@ it('reads the results of tools, as text', () => {
   ]);
 });
 
+it('reads what the results of task tools tell of the list', () => {
+  const told = (tool_use_result: unknown, parent: string | null = null) =>
+    tell({ type: 'user', message: { content: [] }, parent_tool_use_id: parent, tool_use_result });
+  const task = { id: '1', subject: 'Build', description: 'All of it' };
+  const added = { kind: 'added', todo: { id: '1', content: 'Build', status: 'pending' } };
+  expect(told({ task })).toEqual([{ type: 'todos', news: added }]);
+  expect(told({ task }, 'agent')).toEqual([]);
+  expect(told({ tasks: [{ ...task, status: 'completed', blockedBy: [] }] })).toEqual([
+    { type: 'todos', news: { kind: 'all', todos: [{ id: '1', content: 'Build', status: 'completed' }] } },
+  ]);
+  expect(told({ success: true, taskId: '1' })).toEqual([]);
+});
+
 it.each<[string, unknown, 'hook' | null]>([
   ['a hook', [{ id: 'a', permission_decision: { decision: 'accept', source: 'hook' } }], 'hook'],
   ['a person', [{ id: 'a', permission_decision: { decision: 'accept', source: 'user_temporary' } }], null],

@@ -194,9 +194,10 @@ function translateUser({
   message,
   parent_tool_use_id,
   tool_result_meta,
+  tool_use_result,
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
   if (typeof message.content === 'string') return [];
-  return message.content.flatMap((block): AgentEvent[] => {
+  const results = message.content.flatMap((block): AgentEvent[] => {
     const result = wire.ToolResultBlock.safeParse(block);
     if (!result.success) return [];
     const { tool_use_id: toolUseId, content, is_error } = result.data;
@@ -212,6 +213,20 @@ function translateUser({
       },
     ];
   });
+  // A subagent's list is not the session's.
+  return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
+}
+
+function todoNews(result: unknown): AgentEvent[] {
+  const one = wire.TaskResult.safeParse(result);
+  if (one.success) {
+    const { id, subject: content } = one.data.task;
+    return [{ type: 'todos', news: { kind: 'added', todo: { id, content, status: 'pending' } } }];
+  }
+  const all = wire.TaskListResult.safeParse(result);
+  if (!all.success) return [];
+  const todos = all.data.tasks.map(({ id, subject: content, status }) => ({ id, content, status }));
+  return [{ type: 'todos', news: { kind: 'all', todos } }];
 }
 
 function textOf(content: string | { type: string; text?: unknown }[] | undefined): string {

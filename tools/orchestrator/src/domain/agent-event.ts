@@ -6,6 +6,7 @@ import type {
   TokenUsage,
   ToolInput,
 } from '@callboard/contract';
+import type { TodoNews } from './todos.ts';
 
 /** What an agent's process tells, in our own words. Only `claude/translate.ts` knows how the CLI says it. */
 export type AgentEvent =
@@ -31,6 +32,8 @@ export type AgentEvent =
       /** `hook`: a hook allowed it, and nobody was asked. */
       allowedBy: 'hook' | null;
     }
+  /** The result of a call told of the list of what the agent has to do. */
+  | { type: 'todos'; news: TodoNews }
   /** The agent waits for a person. */
   | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
   /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */

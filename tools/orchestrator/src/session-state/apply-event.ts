@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type LaunchId, RequestId } from '@callboard/contract';
 import type { AgentEvent, TurnEnd } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
-import { todosOf } from '../domain/todos.ts';
+import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
 import type { Edges } from '../lib/edges.ts';
 import { own } from '../lib/own.ts';
 import { textMessage } from '../store/records.ts';
@@ -96,6 +96,9 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
       return;
     }
+    case 'todos':
+      draft.record = { ...record, todos: [...todosAfterNews(record.todos, event.news)] };
+      return;
     case 'asked':
       return openRequest(tx, draft, RequestId.parse(event.requestId), event.kind, event.ask);
     case 'asked-unknown':
@@ -136,8 +139,9 @@ function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent,
   if (content.kind === 'tool-use') {
     const lastAction = describeTool(content.toolName, content.input, worktree);
     // A subagent's list is not the session's.
-    const todos = parentToolUseId === null ? todosOf(content.toolName, content.input) : null;
-    draft.record = { ...draft.record, lastAction, todos: todos ?? draft.record.todos };
+    const before = draft.record.todos;
+    const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
+    draft.record = { ...draft.record, lastAction, todos: [...todos] };
     addEntry(draft, tx.now, { ...content, parentToolUseId });
     return;
   }

@@ -104,3 +104,22 @@ it('ends an idle process to free its memory, and resumes it with a message', asy
   await client.command('send_message', { stageId, message: said('Second.') });
   await client.state(stageId, 'idle');
 });
+
+it('follows the list of tasks of a model that keeps one', async () => {
+  const { client, startStage } = await createKit();
+  const task = (name: string, input: Record<string, unknown>) => ({ name, input });
+  const steps = [
+    { tools: ['Form', 'Test', 'Docs'].map((subject) => task('TaskCreate', { subject, description: subject })) },
+    { tools: [task('TaskUpdate', { taskId: '1', status: 'completed' })] },
+    { tools: [task('TaskUpdate', { taskId: '2', status: 'in_progress', subject: 'Test it' })] },
+    { tools: [task('TaskUpdate', { taskId: '3', status: 'deleted' })] },
+    { text: 'Two are left.' },
+  ];
+  const stageId = await startStage(prompt({ steps }), { model: 'claude-sonnet-4-5' });
+  await client.state(stageId, 'idle');
+  const { session } = await client.command('get_session', { stageId });
+  expect(session.todos).toEqual([
+    { id: '1', content: 'Form', status: 'completed' },
+    { id: '2', content: 'Test it', status: 'in_progress' },
+  ]);
+});

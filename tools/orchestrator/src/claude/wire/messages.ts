@@ -33,6 +33,7 @@ export const UserMessage = z.object({
   message: z.object({ content: z.union([text, z.array(z.looseObject({ type: text }))]) }),
   isReplay: z.boolean().optional(),
   isSynthetic: z.boolean().optional(),
+  tool_use_result: z.unknown().optional(),
   /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
   tool_result_meta: z
     .array(
@@ -43,6 +44,11 @@ export const UserMessage = z.object({
     )
     .optional()
     .catch(undefined),
+});
+/** `tool_use_result` of TaskCreate (and TaskGet), and of TaskList. */
+export const TaskResult = z.object({ task: z.object({ id: text, subject: text }) });
+export const TaskListResult = z.object({
+  tasks: z.array(z.object({ id: text, subject: text, status: z.enum(['pending', 'in_progress', 'completed']) })),
 });
 export const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
