@@ -28,7 +28,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
       padding={0}
     >
       <Modal.Overlay backgroundOpacity={0.4} />
-      <Modal.Content>
+      <Modal.Content className={css.content}>
         <DialogHead title={title}>
           <Modal.CloseButton aria-label="Close" />
         </DialogHead>
