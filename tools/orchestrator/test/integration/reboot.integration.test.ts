@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it, onTestFinished } from 'vitest';
+import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { identify } from '../../src/lib/process-identity.ts';
+import { createKit } from '../support/kit.ts';
+
+it('takes a session of an earlier boot for interrupted, and leaves the process alone that has its number now', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
+  await kit.client.event('approval-requested');
+  const { session } = await kit.client.command('get_session', { stageId });
+  const [claude] = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
+  await kit.kill();
+  process.kill(claude ?? -1, 'SIGKILL');
+
+  // After a reboot another process may have its number, even its start time; the boot id alone tells them apart.
+  const innocent = spawn('sleep', ['600']);
+  onTestFinished(() => void innocent.kill('SIGKILL'));
+  await once(innocent, 'spawn');
+  const identity = { ...(await identify(innocent.pid ?? -1)), bootId: 'of an earlier boot' };
+  const store = new DatabaseSync(join(kit.dataDir, 'store.sqlite'));
+  store.prepare('update launches set process = ?').run(JSON.stringify(identity));
+  store.close();
+
+  await kit.start('apart');
+  expect(kit.client.init.data.stages).toMatchObject([
+    { column: 'needs-you', session: { state: 'ended', lastTurn: { outcome: 'interrupted' } } },
+  ]);
+  expect(kit.client.init.data.pending).toEqual([]);
+  await expect(kit.client.command('stop_stage', { stageId })).rejects.toMatchObject({ code: 'not_running' });
+  expect(innocent.exitCode).toBeNull();
+  expect(innocent.signalCode).toBeNull();
+
+  await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Back again.' }] }) });
+  const back = async () =>
+    (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Back again.');
+  await expect.poll(back).toBe(true);
+  expect(innocent.signalCode).toBeNull();
+});
