@@ -9,6 +9,7 @@ import { textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
+import { settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
@@ -91,7 +92,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
     case 'tool-result': {
       const { toolUseId, isError, text, parentToolUseId } = event;
       addEntry(draft, tx.now, { kind: 'tool-result', toolUseId, isError, text: shortened(text), parentToolUseId });
-      return;
+      return settleByResult(tx, record.stageId, event);
     }
     case 'asked':
       return openRequest(tx, draft, RequestId.parse(event.requestId), event.kind, event.ask);

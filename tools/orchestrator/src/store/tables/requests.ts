@@ -1,6 +1,7 @@
 import {
   Decision,
   type DecisionFilter,
+  isUnsettled,
   LaunchId,
   PendingRequest,
   type RequestId,
@@ -27,12 +28,20 @@ const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
 export function requestsTable(db: Database) {
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
+  const unsettled = () => select().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
   return {
     async listOpen(): Promise<PendingRequest[]> {
       return (await open().execute()).map((row) => toStored(row).request);
     },
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
       return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
+    },
+    /** Answers whose fate is unknown and that nobody has settled, the oldest first. */
+    async listUnsettled(): Promise<Decision[]> {
+      return (await unsettled().execute()).flatMap(decisionOf);
+    },
+    async listUnsettledOf(stageId: StageId): Promise<Decision[]> {
+      return (await unsettled().where('stage_id', '=', stageId).execute()).flatMap(decisionOf);
     },
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
       const row = await select().where('stage_id', '=', stageId).where('request_id', '=', requestId).executeTakeFirst();
@@ -60,7 +69,7 @@ export function requestsTable(db: Database) {
       await db
         .updateTable('requests')
         .set({
-          state: decision.outcome === 'closed' ? 'closed' : 'decided',
+          state: stateOf(decision),
           decision: JSON.stringify(decision),
           outcome: decision.outcome,
           decided_by: decision.by,
@@ -96,6 +105,11 @@ export function requestsTable(db: Database) {
     if (filter.before !== undefined) query = query.where('decided_at', '<', filter.before);
     return query;
   }
+}
+
+function stateOf(decision: Decision): string {
+  if (isUnsettled(decision)) return 'unsettled';
+  return decision.outcome === 'closed' ? 'closed' : 'decided';
 }
 
 export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
