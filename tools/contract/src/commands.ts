@@ -39,6 +39,7 @@ export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
 export const DecisionFilter = z.strictObject({
+  projectId: ProjectId.optional(),
   stageId: StageId.optional(),
   outcome: RequestOutcome.optional(),
   kind: RequestKind.optional(),

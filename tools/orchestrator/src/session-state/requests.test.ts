@@ -1,4 +1,4 @@
-import type { Delivery } from '@callboard/contract';
+import { type Delivery, ProjectId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
 import { ALLOWED, allow, decision, echo } from '../../test/support/test-answers.ts';
 import {
@@ -10,6 +10,7 @@ import {
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
+import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 
 const answerRow = async (session: TestSession, id = 'r1') =>
   (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
@@ -191,4 +192,17 @@ describe('a repeated initialize', () => {
     const record = await session.tell({ type: 'initialized', mode: 'plan', open: [] });
     expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
   });
+});
+
+it('lists the decisions of a project', async () => {
+  const given = await openTestStore();
+  await given.store.transact((tx) => tx.projects.save(sampleProject({ id: 'api', path: '/repos/api' })));
+  for (const projectId of ['shop', 'api']) {
+    const session = await busyTestSession({ projectId }, given);
+    await session.tell(asked('r1'));
+    await allow(session);
+  }
+  const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
+  expect(listed.decisions.map(({ stageId }) => stageId)).toEqual(['S2']);
+  expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
 });

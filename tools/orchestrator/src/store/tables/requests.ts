@@ -4,6 +4,7 @@ import {
   isUnsettled,
   LaunchId,
   PendingRequest,
+  type ProjectId,
   type RequestId,
   type StageId,
 } from '@callboard/contract';
@@ -94,8 +95,13 @@ export function requestsTable(db: Database) {
     },
   };
 
+  function stagesOf(projectId: ProjectId) {
+    return db.selectFrom('stages').select('id').where('project_id', '=', projectId);
+  }
+
   function decided(filter: Omit<DecisionQuery, 'limit'>) {
     let query = select().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
+    if (filter.projectId !== undefined) query = query.where('stage_id', 'in', stagesOf(filter.projectId));
     if (filter.stageId !== undefined) query = query.where('stage_id', '=', filter.stageId);
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
     if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);

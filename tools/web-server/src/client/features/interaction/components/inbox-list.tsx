@@ -1,5 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { askSummary, requestKey } from '../../../lib/request-words.ts';
 import { count } from '../../../lib/time.ts';
@@ -15,17 +16,20 @@ interface InboxListProps {
   groups: readonly InboxGroup[];
   selected: PendingRequest | undefined;
   addressOf: (key: string) => string;
+  others: ReactNode;
+  isEmpty: boolean;
 }
 
 /** The list: single requests, and equal ones under one head that decides them all. */
-export function InboxList({ groups, selected, addressOf }: InboxListProps) {
+export function InboxList({ groups, selected, addressOf, others, isEmpty }: InboxListProps) {
   const decideAll = useDecideAll();
   return (
     <div className={css.listPane}>
       <div role="status">
         {decideAll.data !== undefined && <Report outcomes={decideAll.data} dismiss={decideAll.reset} />}
       </div>
-      {groups.length === 0 && (
+      {others}
+      {isEmpty && (
         <p className={css.empty}>Nothing waits for you. Requests of all stages come here, the longest waiting first.</p>
       )}
       <ul className={css.list}>
