@@ -2,7 +2,7 @@ import type { Decision } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useId } from 'react';
 import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useSettle, type Way } from '../api/use-settle.ts';
 import css from './unsettled.module.css';
@@ -12,7 +12,7 @@ export function SettleActions({ decision }: { decision: Decision }) {
   const settle = useSettle(decision);
   const explained = useId();
   const sent = settle.isPending || settle.isSuccess;
-  const off = !useCanCommand() || sent;
+  const off = !useCanAnswer() || sent;
   const button = (way: Way, label: string) => (
     <Button
       size="compact-md"

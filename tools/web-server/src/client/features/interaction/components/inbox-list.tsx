@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { askSummary, requestKey } from '../../../lib/request-words.ts';
 import { count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
@@ -58,7 +58,7 @@ interface GroupHeadProps {
 }
 
 function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
-  const off = !useCanCommand() || decideAll.isPending;
+  const off = !useCanAnswer() || decideAll.isPending;
   const n = requests.length;
   const isMine = decideAll.isPending && decideAll.variables.requests === requests;
   const button = (decision: 'allow' | 'deny', label: string) => (
