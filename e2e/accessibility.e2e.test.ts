@@ -1,28 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { axe, findings } from './support/axe.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { makeScene, type Scene } from './support/scene.ts';
-
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-
-interface AxeResults {
-  violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
-}
-
-/** What axe finds on the page, as lines. */
-async function findings(page: Page, where: string): Promise<string[]> {
-  const { violations } = (await page.evaluate(async (tags) => {
-    const { axe } = window as unknown as { axe: { run(options: object): Promise<AxeResults> } };
-    return axe.run({ runOnly: tags, resultTypes: ['violations'] });
-  }, TAGS)) as AxeResults;
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${where}: ${id}: ${node.target.join(' ')}: ${node.failureSummary}`),
-  );
-}
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 
@@ -104,6 +85,12 @@ const STATES: Record<string, State> = {
     await dialog(page).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('table').waitFor();
+  },
+  'the decisions': async (page) => {
+    await page.goto(new URL('/decisions', page.url()).href);
+    await dialog(page).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('region', { name: 'Decision log' }).getByRole('listitem').first().waitFor();
   },
   'a stage that is finished': (page, { review }) => stage(page, review),
   'a stage that runs': (page, { running }) => stage(page, running),

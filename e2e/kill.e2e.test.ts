@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
+import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { claudePids, processesOf } from './support/processes.ts';
+import { apiOf } from './support/scene.ts';
 
 const append = (word: string) => ({
   name: 'Bash',
@@ -27,16 +29,16 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const [claude] = await claudePids(folder);
   expect(claude).toBeDefined();
 
-  // The orchestrator alone: the supervisor brings it back, the page comes back by itself.
-  process.kill(await orchestratorPid(first.supervisor.pid), 'SIGKILL');
-  const nextAsked = dialog.getByText('echo two >> made.txt');
+  // The orchestrator alone, in the very moment of a press. The supervisor brings it back, the page comes back by itself.
   const allowFirst = dialog.filter({ hasText: 'echo one' }).getByRole('button', { name: 'Allow', exact: true });
-  // The button goes off while the connection is lost: a press in that very moment is not taken, and a person presses again.
-  for (let press = 0; press < 6 && !(await nextAsked.isVisible()); press++) {
-    await allowFirst.click({ timeout: 5_000 }).catch(() => undefined);
-    await nextAsked.waitFor({ timeout: 5_000 }).catch(() => undefined);
-  }
-  await nextAsked.waitFor();
+  let comeBack = () => {};
+  await pressWhile(page, allowFirst, async () => {
+    comeBack = await takeAwayOrchestrator(first.supervisor.pid);
+    await page.getByText('The orchestrator is away for a moment.').waitFor();
+  });
+  await dialog.getByText('Not delivered yet').waitFor();
+  comeBack();
+  await dialog.getByText('echo two >> made.txt').waitFor();
   expect(await claudePids(folder)).toEqual([claude]);
 
   // Everything of Callboard.
@@ -55,6 +57,40 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const down = await command('down');
   expect(down).toMatchObject({ code: 0, output: expect.stringContaining('Ended 1 session') });
   expect(await processesOf(folder)).toEqual([]);
+});
+
+it('says when an answer did not arrive, and keeps the form with what was written', async () => {
+  const { start } = await install();
+  const { loginLink, origin, supervisor, stop } = await start();
+  onTestFinished(stop);
+  const { page } = await openBrowser();
+  await page.clock.install();
+  await page.goto(loginLink);
+  const api = apiOf(page, origin);
+  await api.start(await api.stage('Login form', [{ tools: [append('one')] }, { text: 'All finished.' }]));
+  const dialog = page.getByRole('dialog', { name: 'Login form wants to run a command' });
+  const reason = dialog.getByRole('textbox', { name: 'Reason' });
+  const deny = dialog.getByRole('button', { name: 'Deny', exact: true });
+  await reason.fill('Use the table');
+  const comeBack = await takeAwayOrchestrator(supervisor.pid);
+  await page.getByText('The orchestrator is away for a moment.').waitFor();
+  await deny.click();
+  await dialog.getByText('Not delivered yet').waitFor();
+  const problem = dialog.getByRole('alert');
+  const hasGivenUp = async () => {
+    await page.clock.fastForward(2_000);
+    return problem.isVisible();
+  };
+  await expect.poll(hasGivenUp, { timeout: 20_000 }).toBe(true);
+  expect(await problem.textContent()).toMatch(/orchestrator/);
+  expect(await reason.inputValue()).toBe('Use the table');
+  expect(await deny.isDisabled()).toBe(true);
+
+  comeBack();
+  await deny.click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  const { decisions } = await api.get('/api/decisions');
+  expect(decisions).toMatchObject([{ outcome: 'denied', reason: 'Use the table', delivery: 'confirmed' }]);
 });
 
 it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
@@ -90,4 +126,30 @@ async function orchestratorPid(supervisor: number | undefined): Promise<number> 
     if (line.includes('tools/orchestrator/src')) return pid;
   }
   throw new Error('no orchestrator runs');
+}
+
+/** Kills it, and holds whoever would bring it back until told to go on; or until the test is over. */
+async function takeAwayOrchestrator(top: number | undefined): Promise<() => void> {
+  const orchestrator = await orchestratorPid(top);
+  const status = await readFile(`/proc/${orchestrator}/status`, 'utf8');
+  const keeper = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
+  process.kill(keeper, 'SIGSTOP');
+  let isHeld = true;
+  const goOn = () => {
+    if (isHeld) process.kill(keeper, 'SIGCONT');
+    isHeld = false;
+  };
+  onTestFinished(goOn);
+  process.kill(orchestrator, 'SIGKILL');
+  return goOn;
+}
+
+/** One press of the pointer, between whose going down and up something happens. */
+async function pressWhile(page: Page, button: Locator, happens: () => Promise<void>): Promise<void> {
+  const box = await button.boundingBox();
+  if (box === null) throw new Error('the button is not shown');
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await happens();
+  await page.mouse.up();
 }

@@ -48,6 +48,10 @@ const PICTURES: Record<string, Look> = {
     await open('/sessions')(page);
     await alone(page);
   },
+  decisions: async (page) => {
+    await open('/decisions')(page);
+    await alone(page);
+  },
   'stage-running': (page, { running }) => stage(page, running),
   'stage-review': (page, { review }) => stage(page, review),
   'stage-failed': (page, { failed }) => stage(page, failed),

@@ -60,13 +60,18 @@ export const night = {
 
 /** Calls the REST API as the logged-in page. With a model, scripts are kept there, so that prompts read well. */
 export function apiOf(page: Page, origin: string, model?: ScriptedModel) {
-  const send = async (method: 'POST' | 'PATCH', path: string, data: object = {}) => {
-    const response = await page.request.fetch(`${origin}${path}`, { method, data, headers: { origin } });
+  const send = async (method: 'GET' | 'POST' | 'PATCH', path: string, data?: object) => {
+    const response = await page.request.fetch(`${origin}${path}`, {
+      method,
+      headers: { origin },
+      ...(data && { data }),
+    });
     if (!response.ok()) throw new Error(`${path}: ${response.status()} ${await response.text()}`);
     return response.json();
   };
   return {
-    post: (path: string, data?: object) => send('POST', path, data),
+    get: (path: string) => send('GET', path),
+    post: (path: string, data: object = {}) => send('POST', path, data),
     async stage(title: string, steps: Step[], more: object = {}): Promise<string> {
       const name = title.toLowerCase().replaceAll(/\W+/g, '-');
       model?.setScript(name, { steps });
@@ -112,7 +117,10 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
     ],
     { priority: 1, permissionMode: 'acceptEdits' },
   );
-  const done = await api.stage('Set up the repository', [{ text: 'It is set up.' }]);
+  const done = await api.stage('Set up the repository', [
+    { tools: [bash('mkdir src', 'Make the folder for the sources')] },
+    { text: 'It is set up.' },
+  ]);
   const running = await api.stage('Search index', [story, { text: 'Now the table.', hangs: true }], {
     pipeline: [
       { name: 'Design', prompt: 'Design it.', gate: 'none' },
@@ -154,6 +162,9 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
   await api.stage('Admin pages', [{ text: 'Done.' }], { dependsOn: [approval, plan] });
   await api.stage('Remove the old theme', [{ text: 'Done.' }], { held: true });
   for (const stageId of [review, done, running, gate, approval, edit, question, plan, failed]) await api.start(stageId);
+  await untilIn(page, origin, { [done]: 'needs-you' });
+  const { pending } = await api.get(`/api/sessions/${done}/pending`);
+  await api.post(`/api/sessions/${done}/approve`, { requestId: pending[0]?.requestId, decision: 'allow' });
   await untilIn(page, origin, { [done]: 'review', [review]: 'review', [gate]: 'needs-you', [failed]: 'needs-you' });
   await untilIn(page, origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
   await api.post(`/api/stages/${done}/complete`);

@@ -13,7 +13,7 @@ import { type BoardParts, type BoardView, boardView, foldBoard } from './board.t
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
 
-const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [], warnings: [] };
+const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [], unsettled: [], warnings: [] };
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
 const fold = (events: readonly NewEvent[], from = empty): BoardView =>
   events.reduce((view, event, index) => foldBoard(view, numbered(event, from.seq + index + 1)), from);
@@ -135,7 +135,15 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
       const data = type === 'approval-resolved' ? sampleDecision(ids) : { ...sampleDecision(ids), reason: 'withdrawn' };
       return { type, data } as NewEvent;
     }),
-  fc.constantFrom('decision-updated', 'queue-updated', 'transcript-appended').map((type) => sampleEvent(type)),
+  fc
+    .record({
+      stageId: fc.constantFrom('S1', 'S2', 'S3'),
+      requestId: fc.constantFrom('r1', 'r2'),
+      delivery: fc.constantFrom('written', 'unknown', 'confirmed'),
+      settlement: fc.constantFrom(null, { how: 'dismissed', by: 'Ada', at: AT }),
+    })
+    .map((fields): NewEvent => ({ type: 'decision-updated', data: sampleDecision(fields) })),
+  fc.constantFrom('queue-updated', 'transcript-appended').map((type) => sampleEvent(type)),
 );
 
 /** What the events say, told once more in the plainest way: records by id, in the order in which they came up. */
@@ -143,6 +151,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
   const projects = new Map<string, BoardParts['projects'][number]>();
   const stages = new Map<string, BoardParts['stages'][number]>();
   const pending = new Map<string, BoardParts['pending'][number]>();
+  const unsettled = new Map<string, BoardParts['unsettled'][number]>();
   for (const { type, data } of events) {
     if (type === 'project-updated') projects.set(data.projectId, data.project);
     if (type === 'project-removed') projects.delete(data.projectId);
@@ -152,6 +161,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     if (type === 'stage-removed') {
       stages.delete(data.stageId);
       for (const [key, request] of pending) if (request.stageId === data.stageId) pending.delete(key);
+      for (const [key, decision] of unsettled) if (decision.stageId === data.stageId) unsettled.delete(key);
     }
     if (type === 'session-updated') {
       const stage = stages.get(data.stageId);
@@ -163,9 +173,15 @@ function describe(events: readonly NewEvent[]): BoardParts {
     if (type === 'approval-cancelled' || type === 'approval-resolved') {
       pending.delete(`${data.stageId} ${data.requestId}`);
     }
+    if (type === 'decision-updated') {
+      const key = `${data.stageId} ${data.requestId}`;
+      if (data.delivery === 'unknown' && data.settlement === null) unsettled.set(key, data);
+      else unsettled.delete(key);
+    }
   }
   return {
     seq: events.length,
+    unsettled: [...unsettled.values()],
     projects: [...projects.values()],
     stages: [...stages.values()],
     pending: [...pending.values()],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { column } from './column.ts';
 import type { BoardEvent } from './events.ts';
 import { Project } from './projects.ts';
-import { PendingRequest } from './requests.ts';
+import { Decision, isUnsettled, PendingRequest } from './requests.ts';
 import type { SessionSummary } from './sessions.ts';
 import { type Stage, StageView } from './stages.ts';
 
@@ -12,6 +12,8 @@ export const BoardView = z.object({
   projects: z.array(Project),
   stages: z.array(StageView),
   pending: z.array(PendingRequest),
+  /** Answers whose fate is unknown, until a person settles them; the oldest first. */
+  unsettled: z.array(Decision).default([]),
   /** What is not as it should be on this machine, in words; such as promises that the installed `claude` no longer keeps. */
   warnings: z.array(z.string()).default([]),
 });
@@ -23,20 +25,33 @@ export interface BoardParts {
   projects: Project[];
   stages: (Stage & { session: SessionSummary | null })[];
   pending: PendingRequest[];
+  unsettled: Decision[];
   warnings: string[];
 }
 
 /** Puts every stage into its column. */
 export function boardView(parts: BoardParts): BoardView {
   const done = new Set(parts.stages.filter((stage) => stage.completedAt !== null).map((stage) => String(stage.id)));
-  const waiting = new Map<string, number>();
-  for (const { stageId } of parts.pending) waiting.set(stageId, (waiting.get(stageId) ?? 0) + 1);
+  const waiting = countByStage(parts.pending);
+  const unsettled = countByStage(parts.unsettled);
   const isDone = (stageId: string) => done.has(stageId);
   const stages = parts.stages.map((stage) => ({
     ...stage,
-    column: column({ stage, session: stage.session, pending: waiting.get(stage.id) ?? 0, isDone }),
+    column: column({
+      stage,
+      session: stage.session,
+      pending: waiting.get(stage.id) ?? 0,
+      unsettled: unsettled.get(stage.id) ?? 0,
+      isDone,
+    }),
   }));
   return { ...parts, stages };
+}
+
+function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { stageId } of list) counts.set(stageId, (counts.get(stageId) ?? 0) + 1);
+  return counts;
 }
 
 /**
@@ -46,7 +61,7 @@ export function boardView(parts: BoardParts): BoardView {
 export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
   if (event.seq <= view.seq) return view;
   const changed = foldParts({ ...view, seq: event.seq }, event);
-  return changed.stages === view.stages && changed.pending === view.pending
+  return changed.stages === view.stages && changed.pending === view.pending && changed.unsettled === view.unsettled
     ? { ...changed, stages: view.stages }
     : keepUnchanged(view, boardView(changed));
 }
@@ -67,6 +82,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
         ...parts,
         stages: parts.stages.filter((s) => s.id !== event.data.stageId),
         pending: parts.pending.filter((p) => p.stageId !== event.data.stageId),
+        unsettled: parts.unsettled.filter((d) => d.stageId !== event.data.stageId),
       };
     case 'session-updated': {
       const session = event.data;
@@ -82,8 +98,9 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       const key = requestKey(event.data);
       return { ...parts, pending: parts.pending.filter((p) => requestKey(p) !== key) };
     }
-    case 'rules-updated':
     case 'decision-updated':
+      return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
+    case 'rules-updated':
     case 'message-queued':
     case 'message-sent':
     case 'queue-updated':
@@ -97,6 +114,13 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
 }
 
 const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
+
+/** The same list where the decision is not in it and does not belong there: nearly always. */
+function withDecision(unsettled: Decision[], decision: Decision): Decision[] {
+  if (isUnsettled(decision)) return upsert(unsettled, decision, requestKey);
+  const key = requestKey(decision);
+  return unsettled.some((d) => requestKey(d) === key) ? unsettled.filter((d) => requestKey(d) !== key) : unsettled;
+}
 
 function upsert<T>(list: T[], item: T, key: (item: T) => string): T[] {
   const id = key(item);

@@ -9,6 +9,7 @@ interface Facts {
   dependsOn?: string[];
   done?: string[];
   pending?: number;
+  unsettled?: number;
   state?: string;
   lastTurn?: 'succeeded' | 'failed' | 'interrupted';
   atGate?: boolean;
@@ -20,6 +21,7 @@ function factsOf({
   dependsOn,
   done = [],
   pending = 0,
+  unsettled = 0,
   state,
   lastTurn,
   atGate,
@@ -29,6 +31,7 @@ function factsOf({
     stage: sampleStage({ completedAt: completed ? AT : null, held: held ?? false, dependsOn: dependsOn ?? [] }),
     session: state === undefined ? null : sampleSession({ state, lastTurn: turn, atGate: atGate ?? false }),
     pending,
+    unsettled,
     isDone: (id) => done.includes(id),
   };
 }
@@ -36,6 +39,12 @@ function factsOf({
 const table: [string, Facts, Column][] = [
   ['a completed stage', { completed: true }, 'done'],
   ['a completed stage, whatever else is true of it', { completed: true, pending: 1, state: 'failed' }, 'done'],
+  ['an answer whose fate is unknown, though its session goes on', { unsettled: 1, state: 'busy' }, 'needs-you'],
+  [
+    'an answer whose fate is unknown, though the turn ended well',
+    { unsettled: 1, state: 'idle', lastTurn: 'succeeded' },
+    'needs-you',
+  ],
   ['a stage that was never started', {}, 'ready'],
   ['a stage that a person holds', { held: true }, 'backlog'],
   ['a stage that waits for another', { dependsOn: ['STAGE-2'] }, 'backlog'],

@@ -7,14 +7,16 @@ export interface ColumnFacts {
   session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince'> | null;
   /** How many requests of the stage wait for an answer. */
   pending: number;
+  /** How many answers there are whose fate is unknown, and that nobody has settled. */
+  unsettled: number;
   /** Whether the stage of that id is done; an unknown id is not (dependencies fail closed). */
   isDone: (stageId: string) => boolean;
 }
 
 /** The column in which a stage stands. The server and the browser use this one function, so they cannot disagree. */
-export function column({ stage, session, pending, isDone }: ColumnFacts): Column {
+export function column({ stage, session, pending, unsettled, isDone }: ColumnFacts): Column {
   if (stage.completedAt !== null) return 'done';
-  if (pending > 0) return 'needs-you';
+  if (pending > 0 || unsettled > 0) return 'needs-you';
   if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
   switch (session.state) {
     case 'starting':

@@ -3,7 +3,7 @@ import { BoardView } from './board.ts';
 import { StageDiff } from './diff.ts';
 import { Draft } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
-import { MessageId, ProjectId, StageId } from './ids.ts';
+import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
@@ -17,6 +17,7 @@ import { TranscriptEntry } from './transcript.ts';
 export const PROTOCOL_VERSION = 1;
 
 const onStage = { stageId: StageId };
+const ofRequest = z.object({ ...onStage, requestId: RequestId });
 const nothing = z.object({});
 
 /** Someone who may use Callboard: what the audit log calls them. */
@@ -38,6 +39,7 @@ export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
 export const DecisionFilter = z.strictObject({
+  projectId: ProjectId.optional(),
   stageId: StageId.optional(),
   outcome: RequestOutcome.optional(),
   kind: RequestKind.optional(),
@@ -137,6 +139,10 @@ export const commands = {
 
   approve_tool: { input: ApproveBody.extend(onStage), reply: z.object({ decision: Decision }) },
   answer_question: { input: AnswerBody.extend(onStage), reply: z.object({ decision: Decision }) },
+  /** Takes note that nobody knows whether an answer counted; nothing is sent. */
+  dismiss_decision: { input: ofRequest, reply: z.object({ decision: Decision }) },
+  /** Tells Claude in a message what was decided, and that it may not have got it; an ended session is resumed for it. */
+  retry_decision: { input: ofRequest, reply: z.object({ decision: Decision, message: SendMessageReply }) },
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },

@@ -21,6 +21,8 @@ export const problems = {
   already_decided: 409,
   request_closed: 409,
   wrong_kind: 409,
+  nothing_to_settle: 409,
+  already_settled: 409,
   already_running: 409,
   already_done: 409,
   already_sent: 409,
@@ -54,7 +56,7 @@ export const CommandError = z.object({
   code: ProblemCode,
   /** What happened, what it means and what to do, in words for a person. */
   message: z.string(),
-  /** With `already_decided` and `request_closed`: the decision that stands. */
+  /** With `already_decided`, `request_closed`, `nothing_to_settle` and `already_settled`: the decision that stands. */
   decision: Decision.optional(),
 });
 export type CommandError = z.infer<typeof CommandError>;

@@ -55,12 +55,32 @@ export type RequestOutcome = z.infer<typeof RequestOutcome>;
 export const Delivery = z.enum(['accepted', 'written', 'confirmed', 'not-applied', 'unknown', 'none']);
 export type Delivery = z.infer<typeof Delivery>;
 
+/** What is known of an answer that nobody confirmed before its process ended. */
+export const LostTrace = z.object({
+  /** When it was handed to the process; null where it may have been, while nobody watched. */
+  writtenAt: z.iso.datetime().nullable(),
+  endedAt: z.iso.datetime(),
+  /** Why the process ended, in words. */
+  endReason: z.string(),
+});
+export type LostTrace = z.infer<typeof LostTrace>;
+
+/** How a person settled an answer whose fate is unknown: took note of it, or told Claude of it in a message. */
+export const Settlement = z.object({
+  how: z.enum(['dismissed', 'retried']),
+  by: z.string(),
+  at: z.iso.datetime(),
+});
+export type Settlement = z.infer<typeof Settlement>;
+
 /** The recorded end of a pending request: who, when, what, how long Claude waited. */
 export const Decision = z.object({
   stageId: StageId,
   requestId: RequestId,
   kind: RequestKind,
   toolName: z.string(),
+  /** What was asked for, in one line: "Bash npm install". */
+  asked: z.string().default(''),
   toolUseId: z.string(),
   outcome: RequestOutcome,
   /** Who decided; null where nobody did. */
@@ -72,8 +92,16 @@ export const Decision = z.object({
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
   delivery: Delivery,
+  /** With the delivery `unknown`: what is known all the same. */
+  lost: LostTrace.nullable().default(null),
+  /** With the delivery `unknown`: what a person made of it; null as long as nobody has. */
+  settlement: Settlement.nullable().default(null),
 });
 export type Decision = z.infer<typeof Decision>;
+
+/** Whether a person still has to say what is to become of an answer whose fate is unknown. */
+export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' | 'settlement'>): boolean =>
+  delivery === 'unknown' && settlement === null;
 
 export const ApproveBody = z.strictObject({
   requestId: RequestId,

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { type BoardEvent, boardView, type OrchestratorConfig, type StageId, type TextDelta } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
+import { createLostAnswers } from './approvals/lost-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
@@ -129,6 +130,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     for (const path of config.repos) await projects.register({ path });
     const logins = createLogins({ store, edges, ownerName: ownerName(), tokenSha256: config.tokenSha256 });
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
+    const messages = createMessageQueue({
+      store,
+      edges,
+      outboxBell,
+      resumeWith: sessions.resumeWith,
+      interrupt: sessions.interrupt,
+      onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
+    });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
     const board = async () => boardView({ ...(await store.board()), warnings: await boardWarnings(dataDir) });
@@ -139,14 +148,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       stages: createStages({ store }),
       sessions,
       approvals,
-      messages: createMessageQueue({
-        store,
-        edges,
-        outboxBell,
-        resumeWith: sessions.resumeWith,
-        interrupt: sessions.interrupt,
-        onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
-      }),
+      lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
+      messages,
       drafts: createDrafts({ store }),
       imports: createStageImports({ store }),
       worktrees,

@@ -145,10 +145,18 @@ describe('the board in the browser', () => {
     ui: ['lib'],
     live: ['lib'],
     'features/board': feature,
+    'features/decisions': feature,
     'features/interaction': feature,
     'features/messages': feature,
     'features/session': feature,
-    app: [...feature, 'features/board', 'features/interaction', 'features/messages', 'features/session'],
+    app: [
+      ...feature,
+      'features/board',
+      'features/decisions',
+      'features/interaction',
+      'features/messages',
+      'features/session',
+    ],
     'main.tsx': ['app', 'lib', 'live'],
   });
 });

@@ -48,6 +48,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_queued: { method: 'DELETE', path: '/api/sessions/:stageId/queue/:messageId' },
   approve_tool: { method: 'POST', path: '/api/sessions/:stageId/approve' },
   answer_question: { method: 'POST', path: '/api/sessions/:stageId/answer' },
+  dismiss_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/dismiss' },
+  retry_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/retry' },
   interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
   set_mode: { method: 'POST', path: '/api/sessions/:stageId/mode' },
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },

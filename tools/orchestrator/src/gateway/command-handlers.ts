@@ -14,6 +14,7 @@ import type {
   TranscriptEntry,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
+import type { LostAnswers } from '../approvals/lost-answers.ts';
 import type { Logins } from '../auth/logins.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
@@ -36,6 +37,7 @@ export interface HandlerParts {
   stages: Stages;
   sessions: Sessions;
   approvals: ApprovalService;
+  lostAnswers: LostAnswers;
   messages: MessageQueue;
   drafts: Drafts;
   imports: StageImports;
@@ -60,7 +62,8 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, board, projects, stages, sessions, approvals, messages, drafts, imports, worktrees, logins } = parts;
+  const { store, board, projects, stages, sessions, approvals, lostAnswers } = parts;
+  const { messages, drafts, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = (await board()).stages.find((candidate) => candidate.id === stageId);
@@ -209,6 +212,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     answer_question: async ({ stageId, ...body }, { actor }) => ({
       decision: await approvals.answer(stageId, body, actor.name),
     }),
+    dismiss_decision: async ({ stageId, requestId }, { actor }) => ({
+      decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
+    }),
+    retry_decision: ({ stageId, requestId }, { actor }) => lostAnswers.retry(stageId, requestId, actor.name),
     interrupt: async ({ stageId }) => {
       await sessions.interrupt(stageId);
       return sessionOf(stageId);

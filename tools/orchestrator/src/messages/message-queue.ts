@@ -36,6 +36,8 @@ export interface MessageQueue {
    * @throws Rejection `no_session`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
+  /** Sends a text of Callboard's own as `append`, in a transaction of the caller's. @throws as `send` */
+  sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
   /** Lets a queue go that is held; an ended session is resumed for it. @throws Rejection `no_session` */
   release(stageId: StageId): Promise<void>;
   /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent` */
@@ -110,6 +112,19 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     return { status: waits ? 'queued' : 'sent', messageId: row.wireId };
   }
 
+  async function sendNew(
+    tx: Tx,
+    stageId: StageId,
+    content: MessageContent,
+    actor: string,
+    mode: MessageBody['mode'],
+    messageId = MessageId.parse(edges.newWireId()),
+  ): Promise<SendMessageReply> {
+    const row = await addRow(tx, stageId, content, actor, messageId);
+    await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
+    return sendRow(tx, stageId, row, mode);
+  }
+
   return {
     send: (stageId, { message, mode, attachments = [], isCommand = false, messageId }, actor) =>
       store.transact(async (tx) => {
@@ -119,17 +134,13 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
           return { status: waits ? 'queued' : 'sent', messageId };
         }
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
-        const row = await addRow(
-          tx,
-          stageId,
-          { text: message, attachments, isCommand },
-          actor,
-          messageId ?? MessageId.parse(edges.newWireId()),
-        );
-        await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
-        const reply = await sendRow(tx, stageId, row, mode);
+        const content = { text: message, attachments, isCommand };
+        const reply = await sendNew(tx, stageId, content, actor, mode, messageId);
         return replaced === undefined ? reply : { ...reply, replaced };
       }),
+
+    sendTextIn: (tx, stageId, text, actor) =>
+      sendNew(tx, stageId, { text, attachments: [], isCommand: false }, actor, 'append'),
 
     release: (stageId) =>
       store.transact(async (tx) => {

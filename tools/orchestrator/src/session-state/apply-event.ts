@@ -9,6 +9,7 @@ import { textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
+import { settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
@@ -94,7 +95,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       const { type: kind, text, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
-      return;
+      return settleByResult(tx, record.stageId, event);
     }
     case 'todos':
       draft.record = { ...record, todos: [...todosAfterNews(record.todos, event.news)] };

@@ -3,6 +3,7 @@ import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
+import { loseAnswer } from './lost-answers.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 
 /** Why a launch ended. */
@@ -41,10 +42,12 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
       return;
     case 'answer': {
       await tx.outbox.setVoid(row.id, end.reason);
-      const stored = await requestOf(tx, row);
       // While nobody watched it may have been written without having been marked.
       const isUnwritten = row.state === 'accepted' && (end.kind !== 'died' || end.wasWatched);
-      if (stored !== null) await setDelivery(tx, stored, isUnwritten ? 'not-applied' : 'unknown');
+      if (!isUnwritten)
+        return loseAnswer(tx, row, { writtenAt: row.writtenAt, endedAt: tx.now, endReason: end.reason });
+      const stored = await requestOf(tx, row);
+      if (stored !== null) await setDelivery(tx, stored, 'not-applied');
       return;
     }
     default:

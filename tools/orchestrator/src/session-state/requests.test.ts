@@ -1,6 +1,6 @@
-import type { Delivery } from '@callboard/contract';
-import { RequestId } from '@callboard/contract';
+import { type Delivery, ProjectId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
+import { ALLOWED, allow, decision, echo } from '../../test/support/test-answers.ts';
 import {
   asked,
   busyTestSession,
@@ -10,40 +10,14 @@ import {
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
-import { openDraft, saveDraft } from './change-session.ts';
-import { decideRequest } from './requests.ts';
+import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 
-const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
-
-/** A person allows what is asked, as the approval service stores it. */
-async function allow(session: TestSession, id = 'r1', response = ALLOWED): Promise<void> {
-  const { store, edges, stageId } = session;
-  await store.transact(async (tx) => {
-    const stored = await tx.requests.find(stageId, RequestId.parse(id));
-    if (stored === null) throw new Error(`no request ${id}`);
-    const row = { id: edges.newId(), stageId, launchId: stored.launchId, wireId: id, actor: 'Ada', createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: { kind: 'answer', response } });
-    const draft = await openDraft(tx, stageId);
-    const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
-    await decideRequest(tx, draft, stored.request, { ...verdict, delivery: 'accepted' });
-    await saveDraft(tx, draft);
-  });
-}
-
-const decision = async ({ store, stageId }: TestSession, id = 'r1') =>
-  (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
 const answerRow = async (session: TestSession, id = 'r1') =>
   (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
 const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
 const notices = async (session: TestSession) =>
   (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
 
-const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
-  type: 'response',
-  requestId,
-  ok: response.subtype === 'success',
-  response: { ...response, request_id: requestId },
-});
 const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
 
 describe('a request', () => {
@@ -218,4 +192,17 @@ describe('a repeated initialize', () => {
     const record = await session.tell({ type: 'initialized', mode: 'plan', open: [] });
     expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
   });
+});
+
+it('lists the decisions of a project', async () => {
+  const given = await openTestStore();
+  await given.store.transact((tx) => tx.projects.save(sampleProject({ id: 'api', path: '/repos/api' })));
+  for (const projectId of ['shop', 'api']) {
+    const session = await busyTestSession({ projectId }, given);
+    await session.tell(asked('r1'));
+    await allow(session);
+  }
+  const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
+  expect(listed.decisions.map(({ stageId }) => stageId)).toEqual(['S2']);
+  expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
 });

@@ -1,5 +1,6 @@
 import { type Decision, type PendingRequest, RequestId, type RequestKind, type StageId } from '@callboard/contract';
 import type { Ask } from '../domain/agent-event.ts';
+import { describeRequest } from '../domain/describe-request.ts';
 import { own } from '../lib/own.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
@@ -58,7 +59,12 @@ export async function decideRequest(
 ): Promise<Decision> {
   const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
   const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
-  const decision: Decision = { stageId, requestId, kind, toolName, toolUseId, at: tx.now, waitedMs, ...verdict };
+  const asked = describeRequest(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
+  const open = { lost: null, settlement: null };
+  const decision: Decision = {
+    ...{ stageId, requestId, kind, toolName, toolUseId, asked },
+    ...{ at: tx.now, waitedMs, ...verdict, ...open },
+  };
   await tx.requests.decide(decision);
   addEntry(draft, tx.now, { kind: 'decision', parentToolUseId: null, decision });
   await tx.emit({ type: 'approval-resolved', data: decision });
@@ -80,10 +86,13 @@ export async function closeRequest(
 
 /** Records how far an answer got. */
 export async function setDelivery(tx: Tx, { decision }: StoredRequest, delivery: Decision['delivery']): Promise<void> {
-  if (decision === null || decision.delivery === delivery) return;
-  const updated = { ...decision, delivery };
-  await tx.requests.decide(updated);
-  await tx.emit({ type: 'decision-updated', data: updated });
+  if (decision !== null && decision.delivery !== delivery) await updateDecision(tx, { ...decision, delivery });
+}
+
+/** Records what became of a decision, and tells of it. */
+export async function updateDecision(tx: Tx, decision: Decision): Promise<void> {
+  await tx.requests.decide(decision);
+  await tx.emit({ type: 'decision-updated', data: decision });
 }
 
 /** The request that an outbox row answers; null for an answer of our own (a refusal). */

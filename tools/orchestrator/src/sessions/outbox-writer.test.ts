@@ -228,6 +228,9 @@ it('tells how far an answer got', async () => {
     waitedMs: 1,
     ...verdict,
     delivery: 'accepted',
+    asked: 'Bash make',
+    lost: null,
+    settlement: null,
   } as const;
   await store.transact((tx) => tx.requests.decide({ ...decision, at: tx.now }));
   await insert(session, 'r1', answer());

@@ -73,7 +73,7 @@ interface RequestsTable {
   stage_id: string;
   request_id: string;
   launch_id: string;
-  /** `open`, `decided`, `closed`. */
+  /** `open`, `decided`, `closed`, `unsettled` (decided, and nobody knows whether it arrived). */
   state: string;
   kind: string;
   tool_name: string;

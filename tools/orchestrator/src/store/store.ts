@@ -75,6 +75,7 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
     projects: await all.projects.list(),
     stages,
     pending: await all.requests.listOpen(),
+    unsettled: await all.requests.listUnsettled(),
     warnings: [],
   };
 }

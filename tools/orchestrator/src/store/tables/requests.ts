@@ -1,8 +1,10 @@
 import {
   Decision,
   type DecisionFilter,
+  isUnsettled,
   LaunchId,
   PendingRequest,
+  type ProjectId,
   type RequestId,
   type StageId,
 } from '@callboard/contract';
@@ -27,12 +29,20 @@ const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
 export function requestsTable(db: Database) {
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
+  const unsettled = () => select().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
   return {
     async listOpen(): Promise<PendingRequest[]> {
       return (await open().execute()).map((row) => toStored(row).request);
     },
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
       return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
+    },
+    /** Answers whose fate is unknown and that nobody has settled, the oldest first. */
+    async listUnsettled(): Promise<Decision[]> {
+      return (await unsettled().execute()).flatMap(decisionOf);
+    },
+    async listUnsettledOf(stageId: StageId): Promise<Decision[]> {
+      return (await unsettled().where('stage_id', '=', stageId).execute()).flatMap(decisionOf);
     },
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
       const row = await select().where('stage_id', '=', stageId).where('request_id', '=', requestId).executeTakeFirst();
@@ -60,7 +70,7 @@ export function requestsTable(db: Database) {
       await db
         .updateTable('requests')
         .set({
-          state: decision.outcome === 'closed' ? 'closed' : 'decided',
+          state: stateOf(decision),
           decision: JSON.stringify(decision),
           outcome: decision.outcome,
           decided_by: decision.by,
@@ -85,8 +95,13 @@ export function requestsTable(db: Database) {
     },
   };
 
+  function stagesOf(projectId: ProjectId) {
+    return db.selectFrom('stages').select('id').where('project_id', '=', projectId);
+  }
+
   function decided(filter: Omit<DecisionQuery, 'limit'>) {
     let query = select().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
+    if (filter.projectId !== undefined) query = query.where('stage_id', 'in', stagesOf(filter.projectId));
     if (filter.stageId !== undefined) query = query.where('stage_id', '=', filter.stageId);
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
     if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
@@ -96,6 +111,11 @@ export function requestsTable(db: Database) {
     if (filter.before !== undefined) query = query.where('decided_at', '<', filter.before);
     return query;
   }
+}
+
+function stateOf(decision: Decision): string {
+  if (isUnsettled(decision)) return 'unsettled';
+  return decision.outcome === 'closed' ? 'closed' : 'decided';
 }
 
 export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };

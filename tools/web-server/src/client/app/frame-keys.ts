@@ -7,7 +7,7 @@ import { useWriteStage } from './use-write-stage.ts';
 const SEQUENCE_MS = 1_500;
 let wentAt = Number.NEGATIVE_INFINITY;
 
-const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions' };
+const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
 
 /** The keys that work on every page. Behind a dialog only the palette's does. */
 export function useFrameKeys(isBehindDialog: boolean): void {
@@ -37,6 +37,7 @@ export function useFrameKeys(isBehindDialog: boolean): void {
     b: go('b'),
     i: go('i'),
     s: go('s'),
+    d: go('d'),
   });
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -74,7 +74,7 @@ function ConnectionBar() {
     if (connection === 'lost')
       return 'The connection to Callboard is lost. What you see may be out of date; it comes back by itself.';
     if (orchestrator === 'unreachable')
-      return 'The orchestrator is away for a moment. Running Claude processes go on; answers can be given once it is back.';
+      return 'The orchestrator is away for a moment. Running Claude processes go on; an answer is sent as soon as it is back.';
     return null;
   });
   return <div role="status">{words !== null && <div className={css.bar}>{words}</div>}</div>;

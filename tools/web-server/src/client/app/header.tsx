@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import {
   IconBell,
   IconBellRinging,
+  IconHistory,
   IconKeyboard,
   IconLogout,
   IconMoon,
@@ -11,12 +12,13 @@ import {
   IconUserCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { NavLink, useNavigate } from 'react-router';
+import clsx from 'clsx';
+import { Link, NavLink, useNavigate } from 'react-router';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { call, Nothing } from '../lib/api.ts';
 import { count } from '../lib/time.ts';
 import { useLiveState } from '../live/live-context.tsx';
-import { boardQuery } from '../live/queries.ts';
+import { boardQuery, waitingCount } from '../live/queries.ts';
 import { useCommand } from '../live/use-command.ts';
 import css from './frame.module.css';
 import { openHelp, openPalette } from './frame-ui.ts';
@@ -24,7 +26,7 @@ import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './reques
 
 /** What is above every page. */
 export function Header() {
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: (view) => view.pending.length });
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingCount });
   return (
     <header className={css.header}>
       <NavLink className={css.brand} to="/" aria-label="Callboard">
@@ -41,6 +43,9 @@ export function Header() {
         </NavLink>
         <NavLink className={css.link} to="/sessions">
           Sessions
+        </NavLink>
+        <NavLink className={clsx(css.link, css.roomy)} to="/decisions">
+          Decisions
         </NavLink>
       </nav>
       <SearchButton />
@@ -78,7 +83,7 @@ function Bell({ waiting }: { waiting: number }) {
     bringBack();
     void navigate('/inbox');
   };
-  const label = waiting === 0 ? 'Nothing waits for you' : `${count(waiting, 'request waits', 'requests wait')} for you`;
+  const label = waiting === 0 ? 'Nothing waits for you' : `${count(waiting, 'thing waits', 'things wait')} for you`;
   const Icon = waiting === 0 ? IconBell : IconBellRinging;
   return (
     <button type="button" className={css.bell} aria-label={label} title={label} onClick={open}>
@@ -140,6 +145,9 @@ function AccountMenu() {
       <Menu.Dropdown>
         <AlertItems />
         <Menu.Divider />
+        <Menu.Item leftSection={<IconHistory size={16} />} component={Link} to="/decisions">
+          Decisions
+        </Menu.Item>
         <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
           Keys
         </Menu.Item>

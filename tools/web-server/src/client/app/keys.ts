@@ -11,6 +11,7 @@ export const FRAME_KEYS = {
   board: { keys: ['G', 'B'], does: 'Go to the board' },
   inbox: { keys: ['G', 'I'], does: 'Go to the inbox' },
   sessions: { keys: ['G', 'S'], does: 'Go to the sessions' },
+  decisions: { keys: ['G', 'D'], does: 'Go to the decisions' },
   newStage: { keys: ['N'], does: 'Write a new stage' },
   find: { keys: ['/'], does: 'Find on the board' },
 } as const satisfies Record<string, KeyEntry>;

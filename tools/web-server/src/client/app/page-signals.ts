@@ -1,9 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
-import { boardQuery } from '../live/queries.ts';
+import { boardQuery, waitingCount } from '../live/queries.ts';
 
-const PAGES: Readonly<Record<string, string>> = { '/inbox': 'Inbox', '/sessions': 'Sessions' };
+const PAGES: Readonly<Record<string, string>> = {
+  '/inbox': 'Inbox',
+  '/sessions': 'Sessions',
+  '/decisions': 'Decisions',
+};
 const ICON = 'link[rel="icon"]';
 
 /** "(2) Login form · Callboard": how many wait, then the page. */
@@ -16,7 +20,7 @@ function pageTitle(waiting: number, page: string): string {
 export function usePageSignals(): void {
   const { pathname } = useLocation();
   const stageId = pathname.startsWith('/stages/') ? pathname.slice('/stages/'.length) : null;
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: (view) => view.pending.length });
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingCount });
   const { data: stage } = useQuery({
     ...boardQuery,
     select: (view) => view.stages.find((other) => other.id === stageId)?.title,

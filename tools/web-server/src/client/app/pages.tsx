@@ -1,12 +1,16 @@
 import type { ProjectId } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
+import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
 import { Inbox } from '../features/interaction/components/inbox.tsx';
+import { boardQuery } from '../live/queries.ts';
 import css from './frame.module.css';
 
 const RulesOf = lazy(() => import('../features/interaction/components/rules-of.tsx'));
+const DecisionLog = lazy(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = lazy(() => import('../features/board/components/sessions-table.tsx'));
 const StagePageContent = lazy(() => import('./stage-page.tsx'));
 
@@ -18,7 +22,16 @@ const Rules = ({ projectId }: { projectId: ProjectId }) => (
 
 export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;
 
-export const InboxPage = () => <Inbox />;
+export function InboxPage() {
+  const { data: unsettled = [] } = useQuery({ ...boardQuery, select: (view) => view.unsettled });
+  return <Inbox others={<UnsettledAnswers decisions={unsettled} />} hasOthers={unsettled.length > 0} />;
+}
+
+export const DecisionsPage = () => (
+  <Suspense fallback={null}>
+    <DecisionLog />
+  </Suspense>
+);
 
 export const SessionsPage = () => (
   <Suspense fallback={null}>

@@ -79,6 +79,7 @@ function usePageActions(): SpotlightActionData[] {
     page('Board', '/', FRAME_KEYS.board),
     page('Inbox', '/inbox', FRAME_KEYS.inbox),
     page('Sessions', '/sessions', FRAME_KEYS.sessions),
+    page('Decisions', '/decisions', FRAME_KEYS.decisions),
     ...(pending.length > 0
       ? [
           { id: 'aside', label: 'Set all requests aside', onClick: () => setAside(pending.map(requestKey)) },

@@ -1,6 +1,7 @@
 import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearchParams } from 'react-router';
+import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { RequestSection } from '../features/interaction/components/request-section.tsx';
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
@@ -12,7 +13,7 @@ import { StageHead } from '../features/session/components/stage-head.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { TranscriptView } from '../features/session/components/transcript-view.tsx';
-import { boardQuery, stageOf } from '../live/queries.ts';
+import { boardQuery, stageOf, unsettledOf } from '../live/queries.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
 
@@ -28,15 +29,17 @@ function KnownStage({ stageId }: { stageId: StageId }) {
     ...boardQuery,
     select: (view) => inOrder(view.pending.filter((request) => request.stageId === stageId)),
   });
+  const { data: unsettled = [] } = useQuery({ ...boardQuery, select: unsettledOf(stageId) });
   const [params] = useSearchParams();
   const wanted = params.get('tab');
   const tab = isStageTab(wanted) ? wanted : 'transcript';
   if (stage === undefined) return <NotFoundPage />;
   return (
     <div className={css.page}>
-      <StageHead stage={stage} pending={pending.length} />
+      <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
+      <UnsettledAnswers decisions={unsettled} isWide />
       <TabContent tab={tab} stage={stage} pending={pending} />
       <MessageBox stageId={stageId} />
     </div>

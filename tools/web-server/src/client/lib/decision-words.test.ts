@@ -14,3 +14,9 @@ it('tells of the delivery until Claude has confirmed it', () => {
   expect(deliveryWords(made({ delivery: 'confirmed' }))).toBeNull();
   expect(deliveryWords(made({ delivery: 'not-applied' }))).toContain('not applied');
 });
+
+it('says what a person made of an answer whose fate is unknown', () => {
+  const settlement = { how: 'retried', by: 'Bo', at: '2026-01-01T10:00:00.000Z' } as const;
+  expect(deliveryWords(made({ delivery: 'unknown' }))).toMatch(/^not known whether it took effect.*confirming$/);
+  expect(deliveryWords(made({ delivery: 'unknown', settlement }))).toMatch(/; sent to Claude again by Bo$/);
+});

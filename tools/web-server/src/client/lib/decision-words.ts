@@ -35,8 +35,14 @@ export function deliveryWords(decision: Decision): string | null {
     case 'not-applied':
       return 'not applied: the request was withdrawn first';
     case 'unknown':
-      return 'not known whether it took effect: the process ended before confirming';
+      return `not known whether it took effect: the process ended before confirming${settledWords(decision)}`;
     default:
       return decision.delivery satisfies never;
   }
+}
+
+/** What a person made of an answer whose fate is unknown: "; sent to Claude again by Ada". */
+function settledWords({ settlement }: Decision): string {
+  if (settlement === null) return '';
+  return `; ${settlement.how === 'retried' ? 'sent to Claude again' : 'dismissed'} by ${settlement.by}`;
 }

@@ -3,7 +3,8 @@ import { ApiError } from './api.ts';
 /** Nothing was done, or nobody knows whether it was. */
 const UNDELIVERED: readonly string[] = ['network', 'orchestrator_unreachable', 'starting'];
 const DELAYS_MS = [200, 400, 800, 1_600];
-const PATIENCE_MS = 30_000;
+/** For as long as this it is tried. */
+export const PATIENCE_MS = 30_000;
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 

@@ -1,5 +1,6 @@
 import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
+import { refreshDecisionLog } from './decision-log.ts';
 import { takeDraft } from './drafts.ts';
 import { type Ending, endingKey } from './endings.ts';
 import { boardQuery, queueQuery, recentOn, transcriptQuery } from './queries.ts';
@@ -47,6 +48,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       const decision = event.data;
       const { queryKey } = transcriptQuery(decision.stageId);
       cache.setQueryData(queryKey, (old) => old && withDecisions(old, [decision]));
+      refreshDecisionLog(cache);
       break;
     }
     case 'draft-updated':

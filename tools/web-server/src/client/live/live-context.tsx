@@ -3,7 +3,7 @@ import { createContext, use, useEffect } from 'react';
 import { useStore } from 'zustand';
 import type { Live } from './live.ts';
 import type { LiveBlock } from './live-text.ts';
-import { canCommand, type LiveState } from './state.ts';
+import { canAnswer, canCommand, type LiveState } from './state.ts';
 
 const LiveContext = createContext<Live | null>(null);
 export const LiveProvider = LiveContext.Provider;
@@ -20,6 +20,9 @@ export function useLiveState<T>(select: (state: LiveState) => T): T {
 
 /** False while the connection is lost or the orchestrator is away: buttons that cannot work are off. */
 export const useCanCommand = (): boolean => useLiveState(canCommand);
+
+/** Like `useCanCommand` for answers, which are sent again until they arrive: they can be given during a short absence. */
+export const useCanAnswer = (): boolean => useLiveState(canAnswer);
 
 const NONE: readonly LiveBlock[] = [];
 

@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 import { isLoggedOut } from '../lib/api.ts';
+import { watchAbsence } from './absence.ts';
 import { resync } from './apply-event.ts';
 import { createConnection } from './connection.ts';
 import { boardQuery } from './queries.ts';
@@ -21,6 +22,7 @@ export function startLive(cache: QueryClient): Live {
   const store = createLiveStore();
   const watching = createWatching();
   const connection = createConnection(store);
+  const stopWatching = watchAbsence(store);
   const receiver = createReceiver(cache, store, watching.streamOpened);
   let stream: SharedStream | undefined;
   const watchers = countWatchers((stageIds) => stream?.watch(stageIds));
@@ -55,6 +57,7 @@ export function startLive(cache: QueryClient): Live {
   function stop(): void {
     unsubscribe();
     connection.stop();
+    stopWatching();
     stream?.close();
   }
 

@@ -23,7 +23,15 @@ export const boardQuery = queryOptions({
   },
 });
 
+/** How many things wait for a person: requests, and answers whose fate is unknown. */
+export const waitingCount = ({ pending, unsettled }: Pick<BoardView, 'pending' | 'unsettled'>): number =>
+  pending.length + unsettled.length;
+
 export const stageOf = (stageId: StageId) => (view: BoardView) => view.stages.find((stage) => stage.id === stageId);
+
+/** Answers of a stage whose fate nobody knows. */
+export const unsettledOf = (stageId: StageId) => (view: BoardView) =>
+  view.unsettled.filter((decision) => decision.stageId === stageId);
 
 /** A stage's queue; empty where there is no session yet. */
 export const queueQuery = (stageId: StageId) =>

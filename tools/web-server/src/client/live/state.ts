@@ -9,17 +9,28 @@ export interface LiveState {
   connection: Connection;
   orchestrator: 'ready' | 'unreachable';
   loggedOut: boolean;
+  /** Commands have not been possible for longer than one that is sent again waits. */
+  awayLong: boolean;
   text: LiveText;
 }
 
 export type LiveStore = StoreApi<LiveState>;
 
 export const createLiveStore = (): LiveStore =>
-  createStore<LiveState>(() => ({ connection: 'connecting', orchestrator: 'ready', loggedOut: false, text: {} }));
+  createStore<LiveState>(() => ({
+    connection: 'connecting',
+    orchestrator: 'ready',
+    loggedOut: false,
+    awayLong: false,
+    text: {},
+  }));
 
 /** Whether a command can reach the orchestrator, as far as this page knows. */
 export const canCommand = (state: LiveState): boolean =>
   state.connection !== 'lost' && state.orchestrator === 'ready' && !state.loggedOut;
+
+/** Whether an answer can reach the orchestrator now, or soon: it is sent again while Callboard is away for a moment. */
+export const canAnswer = (state: LiveState): boolean => !state.loggedOut && (canCommand(state) || !state.awayLong);
 
 /** Adds deltas at most once per frame: they come faster than a page can be drawn. */
 export function deltaBuffer(store: LiveStore): { add(delta: TextDelta): void; clear(): void } {

@@ -28,3 +28,14 @@ it('brings a decision up to date, and never back', () => {
   expect(withDecisions(written, [made('accepted')])).toBe(written);
   expect(withDecisions(written, [decision(request('STAGE-1', 'r2'))])).toBe(written);
 });
+
+it('takes a settled answer for newer than one whose fate was unknown, and a known fate for newer still', () => {
+  const asked = request('STAGE-1', 'r1');
+  const unknown = decision(asked, { delivery: 'unknown' });
+  const settled = { ...unknown, settlement: { how: 'dismissed' as const, by: 'Ada', at: unknown.at } };
+  const shown = { entries: [entry(1, 'decision', { decision: unknown })], total: 1 };
+  const after = withDecisions(shown, [settled]);
+  expect(after.entries[0]).toMatchObject({ decision: { settlement: { how: 'dismissed' } } });
+  expect(withDecisions(after, [unknown])).toBe(after);
+  expect(withDecisions(shown, [decision(asked)]).entries[0]).toMatchObject({ decision: { delivery: 'confirmed' } });
+});

@@ -50,7 +50,10 @@ export function joinTranscripts(a: Transcript, b: Transcript): Transcript {
 }
 
 /** How far a delivery is; it never goes back. */
-const STEP: Record<Delivery, number> = { accepted: 0, written: 1, confirmed: 2, 'not-applied': 2, unknown: 2, none: 2 };
+const STEP: Record<Delivery, number> = { accepted: 0, written: 1, unknown: 2, confirmed: 4, 'not-applied': 4, none: 4 };
+
+/** One whose fate is unknown goes a step further when a person settles it. */
+const stepOf = ({ delivery, settlement }: Decision): number => STEP[delivery] + (settlement === null ? 0 : 1);
 
 /** The transcript with the newer states of decisions in the place of the older ones. */
 export function withDecisions(transcript: Transcript, decisions: readonly Decision[]): Transcript {
@@ -63,5 +66,7 @@ export function withDecisions(transcript: Transcript, decisions: readonly Decisi
   return entries === transcript.entries ? transcript : { ...transcript, entries };
 }
 
-const isOlder = (entry: TranscriptEntry, { requestId, delivery }: Decision): boolean =>
-  entry.kind === 'decision' && entry.decision.requestId === requestId && STEP[entry.decision.delivery] < STEP[delivery];
+const isOlder = (entry: TranscriptEntry, decision: Decision): boolean =>
+  entry.kind === 'decision' &&
+  entry.decision.requestId === decision.requestId &&
+  stepOf(entry.decision) < stepOf(decision);

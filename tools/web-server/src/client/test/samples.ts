@@ -76,6 +76,7 @@ export const decision = (of: PendingRequest, change: Partial<Decision> = {}): De
   requestId: of.requestId,
   kind: of.kind,
   toolName: of.toolName,
+  asked: `${of.toolName} npm i`,
   toolUseId: of.toolUseId,
   outcome: 'allowed',
   by: 'Ada',
@@ -85,6 +86,8 @@ export const decision = (of: PendingRequest, change: Partial<Decision> = {}): De
   answers: null,
   updatedInput: null,
   delivery: 'confirmed',
+  lost: null,
+  settlement: null,
   ...change,
 });
 
@@ -92,16 +95,17 @@ interface BoardSample {
   seq?: number;
   stages: { stage: Stage; session?: SessionSummary }[];
   pending?: PendingRequest[];
+  unsettled?: Decision[];
 }
 
-export const board = ({ seq = 1, stages, pending = [] }: BoardSample): BoardView =>
+export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSample): BoardView =>
   boardView({
     seq,
-
     projects: [],
     warnings: [],
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),
     pending,
+    unsettled,
   });
 
 type EntryOf<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;

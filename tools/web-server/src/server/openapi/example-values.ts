@@ -68,6 +68,7 @@ export const decision = Decision.parse({
   requestId: pending.requestId,
   kind: 'approval',
   toolName: 'Bash',
+  asked: 'Bash npm test',
   toolUseId: 'tool-1',
   outcome: 'allowed',
   by: 'Ann',
@@ -78,6 +79,16 @@ export const decision = Decision.parse({
   updatedInput: null,
   delivery: 'written',
 });
+
+const lost = { writtenAt: at, endedAt: at, endReason: 'The Claude Code process was ended by SIGKILL.' };
+const settled = (how: 'dismissed' | 'retried'): Decision => ({
+  ...decision,
+  delivery: 'unknown',
+  lost,
+  settlement: { how, by: 'Ann', at },
+});
+export const dismissed = settled('dismissed');
+export const retried = settled('retried');
 
 export const queued = QueuedMessage.parse({
   ...onStage,
@@ -143,7 +154,7 @@ export const entries = z
   ]);
 
 export const board = (seq: number): BoardView =>
-  BoardView.parse({ seq, projects: [project], stages: [stage], pending: [], warnings: [] });
+  BoardView.parse({ seq, projects: [project], stages: [stage], pending: [], unsettled: [], warnings: [] });
 
 export const draft = Draft.parse({
   stageId: queued.stageId,

@@ -72,6 +72,11 @@ export const examples: Examples = {
       },
     },
   },
+  dismiss_decision: { input: { ...onStage, requestId: pending.requestId }, reply: { decision: the.dismissed } },
+  retry_decision: {
+    input: { ...onStage, requestId: pending.requestId },
+    reply: { decision: the.retried, message: { status: 'resumed', messageId: queued.messageId } },
+  },
   interrupt: { input: onStage, reply: { session } },
   set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
   set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },

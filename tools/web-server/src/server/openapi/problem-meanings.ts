@@ -20,6 +20,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   already_decided: 'Somebody else was first; `decision` is the one that stands.',
   request_closed: 'The request was withdrawn, timed out, or its process ended; `decision` says which.',
   wrong_kind: 'A question is answered, everything else is approved; this is the other kind.',
+  nothing_to_settle: 'What became of this answer is known, or there is none; `decision` says which.',
+  already_settled: 'Somebody has settled it already; `decision` says who, and how.',
   already_running: 'The stage runs already.',
   already_done: 'The stage is done.',
   already_sent: 'The message is on its way and can no longer be changed.',

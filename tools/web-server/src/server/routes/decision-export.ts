@@ -15,6 +15,7 @@ const COLUMNS = [
   'requestId',
   'kind',
   'toolName',
+  'asked',
   'toolUseId',
   'outcome',
   'by',
@@ -23,6 +24,8 @@ const COLUMNS = [
   'answers',
   'updatedInput',
   'delivery',
+  'lost',
+  'settlement',
 ] as const satisfies readonly (keyof Decision)[];
 
 /** A spreadsheet takes a cell that begins so for a formula, and would run what a model or a tool wrote. */

@@ -64,4 +64,16 @@ export const requestRelays = {
       'The keys are the texts of exactly its questions; several labels are joined by ", ". The first answer wins.',
     problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
   },
+  dismiss_decision: {
+    summary: 'Takes note of an answer whose fate is unknown',
+    description:
+      'For a decision of the delivery `unknown`: its process ended before it confirmed. Nothing is sent; the stage no longer needs a person for it. The same once more changes nothing.',
+    problems: ['unknown_stage', 'unknown_request', 'nothing_to_settle', 'already_settled'],
+  },
+  retry_decision: {
+    summary: 'Tells Claude of an answer whose fate is unknown',
+    description:
+      'For a decision of the delivery `unknown`. A message says what was decided on which call, that it may not have arrived, and to look before doing it again; an ended session is resumed for it. It takes `message` its way: `status` says how. Nothing is allowed by it: a tool asks again.',
+    problems: ['unknown_stage', 'unknown_request', 'nothing_to_settle', 'already_settled', 'already_done'],
+  },
 } satisfies Relays;

@@ -54,6 +54,7 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const words = cardWords({
     stage,
     pending,
+    unsettled: view.unsettled.filter((decision) => decision.stageId === stageId).length,
     titleOf: (id) => stages.get(id)?.title,
     isDone: (id) => stages.get(id)?.column === 'done',
   });

@@ -1,6 +1,6 @@
 import type { StageView } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { board, request, session, stage } from '../../../test/samples.ts';
+import { board, decision, request, session, stage } from '../../../test/samples.ts';
 import { cardWords } from './card-words.ts';
 
 const titles: Record<string, string> = { 'STAGE-2': 'Login form', 'STAGE-3': 'Search' };
@@ -8,6 +8,7 @@ const words = (view: ReturnType<typeof board>, pending = view.pending) =>
   cardWords({
     stage: view.stages[0] as StageView,
     pending,
+    unsettled: view.unsettled.length,
     titleOf: (id) => titles[id],
     isDone: () => false,
   });
@@ -49,6 +50,15 @@ describe('a card that needs somebody', () => {
     expect(words(one({}, { state: 'idle', lastTurn }))).toEqual({
       text: 'the last turn failed: no credit',
       tone: 'fail',
+    });
+  });
+  it('says that an answer is not known to have arrived, before why the turn ended', () => {
+    const lost = decision(request('STAGE-1', 'a'), { delivery: 'unknown' });
+    const lastTurn = { outcome: 'interrupted', at: '2026-01-01T10:00:00.000Z', message: 'killed' };
+    const stages = [{ stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'ended', lastTurn }) }];
+    expect(words(board({ stages, unsettled: [lost] }))).toEqual({
+      text: 'an answer may not have reached Claude',
+      tone: 'needs',
     });
   });
   it('says that it was interrupted', () => {

@@ -7,6 +7,8 @@ export interface CardFacts {
   stage: StageView;
   /** The stage's own requests, the longest waiting first. */
   pending: readonly PendingRequest[];
+  /** How many of its answers nobody knows the fate of. */
+  unsettled: number;
   /** The title of another stage; undefined where there is none of that id. */
   titleOf: (stageId: string) => string | undefined;
   isDone: (stageId: string) => boolean;
@@ -69,12 +71,13 @@ function runningWords({ session }: StageView): string {
   }
 }
 
-function needsWords({ stage, pending }: CardFacts): CardWords {
+function needsWords({ stage, pending, unsettled }: CardFacts): CardWords {
   const [first] = pending;
   if (first !== undefined) {
     const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
     return { text: `${askSummary(first, stage.worktree?.path ?? null)}${more}`, tone: 'needs' };
   }
+  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
   const { session } = stage;
   if (session?.atGate === true)
     return { text: `${phaseName(stage)} is finished; let ${phaseName(stage, 1)} begin`, tone: 'needs' };

@@ -1,7 +1,7 @@
 import { type PendingRequest, RuleScope } from '@callboard/contract';
 import { Anchor, Button, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow.ts';
@@ -28,7 +28,7 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
   const project = useProject(request.stageId);
   const folder = useFolder(request.stageId);
   const openRules = useRulesDialog((state) => state.open);
-  const canCommand = useCanCommand();
+  const canAnswer = useCanAnswer();
   const offer = offers[chosen] ?? offers[0];
   if (offer === undefined) return null;
   const allow = () =>
@@ -56,7 +56,7 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
           disabled={off}
           onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
         />
-        <Button variant="default" disabled={off || !canCommand} onClick={allow}>
+        <Button variant="default" disabled={off || !canAnswer} onClick={allow}>
           Always allow
         </Button>
       </div>

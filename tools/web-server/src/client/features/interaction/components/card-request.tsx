@@ -2,12 +2,13 @@ import type { PendingRequest, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { isShort } from '../model/short.ts';
 import css from './request.module.css';
+import { StillSending } from './still-sending.tsx';
 
 /** Allow and Deny on a card, when its one request can be decided by the line that the card shows. */
 export function CardRequest({ stageId, describedBy }: { stageId: StageId; describedBy: string }) {
@@ -20,7 +21,7 @@ export function CardRequest({ stageId, describedBy }: { stageId: StageId; descri
 
 function CardVerdict({ request, describedBy }: { request: PendingRequest; describedBy: string }) {
   const approve = useApprove(request);
-  const off = !useCanCommand() || approve.isPending || approve.isSuccess;
+  const off = !useCanAnswer() || approve.isPending || approve.isSuccess;
   const button = (decision: 'allow' | 'deny', label: string) => (
     <Button
       size="compact-sm"
@@ -36,6 +37,7 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
   return (
     <>
       {approve.isError && <FailureNote>{errorText(approve.error)}</FailureNote>}
+      <StillSending isPending={approve.isPending} />
       <div className={css.cardActions}>
         {button('deny', 'Deny')}
         {button('allow', 'Allow')}

@@ -1,9 +1,10 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { askSummary, requestKey } from '../../../lib/request-words.ts';
 import { count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
@@ -15,17 +16,20 @@ interface InboxListProps {
   groups: readonly InboxGroup[];
   selected: PendingRequest | undefined;
   addressOf: (key: string) => string;
+  others: ReactNode;
+  isEmpty: boolean;
 }
 
 /** The list: single requests, and equal ones under one head that decides them all. */
-export function InboxList({ groups, selected, addressOf }: InboxListProps) {
+export function InboxList({ groups, selected, addressOf, others, isEmpty }: InboxListProps) {
   const decideAll = useDecideAll();
   return (
     <div className={css.listPane}>
       <div role="status">
         {decideAll.data !== undefined && <Report outcomes={decideAll.data} dismiss={decideAll.reset} />}
       </div>
-      {groups.length === 0 && (
+      {others}
+      {isEmpty && (
         <p className={css.empty}>Nothing waits for you. Requests of all stages come here, the longest waiting first.</p>
       )}
       <ul className={css.list}>
@@ -54,7 +58,7 @@ interface GroupHeadProps {
 }
 
 function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
-  const off = !useCanCommand() || decideAll.isPending;
+  const off = !useCanAnswer() || decideAll.isPending;
   const n = requests.length;
   const isMine = decideAll.isPending && decideAll.variables.requests === requests;
   const button = (decision: 'allow' | 'deny', label: string) => (

@@ -1,7 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { requestKey } from '../../../lib/request-words.ts';
 import { boardQuery } from '../../../live/queries.ts';
@@ -16,8 +16,14 @@ import { RequestSection } from './request-section.tsx';
 const PARAM = 'request';
 const addressOf = (key: string) => `/inbox?${new URLSearchParams({ [PARAM]: key })}`;
 
+interface InboxProps {
+  /** What waits and is no request, above the list. */
+  others: ReactNode;
+  hasOthers: boolean;
+}
+
 /** All that waits: a list, the longest waiting first, and the chosen one beside it. The next one follows an answer. */
-export function Inbox() {
+export function Inbox({ others, hasOthers }: InboxProps) {
   const pending = usePending();
   const groups = useMemo(() => inboxGroups(pending), [pending]);
   const requests = groups.flatMap((group) => group.requests);
@@ -44,7 +50,13 @@ export function Inbox() {
           </h1>
           <RulesButton />
         </div>
-        <InboxList groups={groups} selected={selected} addressOf={addressOf} />
+        <InboxList
+          groups={groups}
+          selected={selected}
+          addressOf={addressOf}
+          others={others}
+          isEmpty={!hasOthers && groups.length === 0}
+        />
       </section>
       <div className={css.detail}>
         {selected !== undefined && (

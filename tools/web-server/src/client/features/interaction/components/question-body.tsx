@@ -2,7 +2,7 @@ import { questionsOf } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useAnswer } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
@@ -13,6 +13,7 @@ import type { RequestBodyProps } from './kinds.ts';
 import { QuestionField } from './question-field.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
+import { StillSending } from './still-sending.tsx';
 
 /** One or more questions; sent together, once each has an answer. */
 export function QuestionBody({ request }: RequestBodyProps) {
@@ -20,7 +21,7 @@ export function QuestionBody({ request }: RequestBodyProps) {
   const [draft, change] = useDraft(request);
   const answer = useAnswer(request);
   const armed = useArmed(key);
-  const canCommand = useCanCommand();
+  const canAnswer = useCanAnswer();
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
@@ -49,10 +50,11 @@ export function QuestionBody({ request }: RequestBodyProps) {
             <FailureNote>{errorText(answer.error)}</FailureNote>
           </div>
         )}
+        <StillSending isPending={answer.isPending} />
         <div className={css.buttons}>
           <Button
             type="submit"
-            disabled={!complete || !armed || !canCommand || sent}
+            disabled={!complete || !armed || !canAnswer || sent}
             loading={sent}
             onClick={() => answer.mutate(answers)}
           >

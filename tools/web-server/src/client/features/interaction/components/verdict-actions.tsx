@@ -3,7 +3,7 @@ import { Button, Textarea } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ApiError, errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../live/live-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
@@ -11,6 +11,7 @@ import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useArmed } from '../model/arming.ts';
 import css from './request.module.css';
+import { StillSending } from './still-sending.tsx';
 
 /** Whether a form may take a letter that was typed on the page as its own shortcut. */
 export type KeyPolicy = (event: KeyboardEvent) => boolean;
@@ -37,9 +38,9 @@ export function VerdictActions(props: VerdictActionsProps) {
   const { request, keys, approve, allowWith, incomplete = false, reasonToSend = same } = props;
   const [{ reason }, change] = useDraft(request);
   const armed = useArmed(requestKey(request));
-  const canCommand = useCanCommand();
+  const canAnswer = useCanAnswer();
   const sent = approve.isPending || approve.isSuccess;
-  const off = sent || !armed || !canCommand;
+  const off = sent || !armed || !canAnswer;
   const sending = approve.variables?.decision;
 
   const allow = () => approve.mutate({ decision: 'allow', ...allowWith });
@@ -62,6 +63,7 @@ export function VerdictActions(props: VerdictActionsProps) {
           <FailureNote>{errorText(approve.error)}</FailureNote>
         </div>
       )}
+      <StillSending isPending={approve.isPending} />
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
       <Textarea
         className={css.reason}

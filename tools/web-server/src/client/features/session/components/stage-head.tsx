@@ -7,9 +7,17 @@ import { ContextBar } from './context-bar.tsx';
 import { StageActions } from './stage-actions.tsx';
 import css from './stage-head.module.css';
 
+interface StageHeadProps {
+  stage: StageView;
+  /** How many of its requests wait for an answer. */
+  pending: number;
+  /** How many of its answers nobody knows the fate of. */
+  unsettled: number;
+}
+
 /** What the stage is, where it stands, and what can be done with it now. */
-export function StageHead({ stage, pending }: { stage: StageView; pending: number }) {
-  const { words, tone } = stateWords(stage, pending);
+export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
+  const { words, tone } = stateWords(stage, pending, unsettled);
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);

@@ -6,11 +6,12 @@ export interface StateWords {
   tone: 'plain' | 'needs' | 'fail' | 'done';
 }
 
-export function stateWords(stage: StageView, pending: number): StateWords {
+export function stateWords(stage: StageView, pending: number, unsettled: number): StateWords {
   const { session } = stage;
   if (stage.completedAt !== null) return { words: 'Done', tone: 'done' };
   if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
   if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
+  if (unsettled > 0) return { words: 'Needs you, an answer is unconfirmed', tone: 'needs' };
   if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
   switch (session.state) {
     case 'starting':

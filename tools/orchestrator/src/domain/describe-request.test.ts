@@ -1,0 +1,30 @@
+import { PendingRequest } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { sampleAsk } from '../../test/support/test-session.ts';
+import { describeRequest } from './describe-request.ts';
+
+const request = (kind: string, input: Record<string, unknown>): PendingRequest =>
+  PendingRequest.parse({
+    ...sampleAsk({ displayName: 'tickets', input }),
+    agent: null,
+    ...{ stageId: 'S1', requestId: 'r1', kind, createdAt: '2026-01-02T03:04:05.000Z' },
+  });
+const questions = ['Which?', 'How many?'].map((question) => ({
+  question,
+  header: 'H',
+  multiSelect: false,
+  options: [{ label: 'A', description: '' }],
+}));
+
+it.each([
+  ['approval', { command: 'cat /w/a.txt' }, 'Bash cat a.txt'],
+  ['question', { questions }, 'Which? How many?'],
+  ['plan', { plan: '# Plan\n\n1. Build it' }, '# Plan 1. Build it'],
+  ['elicitation', { message: 'Who are you?' }, 'tickets: Who are you?'],
+])('says in one line what a request of the kind %s asks for', (kind, input, expected) => {
+  expect(describeRequest(request(kind, input), '/w')).toBe(expected);
+});
+
+it('cuts what is long', () => {
+  expect(describeRequest(request('plan', { plan: 'word '.repeat(100) }), null)).toHaveLength(200);
+});

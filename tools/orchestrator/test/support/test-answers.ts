@@ -1,0 +1,49 @@
+import { type Decision, RequestId } from '@callboard/contract';
+import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
+import { decideRequest, type Verdict } from '../../src/session-state/requests.ts';
+import type { TestSession, Told } from './test-session.ts';
+
+export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
+const VERDICT = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
+
+/** A person decides what is asked, as the approval service stores it. */
+export async function decide(
+  session: TestSession,
+  id: string,
+  response: Record<string, unknown>,
+  verdict: Omit<Verdict, 'delivery'>,
+): Promise<void> {
+  const { store, edges, stageId } = session;
+  await store.transact(async (tx) => {
+    const stored = await tx.requests.find(stageId, RequestId.parse(id));
+    if (stored === null) throw new Error(`no request ${id}`);
+    const row = { id: edges.newId(), stageId, launchId: stored.launchId, wireId: id, actor: 'Ada', createdAt: tx.now };
+    await tx.outbox.insert({ ...row, body: { kind: 'answer', response } });
+    const draft = await openDraft(tx, stageId);
+    await decideRequest(tx, draft, stored.request, { ...verdict, delivery: 'accepted' });
+    await saveDraft(tx, draft);
+  });
+}
+
+/** A person allows what is asked. */
+export const allow = (session: TestSession, id = 'r1', response: Record<string, unknown> = ALLOWED): Promise<void> =>
+  decide(session, id, response, VERDICT);
+
+/** The answer is in the process's input. */
+export async function write(session: TestSession, id = 'r1'): Promise<void> {
+  const row = (await session.outbox()).find((other) => other.kind === 'answer' && other.wireId === id);
+  if (row === undefined) throw new Error(`no answer to ${id}`);
+  await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
+}
+
+/** What is stored of how a request ended. */
+export const decision = async ({ store, stageId }: TestSession, id = 'r1'): Promise<Decision | null> =>
+  (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
+
+/** The CLI says which answer counted. */
+export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
+  type: 'response',
+  requestId,
+  ok: response.subtype === 'success',
+  response: { ...response, request_id: requestId },
+});

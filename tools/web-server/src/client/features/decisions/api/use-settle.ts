@@ -1,0 +1,47 @@
+import { type BoardView, boardView, commands, type Decision } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
+import { ApiError, call } from '../../../lib/api.ts';
+import { requestKey } from '../../../lib/request-words.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { boardQuery } from '../../../live/queries.ts';
+
+export type Way = 'dismiss' | 'retry';
+const HOW = { dismiss: 'dismissed', retry: 'retried' } as const;
+
+/** Settles an answer whose fate is unknown. It goes from the board when the server has said that it is settled. */
+export function useSettle(decision: Decision) {
+  const cache = useQueryClient();
+  return useMutation({
+    mutationFn: (way: Way) => untilDelivered((attempt) => settle(decision, way, attempt)),
+    onSuccess: () => removeUnsettled(cache, decision),
+    onError(error) {
+      if (!isConflict(error)) return;
+      notifications.show({ title: 'This answer is settled', message: error.message, color: 'gray', autoClose: 15_000 });
+      removeUnsettled(cache, decision);
+    },
+  });
+}
+
+/** Nothing is settled twice, so that it may be sent again; one of ours that had arrived after all is no conflict. */
+async function settle({ stageId, requestId }: Decision, way: Way, attempt: number): Promise<void> {
+  const path = `/api/sessions/${stageId}/decisions/${encodeURIComponent(requestId)}/${way}`;
+  try {
+    await call(path, { method: 'POST', reply: commands.dismiss_decision.reply });
+  } catch (error) {
+    const isOurs = isConflict(error) && error.decision?.settlement?.how === HOW[way];
+    if (attempt === 1 || !isOurs) throw error;
+  }
+}
+
+const isConflict = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.code === 'already_settled' || error.code === 'nothing_to_settle');
+
+function removeUnsettled(cache: QueryClient, decision: Decision): void {
+  const key = requestKey(decision);
+  cache.setQueryData(boardQuery.queryKey, (view: BoardView | undefined) =>
+    view === undefined
+      ? view
+      : boardView({ ...view, unsettled: view.unsettled.filter((other) => requestKey(other) !== key) }),
+  );
+}

@@ -1,0 +1,66 @@
+import { Button } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'react-router';
+import { errorText } from '../../../lib/api.ts';
+import { requestKey } from '../../../lib/request-words.ts';
+import { decisionLogQuery, logParams } from '../../../live/decision-log.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
+import css from './decision-log.module.css';
+import { DecisionRow } from './decision-row.tsx';
+import { LogFilters } from './log-filters.tsx';
+
+/** Every request that ended: who decided what, when, how long Claude waited, and how the answer got there. */
+export default function DecisionLog() {
+  const [params] = useSearchParams();
+  const filter = readLogFilter(params);
+  const log = useInfiniteQuery(decisionLogQuery(toQuery(filter)));
+  const decisions = log.data?.pages.flatMap((page) => page.decisions) ?? [];
+  const file = (format: 'csv' | 'jsonl') => {
+    const query = logParams(toQuery(filter));
+    query.set('format', format);
+    return `/api/decisions?${query}`;
+  };
+  return (
+    <div className={css.page}>
+      <div className={css.top}>
+        <h1 className={css.head}>Decisions</h1>
+        <div className={css.files}>
+          <Button component="a" href={file('csv')} download="decisions.csv" variant="default" size="compact-sm">
+            Export CSV
+          </Button>
+          <Button component="a" href={file('jsonl')} download="decisions.jsonl" variant="default" size="compact-sm">
+            Export JSON Lines
+          </Button>
+        </div>
+      </div>
+      <LogFilters filter={filter} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
+      <section className={css.scroll} aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
+        {log.error !== null && <FailureNote>The log could not be read. {errorText(log.error)}</FailureNote>}
+        {log.isSuccess && decisions.length === 0 && (
+          <p className={css.none}>
+            {isFiltering(filter)
+              ? 'No decision fits. Change the filters, or show all.'
+              : 'Nothing has been decided yet. Each answer to Claude stands here from then on, with who gave it.'}
+          </p>
+        )}
+        <ol className={css.list}>
+          {decisions.map((decision) => (
+            <DecisionRow key={requestKey(decision)} decision={decision} />
+          ))}
+        </ol>
+        {log.hasNextPage && (
+          <Button
+            className={css.more}
+            variant="default"
+            loading={log.isFetchingNextPage}
+            onClick={() => void log.fetchNextPage()}
+          >
+            Show older ones
+          </Button>
+        )}
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { type Decision, isUnsettled } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { exactDuration, exactTime } from '../../../lib/time.ts';
+import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { arrivalWords, KIND_WORDS, verdictWords } from '../model/log-words.ts';
+import { lostWords } from '../model/lost-words.ts';
+import css from './decision-log.module.css';
+import { SettleActions } from './settle-actions.tsx';
+
+/** One decision; what was said with it can be opened. */
+export function DecisionRow({ decision }: { decision: Decision }) {
+  const { stageId, outcome, at, asked, toolName, kind, waitedMs } = decision;
+  const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
+  const arrival = arrivalWords(decision);
+  return (
+    <li className={css.row}>
+      <div className={css.verdict} data-outcome={outcome}>
+        {verdictWords(decision)}
+      </div>
+      <time className={css.when} dateTime={at}>
+        {exactTime(at)}
+      </time>
+      <div className={css.what}>
+        <code className={css.asked}>{asked === '' ? toolName : asked}</code>
+        <div className={css.facts}>
+          {title === undefined ? <span>{stageId}</span> : <Link to={`/stages/${stageId}`}>{title}</Link>}
+          <span>{KIND_WORDS[kind]}</span>
+          <span>Claude waited {exactDuration(waitedMs)}</span>
+          {arrival !== null && <span>{arrival}</span>}
+        </div>
+        <Said decision={decision} />
+        {decision.lost !== null && <p className={css.said}>{lostWords(decision.lost)}</p>}
+        {isUnsettled(decision) && <SettleActions decision={decision} />}
+      </div>
+    </li>
+  );
+}
+
+/** The reason, the answers, and what was changed. */
+function Said({ decision: { reason, answers, updatedInput } }: { decision: Decision }) {
+  const parts: ReactNode[] = Object.entries(answers ?? {}).map(([question, answer]) => (
+    <p className={css.said} key={question}>
+      {question} <strong>{answer}</strong>
+    </p>
+  ));
+  if (reason !== null) {
+    parts.push(
+      <p className={css.said} key="reason">
+        {reason}
+      </p>,
+    );
+  }
+  if (updatedInput !== null) {
+    parts.push(
+      <details key="input">
+        <summary>What was sent</summary>
+        <pre className={css.input}>{JSON.stringify(updatedInput, null, 2)}</pre>
+      </details>,
+    );
+  }
+  return <>{parts}</>;
+}

@@ -1,0 +1,74 @@
+import type { BoardView } from '@callboard/contract';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useSearchParams } from 'react-router';
+import { boardQuery } from '../../../live/queries.ts';
+import { ALL, isFiltering, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
+import { KIND_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
+import css from './decision-log.module.css';
+
+const choices = (view: BoardView) => ({
+  projects: view.projects.map(({ id, name }) => ({ value: String(id), label: name })),
+  stages: view.stages
+    .filter(({ session }) => session !== null)
+    .map(({ id, title }) => ({ value: String(id), label: title })),
+});
+const options = (words: Readonly<Record<string, string>>) =>
+  Object.entries(words).map(([value, label]) => ({ value, label }));
+
+/** What of the log is shown; it stands in the address. */
+export function LogFilters({ filter }: { filter: LogFilter }) {
+  const { data } = useQuery({ ...boardQuery, select: choices });
+  const [, setParams] = useSearchParams();
+  const { projects = [], stages = [] } = data ?? {};
+  const set = (change: Partial<LogFilter>) =>
+    setParams((old) => writeLogFilter({ ...readLogFilter(old), ...change }), { replace: true });
+  const select = (name: 'project' | 'stage' | 'kind' | 'outcome', label: string, all: string, data: Option[]) => (
+    <NativeSelect
+      aria-label={label}
+      data={[{ value: '', label: all }, ...withChosen(data, filter[name])]}
+      value={filter[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
+    />
+  );
+  const day = (name: 'from' | 'to', label: string) => (
+    <TextInput
+      type="date"
+      className={css.day}
+      label={label}
+      value={filter[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.value })}
+    />
+  );
+  return (
+    <search className={css.filters} aria-label="Filter the decisions">
+      {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
+      {select('stage', 'Stage', 'All stages', stages)}
+      {select('kind', 'Kind', 'All kinds', options(KIND_WORDS))}
+      {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_WORDS))}
+      <TextInput
+        className={css.who}
+        aria-label="Decided by"
+        placeholder="Decided by"
+        value={filter.who}
+        onChange={(event) => set({ who: event.currentTarget.value })}
+      />
+      {day('from', 'From')}
+      {day('to', 'To')}
+      {isFiltering(filter) && (
+        <Button variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
+          Show all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface Option {
+  value: string;
+  label: string;
+}
+
+/** What stands in the address is there, whether or not it exists still. */
+const withChosen = (data: Option[], chosen: string): Option[] =>
+  chosen === '' || data.some(({ value }) => value === chosen) ? data : [{ value: chosen, label: chosen }, ...data];

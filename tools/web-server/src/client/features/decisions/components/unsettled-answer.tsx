@@ -1,0 +1,38 @@
+import type { Decision } from '@callboard/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { decisionWords } from '../../../lib/decision-words.ts';
+import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { lostWords } from '../model/lost-words.ts';
+import { SettleActions } from './settle-actions.tsx';
+import css from './unsettled.module.css';
+
+interface UnsettledAnswerProps {
+  decision: Decision;
+  namesStage: boolean;
+}
+
+/** An answer that its process took along when it ended: what is known of it, and Retry and Dismiss. */
+export function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) {
+  const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(decision.stageId)(view)?.title });
+  return (
+    <article className={css.answer}>
+      <h2 className={css.title}>It is not known whether this answer took effect</h2>
+      {namesStage && (
+        <Link className={css.stage} to={`/stages/${decision.stageId}`}>
+          {title ?? decision.stageId}
+        </Link>
+      )}
+      <p>
+        {decisionWords(decision)}: <code className={css.asked}>{decision.asked}</code>
+      </p>
+      {Object.entries(decision.answers ?? {}).map(([question, answer]) => (
+        <p key={question}>
+          {question} <strong>{answer}</strong>
+        </p>
+      ))}
+      <p className={css.known}>{lostWords(decision.lost)}</p>
+      <SettleActions decision={decision} />
+    </article>
+  );
+}

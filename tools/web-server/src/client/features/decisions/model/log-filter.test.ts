@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { ALL, isFiltering, readLogFilter, toQuery, writeLogFilter } from './log-filter.ts';
+
+const filterOf = (query: string) => readLogFilter(new URLSearchParams(query));
+
+it('stands in the address and is read from it', () => {
+  const query = 'project=shop&stage=STAGE-1&kind=approval&outcome=denied&who=Ada&from=2026-01-02&to=2026-01-03';
+  expect(String(writeLogFilter(filterOf(query)))).toBe(query);
+  expect(isFiltering(filterOf(query))).toBe(true);
+  expect(isFiltering(filterOf('other=1'))).toBe(false);
+});
+
+it('asks the server for whole days of the reader, the last one included', () => {
+  expect(toQuery(filterOf('from=2026-01-31&to=2026-01-31'))).toMatchObject({
+    since: new Date(2026, 0, 31).toISOString(),
+    before: new Date(2026, 1, 1).toISOString(),
+  });
+});
+
+it('leaves out what means nothing', () => {
+  expect(toQuery(filterOf('kind=nonsense&outcome=&from=soon&stage=a b'))).toEqual(toQuery(ALL));
+  expect(toQuery(ALL)).toEqual({});
+});

@@ -1,0 +1,25 @@
+import type { Decision, RequestKind, RequestOutcome } from '@callboard/contract';
+import { deliveryWords } from '../../../lib/decision-words.ts';
+
+export const KIND_WORDS: Record<RequestKind, string> = {
+  approval: 'Tool call',
+  question: 'Question',
+  plan: 'Plan',
+  elicitation: 'Form',
+};
+
+export const OUTCOME_WORDS: Record<RequestOutcome, string> = {
+  allowed: 'Allowed',
+  denied: 'Denied',
+  answered: 'Answered',
+  'timed-out': 'Timed out',
+  closed: 'Closed without an answer',
+};
+
+/** "Denied by Ada". */
+export const verdictWords = ({ outcome, by }: Decision): string =>
+  `${OUTCOME_WORDS[outcome]}${by === null ? '' : ` by ${by}`}`;
+
+/** How the answer got to Claude; null where there was none. */
+export const arrivalWords = (decision: Decision): string | null =>
+  decision.delivery === 'confirmed' ? 'confirmed by Claude' : deliveryWords(decision);

@@ -1,0 +1,15 @@
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { Note } from '../../../ui/note.tsx';
+import css from './request.module.css';
+
+/** Says of an answer that was given while Callboard is away that it has not arrived yet. */
+export function StillSending({ isPending }: { isPending: boolean }) {
+  const isAway = !useCanCommand();
+  return (
+    <div className={css.sending} role="status">
+      {isPending && isAway && (
+        <Note>Not delivered yet: Callboard cannot be reached just now. Your answer is sent as soon as it is back.</Note>
+      )}
+    </div>
+  );
+}
