@@ -1,10 +1,19 @@
 import { userInfo } from 'node:os';
-import { type BoardEvent, boardView, type OrchestratorConfig, type StageId, type TextDelta } from '@callboard/contract';
+import {
+  type BoardEvent,
+  type BoardNotices,
+  boardView,
+  type OrchestratorConfig,
+  type StageId,
+  type TextDelta,
+} from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
+import { startDiskWatch } from './disk/disk-watch.ts';
+import { startWriteWatch } from './disk/write-watch.ts';
 import { boardWarnings } from './doctor/board-warnings.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
@@ -64,9 +73,9 @@ export interface TimeLimits {
   confirmationMs: number;
   /** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
   idleMs: number;
-  /** A working session that prints nothing for this long asks for attention. */
-  silenceMs: number;
   watchdogLookMs: number;
+  /** How often the free space of the disk is looked at, and a store that cannot write is tried. */
+  diskLookMs: number;
 }
 
 const TIME_LIMITS: TimeLimits = {
@@ -74,8 +83,8 @@ const TIME_LIMITS: TimeLimits = {
   initializeMs: 60_000,
   confirmationMs: 2_000,
   idleMs: 60 * 60 * 1_000,
-  silenceMs: 10 * 60 * 1_000,
   watchdogLookMs: 15_000,
+  diskLookMs: 2_000,
 };
 
 /**
@@ -98,7 +107,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     await createDataDir(dataDir);
     const lock = await acquireLock(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
-    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log);
+    const reserveBytes = config.diskReserveMb * 1_000_000;
+    const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
+    life.onStop('disk watch', disk.stop);
+    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.noRoom);
     life.onStop('store', store.close);
 
     const pruning = startPruning({ store, edges, log });
@@ -131,7 +143,15 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
-    const board = async () => boardView({ ...(await store.board()), warnings: await boardWarnings(dataDir) });
+    const writes = startWriteWatch({ store, log, tryMs: limits.diskLookMs });
+    life.onStop('write watch', writes.stop);
+    const notices = async (): Promise<BoardNotices> => {
+      const trouble = writes.trouble();
+      const warnings = await boardWarnings(dataDir);
+      const ofStore = trouble === null ? [] : [`Nothing can be stored just now: ${trouble}`];
+      return { warnings: [...ofStore, ...warnings], paused: disk.noRoom() };
+    };
+    const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const handlers = commandHandlers({
       store,
       board,
@@ -161,6 +181,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       store,
       log,
       maxParallel: config.maxParallel,
+      mayStart: () => disk.noRoom() === null,
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
@@ -168,13 +189,32 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('idle watch', idleWatch.stop);
     const watchdog = startWatchdog({
       store,
-      edges,
       log,
-      silenceMs: limits.silenceMs,
+      silenceMs: config.attentionAfterMinutes * 60_000,
       lookMs: limits.watchdogLookMs,
       running: sessions.executors,
     });
     life.onStop('watchdog', watchdog.stop);
+    const tellNotices = () => {
+      notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'the notices are not known'));
+    };
+    const goOn = () => {
+      tellNotices();
+      scheduler.nudge();
+      sessions.goOn().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
+    };
+    const unlisten = [
+      disk.onChange((change) => {
+        if (change.type === 'low') tellNotices();
+        if (change.type === 'room') goOn();
+        if (change.type === 'not-full') void sessions.makeGood(change.since);
+      }),
+      writes.onChange((trouble) => (trouble === null ? goOn() : tellNotices())),
+    ];
+    life.onStop('going on', () => {
+      for (const stop of unlisten) stop();
+    });
+    goOn(); // for what waited when we were stopped
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,

@@ -102,6 +102,8 @@ const orchestratorConfig = (options: StartOptions, secret: string, port: number)
   secret,
   claudePath: options.claudePath,
   maxParallel: options.maxParallel,
+  diskReserveMb: options.diskReserveMb,
+  attentionAfterMinutes: options.attentionAfterMinutes,
   agentUser: options.agentUser,
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,

@@ -89,7 +89,7 @@ it('says that a conversation cannot be resumed, and begins afresh with the stage
 });
 
 it('asks for attention when a working session is silent for long, and takes it back', async () => {
-  const kit = await createKit({ limits: { silenceMs: 400, watchdogLookMs: 50 } });
+  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
   await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
   expect((await kit.client.command('get_stage', { stageId })).stage.column).toBe('needs-you');

@@ -123,6 +123,7 @@ export const up = (open: Extract<AgentEvent, { type: 'initialized' }>['open'] = 
   type: 'initialized',
   mode: 'default',
   open,
+  unclear: [],
 });
 
 export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });

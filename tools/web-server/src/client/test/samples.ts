@@ -100,6 +100,7 @@ export const board = ({ seq = 1, stages, pending = [] }: BoardSample): BoardView
 
     projects: [],
     warnings: [],
+    paused: null,
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),
     pending,
   });
