@@ -20,7 +20,7 @@ import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
-import { OperationalError } from './lib/errors.ts';
+import { OperationalError, systemCode } from './lib/errors.ts';
 import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
@@ -38,6 +38,8 @@ import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
+import { troubleOf } from './store/storage-failure.ts';
+import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
@@ -89,7 +91,7 @@ const TIME_LIMITS: TimeLimits = {
 
 /**
  * Builds every part in the order of their dependencies, takes up the sessions of before, and only then opens the door.
- * @throws OperationalError `data_dir_in_use`, `database_newer`, `port_in_use`, `agent_user_unsupported`; Rejection for
+ * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`, `port_in_use`, `agent_user_unsupported`; Rejection for
  *   a repository that cannot be registered
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
@@ -104,14 +106,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         'Running Claude Code as another user (--agent-user) is not possible yet.',
       );
     }
-    await createDataDir(dataDir);
-    const lock = await acquireLock(dataDir, config.port, edges);
+    const lock = await takeDataDir(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
     const reserveBytes = config.diskReserveMb * 1_000_000;
     const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
     life.onStop('disk watch', disk.stop);
     const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.noRoom);
     life.onStop('store', store.close);
+    await requireWritable(store, dataDir);
 
     const pruning = startPruning({ store, edges, log });
     life.onStop('pruning', pruning.stop);
@@ -148,7 +150,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const notices = async (): Promise<BoardNotices> => {
       const trouble = writes.trouble();
       const warnings = await boardWarnings(dataDir);
-      const ofStore = trouble === null ? [] : [`Nothing can be stored just now: ${trouble}`];
+      const ofStore =
+        trouble === null
+          ? []
+          : [`Nothing can be stored just now: ${trouble} Callboard goes on by itself once it can write.`];
       return { warnings: [...ofStore, ...warnings], paused: disk.noRoom() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
@@ -233,15 +238,44 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
   }
 }
 
-async function acquireLock(dataDir: string, port: number, edges: Edges) {
+async function takeDataDir(dataDir: string, port: number, edges: Edges) {
   try {
+    await createDataDir(dataDir);
     return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
   } catch (error) {
+    const complaint = UNWRITABLE[systemCode(error) ?? ''];
+    if (complaint !== undefined) {
+      const advice = 'Make it writable, or use another --data-dir.';
+      throw new OperationalError('data_dir_unwritable', `${dataDir} cannot be written to: ${complaint}. ${advice}`, {
+        cause: error,
+      });
+    }
     if (!(error instanceof AlreadyHeld)) throw error;
     const message = `Another Callboard (process ${error.holder.pid}) works on ${dataDir}. Stop it first, or use another --data-dir.`;
     throw new OperationalError('data_dir_in_use', message, { cause: error });
   }
 }
+
+/** A file that can only be read is opened without a word. */
+async function requireWritable(store: Store, dataDir: string): Promise<void> {
+  try {
+    await store.probe();
+  } catch (error) {
+    const trouble = troubleOf(error instanceof OperationalError ? error.cause : error);
+    if (trouble === null) throw error;
+    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble}`, {
+      cause: error,
+    });
+  }
+}
+
+const UNWRITABLE: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is read-only',
+  EACCES: 'this account may not write there',
+  EPERM: 'this account may not write there',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk quota is used up',
+};
 
 /** What the person at this machine is called; a user without an account name is possible in containers. */
 function ownerName(): string {

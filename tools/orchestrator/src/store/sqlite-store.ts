@@ -6,12 +6,13 @@ import type { Logger } from '../lib/logger.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { Schema } from './schema.ts';
-import { storageFailed, troubleOf } from './storage-failure.ts';
+import { isDamage, storageFailed, troubleOf } from './storage-failure.ts';
 import { readBoard, type Store, type Tx, tables } from './store.ts';
 
 /**
  * The store in one SQLite file, brought up to date first.
- * @throws OperationalError `database_newer` when a newer Callboard wrote it, `database_damaged` when it does not hold together
+ * @throws OperationalError `database_newer` when a newer Callboard wrote it, `database_damaged` when it does not hold
+ *   together, `storage_failed` when it cannot be opened or written
  */
 export async function openSqliteStore(
   file: string,
@@ -19,13 +20,14 @@ export async function openSqliteStore(
   log: Logger,
   noRoom: Tx['noRoom'] = () => null,
 ): Promise<Store> {
-  const db = open(file);
+  let db: Kysely<Schema> | undefined;
   try {
+    db = new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
     await requireIntact(db, file);
     await migrate(db);
   } catch (error) {
-    await db.destroy();
-    throw error;
+    await db?.destroy();
+    throw cannotOpen(file, error);
   }
   return createStore(db, edges, log, noRoom);
 }
@@ -37,18 +39,15 @@ function damaged(file: string, cause: unknown): OperationalError {
   });
 }
 
-function open(file: string): Kysely<Schema> {
-  try {
-    return new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
-  } catch (error) {
-    throw /malformed|not a database/.test(messageOf(error)) ? damaged(file, error) : error;
-  }
+function cannotOpen(file: string, error: unknown): unknown {
+  if (isDamage(error)) return damaged(file, error);
+  const trouble = troubleOf(error);
+  if (trouble === null) return error;
+  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble}`, { cause: error });
 }
 
 async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
-  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db).catch((error: unknown) => {
-    throw damaged(file, error);
-  });
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db);
   const found = rows[0]?.quick_check;
   if (found !== 'ok') throw damaged(file, found);
 }

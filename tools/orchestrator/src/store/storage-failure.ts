@@ -2,20 +2,23 @@ import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 
 /** The result codes of SQLite that have words of their own. */
 const READ_ONLY = 8;
+const CORRUPT = 11;
 const FULL = 13;
+const CANNOT_OPEN = 14;
+const NOT_A_DATABASE = 26;
 
-const GOES_ON = 'and Callboard goes on by itself.';
-
-/** Why the store cannot write, in words; null for an error that is not the store's own. */
+/** Why the store cannot write, and what to do, in words; null for an error that is not the store's own. */
 export function troubleOf(error: unknown): string | null {
   if (!isOfSqlite(error)) return null;
   switch (resultCode(error)) {
     case FULL:
-      return `the disk of the data directory is full. Free some space, ${GOES_ON}`;
+      return 'the disk of the data directory is full. Free some space.';
     case READ_ONLY:
-      return `the data directory is read-only. Make it writable, ${GOES_ON}`;
+      return 'the data directory is read-only. Make it writable.';
+    case CANNOT_OPEN:
+      return 'its files cannot be opened or made. Look at the permissions of the data directory, and whether its disk is writable.';
     default:
-      return `${messageOf(error)}. Look at the disk and the permissions of the data directory; once it can be written to, Callboard goes on by itself.`;
+      return `${messageOf(error)}. Look at the disk and the permissions of the data directory.`;
   }
 }
 
@@ -25,7 +28,14 @@ export const isStorageFailure = (error: unknown): boolean =>
 
 /** For whoever wanted something stored. */
 export const storageFailed = (trouble: string, cause: unknown): OperationalError =>
-  new OperationalError('storage_failed', `This could not be stored, so it did not happen: ${trouble}`, { cause });
+  new OperationalError(
+    'storage_failed',
+    `This could not be stored, so it did not happen: ${trouble} Callboard goes on by itself once it can write.`,
+    { cause },
+  );
+
+/** Whether the file does not hold together, or is no database at all. */
+export const isDamage = (error: unknown): boolean => [CORRUPT, NOT_A_DATABASE].includes(resultCode(error) ?? 0);
 
 const isOfSqlite = (error: unknown): boolean =>
   systemCode(error) === 'ERR_SQLITE_ERROR' && !/constraint/i.test(messageOf(error));
