@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { gitThat } from '../support/git-that-dies.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
@@ -67,6 +68,28 @@ it('makes a deleted worktree again from its branch', async () => {
     (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Second.');
   await expect.poll(second, { timeout: 20_000 }).toBe(true);
   expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
+});
+
+it('shows in git’s own words that a worktree could not be made, and makes it at the second attempt', async () => {
+  const kit = await createKit();
+  await kit.stop();
+  const path = kit.env.PATH ?? '';
+  kit.env.PATH = await gitThat(kit.folder, path, 'worktree add', '$real "$@"; echo "fatal: out of luck" >&2; exit 128');
+  await kit.start();
+  await expect(kit.startStage(said('Made.'))).rejects.toMatchObject({
+    code: 'worktree_failed',
+    message: expect.stringContaining('out of luck'),
+  });
+  const [stage] = (await kit.client.command('get_board')).stages;
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { state: 'failed', lastTurn: { message: expect.stringContaining('out of luck') } },
+  });
+  await kit.stop();
+  kit.env.PATH = path;
+  await kit.start();
+  await kit.client.command('start_stage', { stageId: stage?.id });
+  await kit.client.state(stage?.id ?? '', 'idle');
 });
 
 it('says that a conversation cannot be resumed, and begins afresh with the stage’s prompt', async () => {
