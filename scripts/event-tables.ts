@@ -71,6 +71,8 @@ const whenPassing: Readonly<Record<StreamEventType, string>> = {
   stream: 'First of every stream: its id, for `watch`, and the number after which it goes on',
   'orchestrator-status': 'Second of every stream, and whenever it changes: whether commands can be given',
   resync: 'What came before `seq` cannot be replayed: load the board anew. The stream goes on after `seq`',
+  'notices-updated':
+    'Third of every stream, and whenever it changes: what the board says of the machine (`warnings`), and why nothing is started or delivered just now (`paused`)',
   'text-delta': 'Text of a watched stage while it is written. The stored entry that follows has the same `blockId`',
 };
 

@@ -14,6 +14,10 @@ export async function explainFailure(error: unknown, options: StartOptions): Pro
     case 'port_in_use':
       return new OperationalError(await whoHasThePort(error.reason, options));
     case 'data_dir_in_use':
+    case 'data_dir_unwritable':
+    case 'storage_failed':
+    case 'database_newer':
+    case 'database_damaged':
     case 'port_not_allowed':
     case 'bad_host':
       return new OperationalError(error.reason);

@@ -19,6 +19,8 @@ it('has a default for everything', () => {
     claudePath: null,
     open: null,
     maxParallel: 4,
+    diskReserveMb: 200,
+    attentionAfterMinutes: 10,
     agentUser: null,
     tokenSha256: null,
     isTokenExposed: false,
@@ -29,7 +31,7 @@ it('takes flags', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'one'));
   const args =
-    '--port 0 --orchestrator-port 0 --host ::1 --data-dir data --repo one --repo . --no-open --max-parallel 9';
+    '--port 0 --orchestrator-port 0 --host ::1 --data-dir data --repo one --repo . --no-open --max-parallel 9 --disk-reserve-mb 0 --attention-after-minutes 45';
   const options = parse(
     [...args.split(' '), '--claude', process.execPath, '--agent-user', 'bot'],
     {},
@@ -43,6 +45,8 @@ it('takes flags', async () => {
     repos: [join(cwd, 'one'), cwd],
     open: false,
     maxParallel: 9,
+    diskReserveMb: 0,
+    attentionAfterMinutes: 45,
     claudePath: process.execPath,
     agentUser: 'bot',
   });
@@ -56,6 +60,8 @@ it('takes variables', () => {
     CALLBOARD_DATA_DIR: '~/data',
     CALLBOARD_CLAUDE_PATH: process.execPath,
     CALLBOARD_MAX_PARALLEL: '3',
+    CALLBOARD_DISK_RESERVE_MB: '500',
+    CALLBOARD_ATTENTION_AFTER_MINUTES: '5',
     CALLBOARD_AGENT_USER: 'bot',
     CALLBOARD_TOKEN_SHA256: 'AB'.repeat(32),
   };
@@ -66,6 +72,8 @@ it('takes variables', () => {
     dataDir: '/home/ann/data',
     claudePath: process.execPath,
     maxParallel: 3,
+    diskReserveMb: 500,
+    attentionAfterMinutes: 5,
     agentUser: 'bot',
     tokenSha256: 'ab'.repeat(32),
     isTokenExposed: false,

@@ -3,7 +3,17 @@ import { z } from 'zod';
 import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
 import type { Flag, Given } from './command-line/flags.ts';
 import { parseGiven } from './command-line/parse-given.ts';
-import { count, folder, loopbackHost, type PathBase, port, program, sha256, userName } from './command-line/values.ts';
+import {
+  count,
+  countOrNone,
+  folder,
+  loopbackHost,
+  type PathBase,
+  port,
+  program,
+  sha256,
+  userName,
+} from './command-line/values.ts';
 
 const value = (name: string, placeholder: string, variable: string | null, help: string): Flag => ({
   kind: 'value',
@@ -31,6 +41,18 @@ export const startFlags: readonly Flag[] = [
   value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
   { kind: 'switch', name: 'open', help: 'Whether to open the board in a browser (on a desktop: yes).' },
   value('max-parallel', 'NUMBER', 'CALLBOARD_MAX_PARALLEL', 'How many stages start by themselves at once (4).'),
+  value(
+    'disk-reserve-mb',
+    'NUMBER',
+    'CALLBOARD_DISK_RESERVE_MB',
+    'Below this much free disk nothing is started or delivered (200; 0 for no such limit).',
+  ),
+  value(
+    'attention-after-minutes',
+    'NUMBER',
+    'CALLBOARD_ATTENTION_AFTER_MINUTES',
+    'How long a working session may be silent before it asks for attention (10).',
+  ),
   value('agent-user', 'NAME', 'CALLBOARD_AGENT_USER', 'The account that claude runs as (your own).'),
   {
     kind: 'variable',
@@ -53,6 +75,9 @@ export interface StartOptions {
   /** Null where the user said neither: it depends on what there is. */
   readonly open: boolean | null;
   readonly maxParallel: number;
+  /** 0 for none. */
+  readonly diskReserveMb: number;
+  readonly attentionAfterMinutes: number;
   readonly agentUser: string | null;
   readonly tokenSha256: string | null;
   /** Whether the token itself stood in the environment. */
@@ -70,6 +95,8 @@ const schema = (base: PathBase) =>
       claude: program(base).nullable().default(null),
       open: z.boolean().nullable().default(null),
       'max-parallel': count.default(4),
+      'disk-reserve-mb': countOrNone.default(200),
+      'attention-after-minutes': count.default(10),
       'agent-user': userName.nullable().default(null),
       'token-sha256': sha256.nullable().default(null),
       token: z.string().nullable().default(null),
@@ -95,6 +122,8 @@ export function parseStartOptions(given: Given, base: PathBase): StartOptions {
     claudePath: options.claude,
     open: options.open,
     maxParallel: options['max-parallel'],
+    diskReserveMb: options['disk-reserve-mb'],
+    attentionAfterMinutes: options['attention-after-minutes'],
     agentUser: options['agent-user'],
     tokenSha256: options.token === null ? options['token-sha256'] : hash(options.token),
     isTokenExposed: options.token !== null,

@@ -13,7 +13,7 @@ import { type BoardParts, type BoardView, boardView, foldBoard } from './board.t
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
 
-const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [], unsettled: [], warnings: [] };
+const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [], unsettled: [], warnings: [], paused: null };
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
 const fold = (events: readonly NewEvent[], from = empty): BoardView =>
   events.reduce((view, event, index) => foldBoard(view, numbered(event, from.seq + index + 1)), from);
@@ -186,6 +186,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     stages: [...stages.values()],
     pending: [...pending.values()],
     warnings: [],
+    paused: null,
   };
 }
 

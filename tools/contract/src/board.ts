@@ -16,8 +16,14 @@ export const BoardView = z.object({
   unsettled: z.array(Decision).default([]),
   /** What is not as it should be on this machine, in words; such as promises that the installed `claude` no longer keeps. */
   warnings: z.array(z.string()).default([]),
+  /** Why nothing is started and no message is delivered just now, in words; null while all goes its way. */
+  paused: z.string().nullable().default(null),
 });
 export type BoardView = z.infer<typeof BoardView>;
+
+/** What of the board is true of the machine and not of the store: it has no `seq`, and is passed on as it changes. */
+export const BoardNotices = BoardView.pick({ warnings: true, paused: true });
+export type BoardNotices = z.infer<typeof BoardNotices>;
 
 /** What the store holds, before the columns are derived. */
 export interface BoardParts {
@@ -27,6 +33,7 @@ export interface BoardParts {
   pending: PendingRequest[];
   unsettled: Decision[];
   warnings: string[];
+  paused: string | null;
 }
 
 /** Puts every stage into its column. */

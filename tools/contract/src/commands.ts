@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BoardView } from './board.ts';
+import { BoardNotices, BoardView } from './board.ts';
 import { StageDiff } from './diff.ts';
 import { Draft } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
@@ -183,6 +183,8 @@ export const ReplyFrame = z.discriminatedUnion('ok', [
   z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(false), error: CommandError }),
 ]);
 export const TextDeltaFrame = z.object({ type: z.literal('text_delta'), data: TextDelta });
+/** `warnings` and `paused` of the board have changed; without a number, since nothing of it is stored. */
+export const NoticesFrame = z.object({ type: z.literal('notices_updated'), data: BoardNotices });
 /** An event on the wire: `type` is its wire name; `data` is checked once the name is known. */
 export const EventFrame = z.object({
   type: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoardNotices } from './board.ts';
 import { TextDelta } from './events.ts';
 
 /** Whether the web server can pass commands on. */
@@ -13,6 +14,8 @@ export const streamEventData = {
   'orchestrator-status': z.object({ status: OrchestratorStatus }),
   /** What came before `seq` cannot be replayed: load the board anew. The stream goes on after `seq`. */
   resync: z.object({ seq: z.int().nonnegative() }),
+  /** Third on every stream, and whenever it changes: `warnings` and `paused` of the board, as they are now. */
+  'notices-updated': BoardNotices,
   /** Text while it is written, for the stages being watched. */
   'text-delta': TextDelta,
 } as const;

@@ -43,6 +43,7 @@ export const problems = {
   launch_failed: 503,
   worktree_failed: 503,
   storage_failed: 503,
+  disk_low: 507,
   no_confirmation: 503,
   orchestrator_unreachable: 503,
   starting: 503,

@@ -19,6 +19,10 @@ export const OrchestratorConfig = z.object({
   claudePath: z.string().nullable(),
   maxParallel: z.int().positive(),
   agentUser: z.string().nullable(),
+  /** Nothing is started or delivered while less than this is free on the disk of the data directory; 0 for no such limit. */
+  diskReserveMb: z.int().nonnegative(),
+  /** A working session that prints nothing for this long asks for attention. */
+  attentionAfterMinutes: z.number().positive(),
   /** Absolute paths of repositories to register as projects at start. */
   repos: z.array(z.string()),
   /** SHA-256, in hex, of an API token that is good for every request; null for none. */

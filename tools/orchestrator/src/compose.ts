@@ -1,18 +1,27 @@
 import { userInfo } from 'node:os';
-import { type BoardEvent, boardView, type OrchestratorConfig, type StageId, type TextDelta } from '@callboard/contract';
+import {
+  type BoardEvent,
+  type BoardNotices,
+  boardView,
+  type OrchestratorConfig,
+  type StageId,
+  type TextDelta,
+} from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { createLostAnswers } from './approvals/lost-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
+import { startDiskWatch } from './disk/disk-watch.ts';
+import { startWriteWatch } from './disk/write-watch.ts';
 import { boardWarnings } from './doctor/board-warnings.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
-import { OperationalError } from './lib/errors.ts';
+import { OperationalError, systemCode } from './lib/errors.ts';
 import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
@@ -30,6 +39,8 @@ import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
+import { troubleOf } from './store/storage-failure.ts';
+import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
@@ -65,9 +76,9 @@ export interface TimeLimits {
   confirmationMs: number;
   /** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
   idleMs: number;
-  /** A working session that prints nothing for this long asks for attention. */
-  silenceMs: number;
   watchdogLookMs: number;
+  /** How often the free space of the disk is looked at, and a store that cannot write is tried. */
+  diskLookMs: number;
 }
 
 const TIME_LIMITS: TimeLimits = {
@@ -75,13 +86,13 @@ const TIME_LIMITS: TimeLimits = {
   initializeMs: 60_000,
   confirmationMs: 2_000,
   idleMs: 60 * 60 * 1_000,
-  silenceMs: 10 * 60 * 1_000,
   watchdogLookMs: 15_000,
+  diskLookMs: 2_000,
 };
 
 /**
  * Builds every part in the order of their dependencies, takes up the sessions of before, and only then opens the door.
- * @throws OperationalError `data_dir_in_use`, `database_newer`, `port_in_use`, `agent_user_unsupported`; Rejection for
+ * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`, `port_in_use`, `agent_user_unsupported`; Rejection for
  *   a repository that cannot be registered
  */
 export async function startOrchestrator(config: OrchestratorConfig, options: ComposeOptions): Promise<Orchestrator> {
@@ -96,11 +107,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         'Running Claude Code as another user (--agent-user) is not possible yet.',
       );
     }
-    await createDataDir(dataDir);
-    const lock = await acquireLock(dataDir, config.port, edges);
+    const lock = await takeDataDir(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
-    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log);
+    const reserveBytes = config.diskReserveMb * 1_000_000;
+    const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
+    life.onStop('disk watch', disk.stop);
+    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.noRoom);
     life.onStop('store', store.close);
+    await requireWritable(store, dataDir);
 
     const pruning = startPruning({ store, edges, log });
     life.onStop('pruning', pruning.stop);
@@ -140,7 +154,18 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
-    const board = async () => boardView({ ...(await store.board()), warnings: await boardWarnings(dataDir) });
+    const writes = startWriteWatch({ store, log, tryMs: limits.diskLookMs });
+    life.onStop('write watch', writes.stop);
+    const notices = async (): Promise<BoardNotices> => {
+      const trouble = writes.trouble();
+      const warnings = await boardWarnings(dataDir);
+      const ofStore =
+        trouble === null
+          ? []
+          : [`Nothing can be stored just now: ${trouble} Callboard goes on by itself once it can write.`];
+      return { warnings: [...ofStore, ...warnings], paused: disk.noRoom() };
+    };
+    const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const handlers = commandHandlers({
       store,
       board,
@@ -164,6 +189,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       store,
       log,
       maxParallel: config.maxParallel,
+      mayStart: () => disk.noRoom() === null,
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
@@ -171,13 +197,32 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('idle watch', idleWatch.stop);
     const watchdog = startWatchdog({
       store,
-      edges,
       log,
-      silenceMs: limits.silenceMs,
+      silenceMs: config.attentionAfterMinutes * 60_000,
       lookMs: limits.watchdogLookMs,
       running: sessions.executors,
     });
     life.onStop('watchdog', watchdog.stop);
+    const tellNotices = () => {
+      notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'the notices are not known'));
+    };
+    const goOn = () => {
+      tellNotices();
+      scheduler.nudge();
+      sessions.goOn().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
+    };
+    const unlisten = [
+      disk.onChange((change) => {
+        if (change.type === 'low') tellNotices();
+        if (change.type === 'room') goOn();
+        if (change.type === 'not-full') void sessions.makeGood(change.since);
+      }),
+      writes.onChange((trouble) => (trouble === null ? goOn() : tellNotices())),
+    ];
+    life.onStop('going on', () => {
+      for (const stop of unlisten) stop();
+    });
+    goOn(); // for what waited when we were stopped
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,
@@ -196,15 +241,44 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
   }
 }
 
-async function acquireLock(dataDir: string, port: number, edges: Edges) {
+async function takeDataDir(dataDir: string, port: number, edges: Edges) {
   try {
+    await createDataDir(dataDir);
     return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
   } catch (error) {
+    const complaint = UNWRITABLE[systemCode(error) ?? ''];
+    if (complaint !== undefined) {
+      const advice = 'Make it writable, or use another --data-dir.';
+      throw new OperationalError('data_dir_unwritable', `${dataDir} cannot be written to: ${complaint}. ${advice}`, {
+        cause: error,
+      });
+    }
     if (!(error instanceof AlreadyHeld)) throw error;
     const message = `Another Callboard (process ${error.holder.pid}) works on ${dataDir}. Stop it first, or use another --data-dir.`;
     throw new OperationalError('data_dir_in_use', message, { cause: error });
   }
 }
+
+/** A file that can only be read is opened without a word. */
+async function requireWritable(store: Store, dataDir: string): Promise<void> {
+  try {
+    await store.probe();
+  } catch (error) {
+    const trouble = troubleOf(error instanceof OperationalError ? error.cause : error);
+    if (trouble === null) throw error;
+    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble}`, {
+      cause: error,
+    });
+  }
+}
+
+const UNWRITABLE: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is read-only',
+  EACCES: 'this account may not write there',
+  EPERM: 'this account may not write there',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk quota is used up',
+};
 
 /** What the person at this machine is called; a user without an account name is possible in containers. */
 function ownerName(): string {

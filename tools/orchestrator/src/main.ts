@@ -11,6 +11,8 @@ const GRACE_MS = 5_000;
 /** Causes that trying again does not mend. */
 const FATAL = new Set([
   'data_dir_in_use',
+  'data_dir_unwritable',
+  'storage_failed',
   'database_newer',
   'database_damaged',
   'port_in_use',

@@ -73,7 +73,7 @@ function describeFolders(
 }
 
 describe('the orchestrator', () => {
-  const services = ['approvals', 'auth', 'messages', 'scheduler', 'sessions', 'stages', 'worktrees'];
+  const services = ['approvals', 'auth', 'disk', 'messages', 'scheduler', 'sessions', 'stages', 'worktrees'];
   const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
 
   describeFolders('orchestrator/src', (path) => path.split('/')[0] ?? '', {
@@ -84,6 +84,7 @@ describe('the orchestrator', () => {
     'session-state': ['domain', 'lib', 'store'],
     worktrees: ['lib'],
     auth: ['lib', 'type store'],
+    disk: ['lib', 'type store'],
     scheduler: ['domain', 'lib', 'type store'],
     stages: ['lib', 'type store', 'type worktrees'],
     approvals: ['domain', 'lib', 'session-state', 'type store'],

@@ -34,13 +34,14 @@ it('begins with its id and the number it goes on from, then passes on what happe
   expect(opened.status).toBe(200);
   expect(opened.headers['content-type']).toBe('text/event-stream');
   expect(opened.headers['content-security-policy']).toContain("default-src 'self'");
-  await expect.poll(() => opened.events.length).toBe(2);
+  await expect.poll(() => opened.events.length).toBe(3);
   orchestrator.emit();
   await expect
     .poll(() => opened.events)
     .toEqual([
       { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1 } },
       { event: 'orchestrator-status', id: null, data: { status: 'ready' } },
+      { event: 'notices-updated', id: null, data: { warnings: [], paused: null } },
       { event: 'mode-changed', id: '2', data: modeChanged(2).data },
     ]);
 });
@@ -142,10 +143,20 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
   await expect.poll(opened.ids).toEqual([2]);
 });
 
+it('passes on what the board says of the machine, and tells it to streams that begin later', async () => {
+  const { orchestrator, stream } = await start();
+  const first = await stream();
+  const full = { warnings: [], paused: 'The disk is nearly full.' };
+  orchestrator.notices(full);
+  await expect.poll(() => first.named('notices-updated').at(-1)?.data).toEqual(full);
+  const second = await stream();
+  await expect.poll(() => second.named('notices-updated').map(({ data }) => data)).toEqual([full]);
+});
+
 it('gives text only to the streams that watch its stage, also after a reconnect', async () => {
   const { orchestrator, stream, watch } = await start();
   const [first, second] = [await stream(), await stream()];
-  await expect.poll(() => first.events.length + second.events.length).toBe(4);
+  await expect.poll(() => first.events.length + second.events.length).toBe(6);
   expect((await watch(first.streamId(), ['STAGE-1', 'STAGE-2'])).status).toBe(204);
   expect((await watch(second.streamId(), ['STAGE-2', 'STAGE-3'])).status).toBe(204);
   expect(orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: ['STAGE-1', 'STAGE-2', 'STAGE-3'] });
@@ -175,7 +186,7 @@ it('cuts off a client that does not read, and lets it come back by replay', asyn
   const { orchestrator, stream } = await start({ maxUnreadBytes: 64 * 1024 });
   const slow = await stream();
   const quick = await stream();
-  await expect.poll(() => slow.events.length).toBe(2);
+  await expect.poll(() => slow.events.length).toBe(3);
   slow.pause();
   // Far more than the kernel takes for a socket that nobody reads, in portions that the quick one keeps up with.
   for (let sent = 1; sent <= 400; sent++) {

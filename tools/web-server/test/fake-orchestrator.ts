@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import {
   type BoardEvent,
+  type BoardNotices,
   CommandFrame,
   type CommandInput,
   type CommandReply,
@@ -147,6 +148,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     handlers,
     received,
     execute,
+    notices: (data: BoardNotices) => broadcast({ type: 'notices_updated', data }),
     onEvent: (listener: (event: BoardEvent) => void) => listenWith(eventListeners, listener),
     onTextDelta: (listener: (delta: TextDelta) => void) => listenWith(deltaListeners, listener),
     loginCodes,

@@ -28,6 +28,12 @@ export const count = z
   .refine((text) => /^\d{1,6}$/.test(text) && Number(text) > 0, says('is not a whole number above 0'))
   .transform(Number);
 
+/** How many of something; 0 for none. */
+export const countOrNone = z
+  .string()
+  .refine((text) => /^\d{1,6}$/.test(text), says('is not a whole number'))
+  .transform(Number);
+
 /** An address that only this machine can reach. */
 export const loopbackHost = z
   .string()

@@ -41,6 +41,8 @@ export interface KeptServerTiming {
   readonly backOff: BackOffLimits;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
+  /** How long the same words about a server that keeps failing are not said again. */
+  readonly repeatMs: number;
 }
 
 /** Starts a server and keeps it up. */
@@ -55,6 +57,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
   let up = newReadiness();
   let current: ServerProcess | null = null;
   let failure: { code: string; message: string; fatal: boolean } | null = null;
+  let last = { line: '', at: 0 };
   const kept = keep();
 
   async function keep(): Promise<void> {
@@ -62,9 +65,17 @@ export function keepServer(parts: KeptServerParts): KeptServer {
       const cause = await runOnce();
       if (cause === null || stopping.signal.aborted) return;
       const delay = backOff.down();
-      log(`the ${name} has ended (${cause}); it is started again in ${delay} ms`);
+      say(`the ${name} has ended (${cause}); it is started again in ${delay} ms`);
       await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
     }
+  }
+
+  /** The same words each second would bury what else there is to read. */
+  function say(line: string): void {
+    const now = performance.now();
+    if (line === last.line && now - last.at < timing.repeatMs) return;
+    last = { line, at: now };
+    log(line);
   }
 
   /** Resolves, when the process has ended, with the cause; null when there is no sense in another try. */

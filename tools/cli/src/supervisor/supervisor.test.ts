@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { reportOf, reportsOf } from '../../test/obedient.ts';
 import { eventually, fixture, untilGone } from '../../test/run-program.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { readFlags } from '../command-line/read-flags.ts';
 import { parseStartOptions, startFlags } from '../start-options.ts';
 import { createSupervisor, type SupervisorParts } from './supervisor.ts';
@@ -54,7 +57,7 @@ it('starts a server that was killed again, on the same port with the same config
 });
 
 it('waits longer each time for a server that keeps dying, and never gives up', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000 };
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: both(fixture('crashing-server.ts')) });
   const patience = new AbortController();
   const started = supervisor.start(patience.signal);
@@ -65,6 +68,19 @@ it('waits longer each time for a server that keeps dying, and never gives up', a
   expect(lines.slice(0, 5)).toEqual(
     waits.map((ms) => `the orchestrator has ended (exit code 3); it is started again in ${ms} ms`),
   );
+});
+
+it('says the same words about a server that keeps failing once, and goes on trying', async () => {
+  const counter = join(await temporaryFolder(), 'starts');
+  const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
+  const env = { ...process.env, COUNT_STARTS_IN: counter };
+  const { supervisor, lines } = supervise({ timing, env, servers: both(fixture('crashing-server.ts')) });
+  const patience = new AbortController();
+  const started = supervisor.start(patience.signal);
+  await eventually(async () => expect((await stat(counter)).size).toBeGreaterThanOrEqual(4));
+  patience.abort(new Error('enough'));
+  await expect(started).rejects.toThrow('enough');
+  expect(lines).toEqual(['the orchestrator has ended (exit code 3); it is started again in 5 ms']);
 });
 
 it('gives up when a first start fails for good, with the words of the server', async () => {
@@ -85,7 +101,7 @@ it('waits for a port that the servers of a killed supervisor have not left yet',
 });
 
 it('stops both, by force where they do not end when asked to', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50 };
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: both(fixture('stubborn-server.ts')) });
   const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
   await supervisor.stop();
@@ -105,7 +121,7 @@ it('ends both at once when asked to, without starting them again', async () => {
 });
 
 it('does not start a server again that ends before its turn to be stopped has come', async () => {
-  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000 };
+  const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000, repeatMs: 0 };
   const servers = { orchestrator: obedient, webServer: fixture('stubborn-server.ts') };
   const { supervisor, lines } = supervise({ timing, servers });
   const { orchestrator } = await reportsOf((await supervisor.start(never)).port);

@@ -38,6 +38,7 @@ export interface SupervisorParts {
 const defaultTiming: KeptServerTiming = {
   backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
   graceMs: 5_000,
+  repeatMs: 60_000,
 };
 
 const TAKEOVER_PATIENCE_MS = 10_000;
@@ -102,6 +103,8 @@ const orchestratorConfig = (options: StartOptions, secret: string, port: number)
   secret,
   claudePath: options.claudePath,
   maxParallel: options.maxParallel,
+  diskReserveMb: options.diskReserveMb,
+  attentionAfterMinutes: options.attentionAfterMinutes,
   agentUser: options.agentUser,
   repos: [...options.repos],
   tokenSha256: options.tokenSha256,

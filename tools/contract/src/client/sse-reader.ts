@@ -55,6 +55,7 @@ export function toItem(message: SseMessage): StreamItem | StreamStart | null {
   const type = message.get('event');
   if (type === undefined) return null;
   const data = parseJson(message.get('data') ?? '');
+  if (type === 'notices-updated') return null; // whoever wants them asks for the board, which has them
   if (Object.hasOwn(streamEventData, type)) return readable(StreamMessage.safeParse({ type, data }), type);
   if (!Object.hasOwn(eventData, type)) return null;
   const event = { type, data, seq: Number(message.get('id')), at: message.get('at') };

@@ -2,7 +2,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
 import type { Channel } from './channel.ts';
 import { translate } from './translate.ts';
-import { parseFrame } from './wire/frames.ts';
+import { parseLine } from './wire/frames.ts';
 
 /** What one line of the spool told; `end` is the offset behind it. */
 export interface ReadLine {
@@ -38,7 +38,7 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
 
   async function readLoop(): Promise<void> {
     for await (const batch of channel.lines()) {
-      const lines = batch.map(({ text, end }) => ({ events: translate(parseFrame(text)), end }));
+      const lines = batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
       await onLines(lines);
       // Only after the commit: whoever waited may rely on what the reply says being stored.
       for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);

@@ -238,3 +238,26 @@ it('shows a line that is no JSON raw', () => {
 it.each(['keep_alive', 'tool_progress', 'rate_limit_event', 'auth_status'])('says nothing of %s', (type) => {
   expect(tell({ type, session_id: 's' })).toEqual([]);
 });
+
+it('keeps what an initialize reply lists as open and is not understood, so that it can be refused', () => {
+  const use = { subtype: 'can_use_tool', tool_name: 'Bash', input: {}, tool_use_id: 't' };
+  const listed = [
+    { request_id: 'good', request: use },
+    { request_id: 'no-input', request: { ...use, input: 'all' } },
+    { request_id: 'no-subtype', request: {} },
+    { request_id: 'no-request' },
+    'nonsense',
+  ];
+  const response = { subtype: 'success', request_id: 'i', response: {}, pending_permission_requests: listed };
+  const [event] = tell({ type: 'control_response', response });
+  expect(event).toMatchObject({
+    type: 'initialized',
+    open: [{ requestId: 'good' }],
+    unclear: [
+      { requestId: 'no-input', subtype: 'can_use_tool', raw: { request: { input: 'all' } } },
+      { requestId: 'no-subtype', subtype: 'unknown' },
+      { requestId: 'no-request', subtype: 'unknown' },
+      { requestId: null, raw: 'nonsense' },
+    ],
+  });
+});

@@ -6,6 +6,9 @@ import { notice, translateSystem } from './translate-system.ts';
 import type { Frame } from './wire/frames.ts';
 import * as wire from './wire/messages.ts';
 
+/** The code of the notice that a line was cut off: a request may have gone with it. */
+export const OUTPUT_CUT_OFF = 'output-cut-off';
+
 /** What one frame of the CLI means. Pure; the CLI's names, subtypes and quirks (seen with 2.1.330) stop here. */
 export function translate(frame: Frame): AgentEvent[] {
   switch (frame.kind) {
@@ -20,6 +23,15 @@ export function translate(frame: Frame): AgentEvent[] {
       ];
     case 'garbage':
       return [shownRaw(frame.text)];
+    case 'cut-off':
+      return [
+        notice(
+          'warning',
+          OUTPUT_CUT_OFF,
+          'What Claude Code printed was cut off here: its disk was full, or it was killed while it wrote. What there is of the line follows.',
+        ),
+        shownRaw(frame.text),
+      ];
     case 'message':
       return [...conversationOf(frame.message), ...translateMessage(frame.type, frame.message)];
     default:
@@ -104,11 +116,24 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
 function initialized(response: Record<string, unknown>): AgentEvent[] {
   const parsed = wire.Initialized.safeParse(response);
   if (!parsed.success) return [];
-  const open = parsed.data.pending_permission_requests.flatMap((pending) => {
-    const asked = pending === null ? null : askedFor(pending.request);
-    return pending !== null && asked !== null ? [{ requestId: pending.request_id, ...asked }] : [];
-  });
-  return [{ type: 'initialized', mode: parsed.data.response?.current_permission_mode ?? null, open }];
+  const event: Extract<AgentEvent, { type: 'initialized' }> = {
+    type: 'initialized',
+    mode: parsed.data.response?.current_permission_mode ?? null,
+    open: [],
+    unclear: [],
+  };
+  for (const pending of parsed.data.pending_permission_requests) {
+    const { request_id: requestId, request } = pending;
+    const asked = request === undefined ? null : askedFor(request);
+    if (requestId !== null && asked !== null) event.open.push({ requestId, ...asked });
+    else
+      event.unclear.push({
+        requestId,
+        subtype: request?.subtype ?? 'unknown',
+        raw: requestId === null ? pending.raw : pending,
+      });
+  }
+  return [event];
 }
 
 function translateMessage(type: string, message: Record<string, unknown>): AgentEvent[] {

@@ -41,8 +41,16 @@ export type AgentEvent =
   | { type: 'withdrawn'; requestId: string }
   /** A control response: the reply to a request of ours, or the echo of an answer of ours that counted. */
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
-  /** The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against. */
-  | { type: 'initialized'; mode: string | null; open: { requestId: string; kind: RequestKind; ask: Ask }[] }
+  /**
+   * The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against.
+   * `unclear`: what else it says to wait for, which must be refused as far as it has an id.
+   */
+  | {
+      type: 'initialized';
+      mode: string | null;
+      open: { requestId: string; kind: RequestKind; ask: Ask }[];
+      unclear: { requestId: string | null; subtype: string; raw: unknown }[];
+    }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
   /** All background tasks there are now. */

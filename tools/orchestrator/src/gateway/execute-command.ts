@@ -9,6 +9,7 @@ import {
 import { z } from 'zod';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './command-handlers.ts';
 
 const UNNAMED = { name: 'someone' };
@@ -56,6 +57,8 @@ function commandError(error: unknown, log: Logger): CommandError {
   }
   if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
   log.error({ err: error }, 'a command failed');
+  const trouble = troubleOf(error);
+  if (trouble !== null) return { code: 'storage_failed', message: `The store cannot be read: ${trouble}` };
   if (error instanceof AppError && error.kind === 'operational') {
     return { code: ProblemCode.safeParse(error.code).data ?? 'storage_failed', message: error.message };
   }

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import {
   type BoardEvent,
+  type BoardNotices,
   type BoardView,
   PROTOCOL_VERSION,
   type StageId,
@@ -32,6 +33,8 @@ export interface Gateway {
   readonly port: number;
   /** Passes streaming text on to the connections that watch its stage. */
   onTextDelta(delta: TextDelta): void;
+  /** Tells all connections what the board says of the machine, now that it has changed. */
+  onNotices(notices: BoardNotices): void;
   close(): Promise<void>;
 }
 
@@ -114,6 +117,9 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       for (const connection of connections) {
         if (connection.watched.has(delta.stageId)) send(connection, { type: 'text_delta', data: delta });
       }
+    },
+    onNotices: (data) => {
+      for (const connection of connections) send(connection, { type: 'notices_updated', data });
     },
     close: async () => {
       unlisten();

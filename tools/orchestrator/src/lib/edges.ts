@@ -1,12 +1,27 @@
+import { statfsSync } from 'node:fs';
 import { v4, v7 } from 'uuid';
 
-/** The outside world as far as tests swap it: the clock and the ids. */
+/** The outside world as far as tests swap it: the clocks, the ids and the disk. */
 export interface Edges {
+  /** The time of day: for what is shown and stored. Somebody may set it forward or back. */
   now(): Date;
+  /** Milliseconds on a clock that only goes forward: for every wait. */
+  uptimeMs(): number;
   /** A time-ordered id (UUID v7), for rows. */
   newId(): string;
   /** A random id (UUID v4), for what goes to the CLI, which mints ids of the same kind. */
   newWireId(): string;
+  /** How many bytes this account may still write to the disk that the folder lies on. @throws a system error */
+  freeBytes(folder: string): number;
 }
 
-export const nodeEdges: Edges = { now: () => new Date(), newId: () => v7(), newWireId: () => v4() };
+export const nodeEdges: Edges = {
+  now: () => new Date(),
+  uptimeMs: () => performance.now(),
+  newId: () => v7(),
+  newWireId: () => v4(),
+  freeBytes: (folder) => {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  },
+};

@@ -14,7 +14,7 @@ async function setUp() {
     store,
     edges,
     outboxBell: createBell(),
-    resumeWith: async (_tx, _stageId, message) => void resumed.push(message.body.text),
+    resumeWith: async (_tx, _stageId, message) => resumed.push(message.body.text) > 0,
     interrupt: async () => void interrupts++,
     onInterruptFailed: () => undefined,
   });

@@ -19,8 +19,8 @@ export interface MessageQueueParts {
   store: Store;
   edges: Edges;
   outboxBell: Bell<StageId>;
-  /** Begins a launch in this transaction, to work on the message. */
-  resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<void>;
+  /** Begins a launch in this transaction, to work on the message; false: the message waits until there is room for one. */
+  resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Cuts the running turn off, so that the message that waits in front goes next. */
   interrupt: (stageId: StageId) => Promise<void>;
   /** An interrupt that did not work; the message waits until the turn ends by itself. */
@@ -71,11 +71,16 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     return rows.map((row) => row.body.text);
   }
 
-  /** Puts the row in front of all others, held or not, and cuts the running turn off. */
+  /** Puts the row in front of all others, held or not. */
   async function makeUrgent(tx: Tx, stageId: StageId, row: MessageRow): Promise<void> {
     const first = (await tx.outbox.queueOf(stageId))[0]?.position ?? 0;
     await tx.outbox.setPosition(row.id, first - 1);
     await tx.outbox.setBody(row.id, { ...row.body, urgent: true });
+  }
+
+  /** Puts the row in front, and cuts the running turn off for it. */
+  async function interruptFor(tx: Tx, stageId: StageId, row: MessageRow): Promise<void> {
+    await makeUrgent(tx, stageId, row);
     tx.afterCommit(() => {
       parts.interrupt(stageId).catch((error: unknown) => parts.onInterruptFailed(stageId, error));
     });
@@ -85,12 +90,17 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   async function dispatch(tx: Tx, draft: SessionDraft, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
     const { state, stageId, queueHeld } = draft.record;
     draft.queueChanged = true;
+    if (tx.noRoom() !== null) {
+      // It waits like every other, in the place that it would have had.
+      if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, stageId, row);
+      return;
+    }
     if (state === 'idle') {
       // Past rows that are held after a failed turn: those wait for a word of their own.
       if (queueHeld || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
     } else if (state === 'busy' || state === 'waiting') {
       if (mode === 'steer') await deliver(tx, draft, row);
-      if (mode === 'now') await makeUrgent(tx, stageId, row);
+      if (mode === 'now') await interruptFor(tx, stageId, row);
     }
   }
 
@@ -102,8 +112,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   ): Promise<SendMessageReply> {
     const draft = await openDraft(tx, stageId);
     if (draft.record.launchId === null) {
-      await resumeWith(tx, stageId, row);
-      return { status: 'resumed', messageId: row.wireId };
+      const isResumed = await resumeWith(tx, stageId, row);
+      return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
     }
     await dispatch(tx, draft, row, mode);
     await saveDraft(tx, draft); // delivers, when the session is idle

@@ -9,12 +9,16 @@ export interface SchedulerParts {
   store: Store;
   log: Logger;
   maxParallel: number;
+  /** False while nothing may be started; `nudge` is due when that is over. */
+  mayStart: () => boolean;
   /** Resolves when the stage's process is up; a start that fails is recorded in its session. */
   start: (stageId: StageId) => Promise<void>;
 }
 
 /** Starts what may start by itself. A notification is a hint; each pass looks at the store. */
 export interface Scheduler {
+  /** Has it look again, soon. */
+  nudge(): void;
   /** Resolves when no pass runs and none is due. */
   drain(): Promise<void>;
   stop(): Promise<void>;
@@ -26,8 +30,9 @@ const LOOK_AGAIN_MS = 30_000;
 /** What can make a stage ready, or room for one. */
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'session-updated']);
 
-export function startScheduler({ store, log, maxParallel, start }: SchedulerParts): Scheduler {
+export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
   async function pass(): Promise<void> {
+    if (!mayStart()) return;
     const runnable = pickRunnable(boardView(await store.board()), maxParallel);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
     await Promise.all(runnable.map(startOne));
@@ -50,6 +55,7 @@ export function startScheduler({ store, log, maxParallel, start }: SchedulerPart
   const timer = setInterval(passes.nudge, LOOK_AGAIN_MS).unref();
   passes.nudge();
   return {
+    nudge: passes.nudge,
     drain: passes.drain,
     stop: () => {
       unlisten();

@@ -203,10 +203,8 @@ async function conversationLost({ tx, draft, launchId, edges }: EventContext): P
 }
 
 /** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
-async function initialized(
-  { tx, draft }: EventContext,
-  event: Extract<AgentEvent, { type: 'initialized' }>,
-): Promise<void> {
+async function initialized(context: EventContext, event: Extract<AgentEvent, { type: 'initialized' }>): Promise<void> {
+  const { tx, draft, launchId } = context;
   draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
   const theirs = new Set(event.open.map((open) => open.requestId));
   for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
@@ -215,6 +213,12 @@ async function initialized(
   }
   for (const { requestId, kind, ask } of event.open) {
     await openRequest(tx, draft, RequestId.parse(requestId), kind, ask);
+  }
+  for (const { requestId, subtype, raw } of event.unclear) {
+    const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
+    if (isAnswered) continue; // when it was first printed
+    addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
+    if (requestId !== null) await refuse(context, requestId, subtype);
   }
 }
 

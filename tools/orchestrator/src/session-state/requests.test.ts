@@ -189,7 +189,7 @@ describe('a repeated initialize', () => {
   it('makes the session live, in the mode that the CLI names', async () => {
     const session = await busyTestSession();
     await session.tell(turnEnded());
-    const record = await session.tell({ type: 'initialized', mode: 'plan', open: [] });
+    const record = await session.tell({ type: 'initialized', mode: 'plan', open: [], unclear: [] });
     expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
   });
 });
@@ -205,4 +205,24 @@ it('lists the decisions of a project', async () => {
   const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
   expect(listed.decisions.map(({ stageId }) => stageId)).toEqual(['S2']);
   expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
+});
+
+it('shows an open request that is not understood, and refuses it once, so that the CLI does not wait for ever', async () => {
+  const session = await busyTestSession();
+  const unclear = [
+    { requestId: 'odd', subtype: 'can_use_tool', raw: { request_id: 'odd' } },
+    { requestId: null, subtype: 'unknown', raw: 'nonsense' },
+  ];
+  const event = { type: 'initialized', mode: 'default', open: [], unclear } as const;
+  await session.tell({ ...event, open: [], unclear: [...unclear] });
+  const refusals = async () => (await session.outbox()).filter(({ wireId }) => wireId === 'odd');
+  expect(await refusals()).toMatchObject([
+    { kind: 'answer', state: 'accepted', body: { response: { subtype: 'error', error: expect.any(String) } } },
+  ]);
+  const shown = async () =>
+    (await session.transcript()).flatMap((entry) => (entry.kind === 'unknown' ? [entry.raw] : []));
+  expect(await shown()).toEqual([{ request_id: 'odd' }, 'nonsense']);
+  await session.tell({ ...event, open: [], unclear: unclear.slice(0, 1) });
+  expect(await refusals()).toHaveLength(1);
+  expect(await session.pending()).toEqual([]);
 });

@@ -49,6 +49,14 @@ const told: fc.Arbitrary<Told> = fc.oneof(
   fc.record({ type: fc.constant('response'), requestId: id, ok: fc.boolean(), response: object }),
   fc.record({
     type: fc.constant('initialized'),
+    unclear: fc.array(
+      fc.record({
+        requestId: fc.constantFrom('r1', 'odd', null),
+        subtype: fc.constant('can_use_tool'),
+        raw: fc.jsonValue(),
+      }),
+      { maxLength: 2 },
+    ),
     mode: maybe,
     open: fc.array(fc.record({ requestId: id, kind, ask }), { maxLength: 3 }),
   }),

@@ -39,7 +39,7 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
 /**
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
  * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds.
- * @throws Rejection `unknown_stage`, `already_done`, `already_running`
+ * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `disk_low`
  */
 export async function beginLaunch(
   tx: Tx,
@@ -54,6 +54,8 @@ export async function beginLaunch(
   if (found !== null && found.launchId !== null) {
     throw new Rejection('already_running', `${stageId} is running already (${found.state}).`);
   }
+  const noRoom = tx.noRoom();
+  if (noRoom !== null) throw new Rejection('disk_low', noRoom);
   const launchId = LaunchId.parse(edges.newId());
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });

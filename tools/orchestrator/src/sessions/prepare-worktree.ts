@@ -20,7 +20,7 @@ export async function prepareWorktree(
   const stage = await store.read.stages.find(stageId);
   const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
-  const worktree = await worktrees.ensure(project, stageId);
+  const worktree = await worktrees.ensure(project, stageId, stage.worktree !== null);
   if (stage.worktree?.path !== worktree.path) {
     await store.transact(async (tx) => {
       const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };

@@ -7,6 +7,7 @@ import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import type { Store } from '../store/store.ts';
 import { exitReason } from './exit-reason.ts';
 import type { SessionExecutor } from './session-executor.ts';
+import { untilStored } from './until-stored.ts';
 
 /** How long each step of a stop may take before the next, harsher one. */
 export interface StopGraces {
@@ -47,19 +48,23 @@ export function watchSession(
     const exit = await process.exited(watching.signal);
     if (watching.signal.aborted) return null;
     await executor.finish();
+    if (watching.signal.aborted) return null; // not all of it was taken in: the next start settles it
     const reason = await exitReason(exit, launchFiles(launch.folder).errors);
     const record = await store.read.sessions.find(launch.stageId);
     const end = ((): LaunchEnd => {
       if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
       return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
-    await store.transact((tx) => endLaunch(tx, launch.stageId, launch.id, end));
+    await untilStored({ store, log, signal: watching.signal }, (tx) => endLaunch(tx, launch.stageId, launch.id, end));
     await endMarked([launch.id], graces.signalMs);
     await rm(launch.folder, { recursive: true, force: true });
     return end;
   }
 
-  const ended = watch();
+  const ended = watch().catch((error: unknown) => {
+    if (watching.signal.aborted) return null;
+    throw error;
+  });
   ended.catch((error: unknown) =>
     log.error({ err: error, stageId: launch.stageId }, 'settling an ended process failed'),
   );

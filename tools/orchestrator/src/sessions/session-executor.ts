@@ -4,19 +4,22 @@ import { giveBack } from '../claude/launch/give-back.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { createProtocolPeer, type ReadLine } from '../claude/protocol-peer.ts';
+import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
 import { ContextUsageReply } from '../claude/wire/messages.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf } from '../lib/errors.ts';
+import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { settlesWithin } from '../lib/wait.ts';
 import { blockId } from '../session-state/apply-event.ts';
 import { changeSession } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 import { type LastingLine, takeIn } from './take-in.ts';
+import { untilStored } from './until-stored.ts';
 
 export interface ExecutorParts {
   store: Store;
@@ -27,6 +30,10 @@ export interface ExecutorParts {
   onTextDelta: (delta: TextDelta) => void;
   /** Something other than Callboard answered a request. */
   onForeignAnswer: (stageId: StageId) => void;
+  /** A line of a living process was cut off, and what it said is lost. */
+  onCutOff: (stageId: StageId) => void;
+  /** What a living process prints can no longer be read; its transcript says why. */
+  onUnreadable: (stageId: StageId) => void;
 }
 
 /** Drives one `claude` process: reads what it prints into the store, writes its outbox. */
@@ -43,8 +50,8 @@ export interface SessionExecutor {
   ): Promise<Record<string, unknown>>;
   /** The reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
-  /** When the process last printed anything, or was taken up. */
-  lastHeardAt(): Date;
+  /** When the process last printed anything or was taken up: by the clock on the wall, and how long ago that is. */
+  lastHeard(): { at: Date; silentMs: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
   finish(): Promise<void>;
   /** Lets go of the process, which lives on. */
@@ -53,6 +60,9 @@ export interface SessionExecutor {
 
 const isLasting = (event: AgentEvent): event is LastingLine['events'][number] => event.type !== 'delta';
 
+const isCutOff = (event: AgentEvent) =>
+  event.type === 'notice' && event.entry.kind === 'notice' && event.entry.code === OUTPUT_CUT_OFF;
+
 /** An offset that only live text has moved is stored when it has moved this far. */
 const LAZY_OFFSET_BYTES = 1024 * 1024;
 
@@ -60,6 +70,13 @@ const LAST_LINE_MS = 1_000;
 const CONTEXT_USAGE_MS = 10_000;
 /** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
 const CONTEXT_USAGE_PAUSE_MS = 300;
+
+function unreadableWords(error: unknown): string {
+  if (error instanceof OperationalError && error.code === 'spool_truncated')
+    return `the file that it prints to was made shorter by somebody (${error.message}).`;
+  if (systemCode(error) === 'ENOENT') return 'the file that it printed to was deleted.';
+  return `${messageOf(error)}.`;
+}
 
 export function createSessionExecutor(
   launch: LaunchRecord,
@@ -73,15 +90,20 @@ export function createSessionExecutor(
   const log = parts.log.child({ stageId, launchId });
   let storedOffset = launch.spoolOffset;
   let punchedOffset = launch.spoolOffset;
-  let lastHeardAt = edges.now();
+  let heard = hearNow();
+  let finishing = false;
   let contextUsageTimer: NodeJS.Timeout | undefined;
 
   const letting = new AbortController();
   const onForeignAnswer = () => parts.onForeignAnswer(stageId);
   const context = { launchId, edges, worktree, mayHooksAllow, onForeignAnswer };
 
+  function hearNow() {
+    return { at: edges.now(), uptimeMs: edges.uptimeMs() };
+  }
+
   async function onLines(lines: ReadLine[]): Promise<void> {
-    lastHeardAt = edges.now();
+    heard = hearNow();
     const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
     for (const { events } of lines) for (const event of events) if (event.type === 'delta') passOn(event);
     const end = lines.at(-1)?.end ?? storedOffset;
@@ -89,6 +111,7 @@ export function createSessionExecutor(
     await takeIn({ store, log, context, stageId, signal: letting.signal }, lasting);
     storedOffset = end;
     writer.nudge();
+    if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - punchedOffset >= LAZY_OFFSET_BYTES) {
       punchedOffset = end;
       void giveBack(launchFiles(launch.folder).spool, end);
@@ -147,8 +170,20 @@ export function createSessionExecutor(
   });
   const peer = createProtocolPeer(channel, { onLines });
   const unlisten = outboxBell.listen(stageId, writer.nudge);
-  peer.closed.catch((error: unknown) => log.error({ err: error }, 'reading the spool failed'));
+  const read = peer.closed.catch(keepUnreadable);
+  read.catch((error: unknown) => log.error({ err: error }, 'that the spool cannot be read could not be stored'));
   writer.nudge();
+
+  async function keepUnreadable(error: unknown): Promise<void> {
+    if (letting.signal.aborted) return;
+    log.error({ err: error }, 'reading the spool failed');
+    const text = `What Claude Code printed from here on cannot be read and is missing: ${unreadableWords(error)}`;
+    const entry = { kind: 'notice', parentToolUseId: null, level: 'error', code: 'output-lost', text } as const;
+    await untilStored({ store, log, signal: letting.signal }, (tx) =>
+      changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, entry)),
+    );
+    if (!finishing) parts.onUnreadable(stageId);
+  }
 
   async function letGo(): Promise<void> {
     unlisten();
@@ -164,10 +199,11 @@ export function createSessionExecutor(
     process,
     request,
     reply: peer.reply,
-    lastHeardAt: () => lastHeardAt,
+    lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs }),
     async finish() {
+      finishing = true;
       channel.finish();
-      await peer.closed.catch(() => undefined);
+      await read.catch(() => undefined);
       await letGo();
     },
     async detach() {

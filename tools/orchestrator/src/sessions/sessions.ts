@@ -13,14 +13,18 @@ import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
+import { giveWhatWaits } from './give-what-waits.ts';
+import { makeGoodLoss } from './make-good-loss.ts';
 import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
 import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
 import { createSessionExecutor, type ExecutorParts, type SessionExecutor } from './session-executor.ts';
+import { untilStored } from './until-stored.ts';
 
-export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer'> {
+export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | 'onCutOff' | 'onUnreadable'> {
   worktrees: Worktrees;
   dataDir: string;
   /** Finds the program at every launch, since it may have been installed meanwhile. Rejects with OperationalError `claude_missing`. */
@@ -35,21 +39,25 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer'> {
 export interface Sessions {
   /**
    * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `claude_missing`, `worktree_failed`, `launch_failed`
+   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
    */
   start(stageId: StageId, actor: string | null): Promise<void>;
   /**
    * Begins a launch in the caller's transaction, to work on `message`. The process is spawned after the commit; how
-   * that went shows in the session.
+   * that went shows in the session. False: the disk is nearly full, so the message waits, and `goOn` resumes the session.
    */
-  resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<void>;
+  resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** There is room again, or the store can write again: every session gets what waited for that. Rejects with no error of one session. */
+  goOn(): Promise<void>;
+  /** The disk was full since then, and is not any more: what was lost of running sessions is made good as far as it can be, and shown. */
+  makeGood(since: Date): Promise<void>;
   /** Takes up a process that lives: `initialize` is repeated and its open requests are checked. For the time after a restart. */
   adopt(launchId: LaunchId, process: AgentProcess): Promise<void>;
   /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /**
    * Ends the running turn. A process that does not confirm in time is ended; its session can be resumed.
-   * @throws Rejection `no_session`, `not_running`
+   * @throws Rejection `no_session`, `not_running`; OperationalError `storage_failed`, and then nothing was done
    */
   interrupt(stageId: StageId): Promise<void>;
   /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
@@ -74,6 +82,8 @@ export function createSessions(parts: SessionsParts): Sessions {
   const { store, edges, log, worktrees, dataDir, env, graces, initializeTimeoutMs, outboxBell } = parts;
   const running = new Map<StageId, RunningSession>();
   const launching = new Set<Promise<unknown>>();
+  const letting = new AbortController();
+  const storing = { store, log, signal: letting.signal };
 
   function keep(session: RunningSession): void {
     const { stageId } = session.executor.launch;
@@ -84,12 +94,19 @@ export function createSessions(parts: SessionsParts): Sessions {
     session.ended.then(forget, forget);
   }
 
-  function onForeignAnswer(stageId: StageId): void {
-    const reason = 'Stopped by Callboard: a request was answered by something other than Callboard.';
+  const onForeignAnswer = (stageId: StageId): void =>
+    stopBecause(stageId, 'Stopped by Callboard: a request was answered by something other than Callboard.');
+
+  function stopBecause(stageId: StageId, reason: string): void {
     running
       .get(stageId)
       ?.stop(reason)
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping failed'));
+  }
+
+  function onCutOff(stageId: StageId): void {
+    const session = running.get(stageId);
+    if (session !== undefined) void makeGoodLoss(session.executor, { ...storing, edges }, null);
   }
 
   async function attach(
@@ -106,7 +123,16 @@ export function createSessions(parts: SessionsParts): Sessions {
       worktree: stage?.worktree?.path ?? null,
       mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
     };
-    const executor = createSessionExecutor(launch, process, channel, place, { ...parts, onForeignAnswer });
+    const executor = createSessionExecutor(launch, process, channel, place, {
+      ...parts,
+      onForeignAnswer,
+      onCutOff,
+      onUnreadable: (id) =>
+        stopBecause(
+          id,
+          'Ended by Callboard, since what Claude Code prints can no longer be read. A message resumes the session.',
+        ),
+    });
     const session = watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
     keep(session);
     return session;
@@ -130,7 +156,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       withoutHooks: hooksOff.length > 0,
     });
     const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
-    await store.transact(async (tx) => {
+    await untilStored(storing, async (tx) => {
       await tx.launches.setLive(launchId, process.identity);
       if (hooksOff.length > 0)
         await changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, hooksOffNotice(hooksOff)));
@@ -153,23 +179,51 @@ export function createSessions(parts: SessionsParts): Sessions {
   /** Spawns what was begun; a failure is settled like a process that died, then told. */
   function carryOut(stageId: StageId, begun: BegunLaunch): Promise<void> {
     const launched = spawn(stageId, begun).catch(async (error: unknown) => {
-      const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
-      const launch = await store.read.launches.find(begun.launchId);
-      if (launch?.state !== 'ended') await store.transact((tx) => endLaunch(tx, stageId, begun.launchId, end));
+      // A process that was spawned and could not be recorded before we were stopped is found by its marker.
+      if (!letting.signal.aborted) await settleFailed(stageId, begun.launchId, error);
       throw error;
     });
-    launching.add(launched);
-    const done = () => launching.delete(launched);
-    launched.then(done, done);
-    return launched;
+    return whileLaunching(launched);
   }
 
-  /** Begins a launch in the caller's transaction and spawns it after the commit. */
-  async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<void> {
+  /** Whoever stops us waits for it. */
+  function whileLaunching<T>(work: Promise<T>): Promise<T> {
+    launching.add(work);
+    const done = () => launching.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  /** Whoever waits for the start hears of its failure also while that cannot be stored. */
+  async function settleFailed(stageId: StageId, launchId: LaunchId, error: unknown): Promise<void> {
+    const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
+    const settle = async (tx: Tx) => {
+      if ((await tx.launches.find(launchId))?.state !== 'ended') await endLaunch(tx, stageId, launchId, end);
+    };
+    try {
+      await store.transact(settle);
+    } catch (failure) {
+      if (!isStorageFailure(failure)) throw failure;
+      whileLaunching(untilStored(storing, settle)).catch((cause: unknown) =>
+        log.error({ err: cause, stageId }, 'settling a failed start failed'),
+      );
+    }
+  }
+
+  /** Begins a launch in the caller's transaction and spawns it after the commit; false where there is no room for one. */
+  async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
+    if (tx.noRoom() !== null) {
+      await changeSession(tx, stageId, async (draft) => {
+        await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
+        draft.queueChanged = true;
+      });
+      return false;
+    }
     const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
     tx.afterCommit(() => {
       carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
     });
+    return true;
   }
 
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
@@ -202,6 +256,11 @@ export function createSessions(parts: SessionsParts): Sessions {
       });
     },
     resumeWith: launchIn,
+    goOn: () => giveWhatWaits({ store, log, outboxBell, resumeWith: launchIn }),
+    async makeGood(since) {
+      const sessions = [...running.values()];
+      await Promise.all(sessions.map(({ executor }) => makeGoodLoss(executor, { ...storing, edges }, since)));
+    },
     async adopt(launchId, process) {
       const session = await attach(launchId, process);
       const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
@@ -219,6 +278,7 @@ export function createSessions(parts: SessionsParts): Sessions {
           AbortSignal.timeout(graces.interruptMs),
         );
       } catch (error) {
+        if (isStorageFailure(error)) throw error; // it was not asked, so it cannot be blamed
         log.warn({ err: error, stageId }, 'an interrupt was not confirmed; the process is ended');
         await session.stop(
           'Claude Code did not react to the interrupt, so its process was ended. A message resumes the session.',
@@ -272,6 +332,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     },
     executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {
+      letting.abort();
       await Promise.allSettled(launching);
       await Promise.all([...running.values()].map((session) => session.detach()));
     },

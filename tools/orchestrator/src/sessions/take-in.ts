@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { messageOf, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { applyEvent, type EventContext, refuse } from '../session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { untilStored } from './until-stored.ts';
 
 /** What a line of the spool told, without what is only passed on live, and the offset behind it. */
 export interface LastingLine {
@@ -20,9 +19,6 @@ export interface TakeInParts {
   stageId: Parameters<typeof openDraft>[1];
   signal: AbortSignal;
 }
-
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
 
 /**
  * Takes lines into the store together with the spool offset behind them, in one transaction. A store that fails (a
@@ -46,21 +42,6 @@ async function keepUnapplied(parts: TakeInParts, line: LastingLine, cause: unkno
   await untilStored(parts, (tx) => keepRaw(tx, parts, line));
 }
 
-/** Runs the transaction until the store takes it. @throws what is no failure of the store, and the signal's reason */
-async function untilStored({ store, log, signal }: TakeInParts, work: (tx: Tx) => Promise<void>): Promise<void> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    signal.throwIfAborted();
-    try {
-      await store.transact(work);
-      return;
-    } catch (error) {
-      if (!isStorageError(error)) throw error;
-      log.error({ err: error }, 'the store failed; trying again');
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-}
-
 async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
   const events = lines.flatMap((line) => line.events);
   if (events.length > 0) {
@@ -81,7 +62,3 @@ async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end 
   await saveDraft(tx, draft);
   await tx.launches.setOffset(context.launchId, end);
 }
-
-/** Errors of SQLite itself: a full or read-only disk, a locked or damaged file. */
-const isStorageError = (error: unknown): boolean =>
-  systemCode(error) === 'ERR_SQLITE_ERROR' && !/constraint/i.test(messageOf(error));

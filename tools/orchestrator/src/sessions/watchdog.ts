@@ -1,4 +1,3 @@
-import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
@@ -6,7 +5,6 @@ import type { SessionExecutor } from './session-executor.ts';
 
 export interface WatchdogParts {
   store: Store;
-  edges: Edges;
   log: Logger;
   /** How long a session that works may be silent. */
   silenceMs: number;
@@ -18,15 +16,15 @@ export interface WatchdogParts {
  * Asks for attention when a session that should be working has printed nothing for long; it ends nothing, and takes the
  * sign back once something is heard. A session that waits for a person is silent by right.
  */
-export function startWatchdog({ store, edges, log, silenceMs, lookMs, running }: WatchdogParts): { stop: () => void } {
+export function startWatchdog({ store, log, silenceMs, lookMs, running }: WatchdogParts): { stop: () => void } {
   async function look(): Promise<void> {
     for (const executor of running()) {
       const { stageId } = executor.launch;
       const record = await store.read.sessions.find(stageId);
       if (record === null) continue;
-      const heardAt = executor.lastHeardAt();
-      const isSilent = record.state === 'busy' && edges.now().getTime() - heardAt.getTime() >= silenceMs;
-      const stalledSince = isSilent ? heardAt.toISOString() : null;
+      const { at, silentMs } = executor.lastHeard();
+      const isSilent = record.state === 'busy' && silentMs >= silenceMs;
+      const stalledSince = isSilent ? at.toISOString() : null;
       if (stalledSince === record.stalledSince) continue;
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => {

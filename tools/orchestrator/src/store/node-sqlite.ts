@@ -12,6 +12,7 @@ export function nodeSqliteDialect(file: string): SqliteDialect {
 }
 
 const KEPT_STATEMENTS = 200;
+const NOTHING = { changes: 0n, lastInsertRowid: 0n };
 
 function adapt(database: DatabaseSync): SqliteDatabase {
   const statements = new Map<string, StatementSync>();
@@ -33,6 +34,8 @@ function adapt(database: DatabaseSync): SqliteDatabase {
         reader: statement.columns().length > 0,
         all: (parameters) => statement.all(...parameters.map(bindable)),
         run: (parameters) => {
+          // SQLite has rolled back by itself where the disk is full; the error of a second time would hide the first.
+          if (sql === 'rollback' && !database.isTransaction) return NOTHING;
           const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));
           return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) };
         },

@@ -84,6 +84,8 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     isCommand: z.boolean().default(false),
     /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
     urgent: z.boolean().default(false),
+    /** It was sent to an ended session while the disk was nearly full: the session is resumed for it when there is room. */
+    awaitsRoom: z.boolean().default(false),
   }),
   /** The `response` object of a control response, as it goes over the wire. */
   z.object({ kind: z.literal('answer'), response: z.record(z.string(), z.unknown()) }),
@@ -99,6 +101,7 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
   kind: 'message',
   entered: false,
   urgent: false,
+  awaitsRoom: false,
   ...content,
 });
 

@@ -6,22 +6,30 @@ import type { Logger } from '../lib/logger.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { Schema } from './schema.ts';
+import { isDamage, storageFailed, troubleOf } from './storage-failure.ts';
 import { readBoard, type Store, type Tx, tables } from './store.ts';
 
 /**
  * The store in one SQLite file, brought up to date first.
- * @throws OperationalError `database_newer` when a newer Callboard wrote it, `database_damaged` when it does not hold together
+ * @throws OperationalError `database_newer` when a newer Callboard wrote it, `database_damaged` when it does not hold
+ *   together, `storage_failed` when it cannot be opened or written
  */
-export async function openSqliteStore(file: string, edges: Edges, log: Logger): Promise<Store> {
-  const db = open(file);
+export async function openSqliteStore(
+  file: string,
+  edges: Edges,
+  log: Logger,
+  noRoom: Tx['noRoom'] = () => null,
+): Promise<Store> {
+  let db: Kysely<Schema> | undefined;
   try {
+    db = new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
     await requireIntact(db, file);
     await migrate(db);
   } catch (error) {
-    await db.destroy();
-    throw error;
+    await db?.destroy();
+    throw cannotOpen(file, error);
   }
-  return createStore(db, edges, log);
+  return createStore(db, edges, log, noRoom);
 }
 
 function damaged(file: string, cause: unknown): OperationalError {
@@ -31,18 +39,15 @@ function damaged(file: string, cause: unknown): OperationalError {
   });
 }
 
-function open(file: string): Kysely<Schema> {
-  try {
-    return new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
-  } catch (error) {
-    throw /malformed|not a database/.test(messageOf(error)) ? damaged(file, error) : error;
-  }
+function cannotOpen(file: string, error: unknown): unknown {
+  if (isDamage(error)) return damaged(file, error);
+  const trouble = troubleOf(error);
+  if (trouble === null) return error;
+  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble}`, { cause: error });
 }
 
 async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
-  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db).catch((error: unknown) => {
-    throw damaged(file, error);
-  });
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db);
   const found = rows[0]?.quick_check;
   if (found !== 'ok') throw damaged(file, found);
 }
@@ -65,8 +70,9 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
   }
 }
 
-function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
+function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
+  const writeListeners = new Set<(trouble: string | null) => void>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** What is committed is committed: whoever fails to hear of it is no reason to call the transaction failed. */
@@ -90,6 +96,7 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
       return work({
         ...all,
         now,
+        noRoom,
         newId: edges.newId,
         newWireId: edges.newWireId,
         emit,
@@ -101,17 +108,36 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger): Store {
     return result;
   }
 
+  /** Writes one after another; tells whether the store could write, and words it if not. */
+  function inTurn<T>(write: () => Promise<T>): Promise<T> {
+    const result = last.then(async () => {
+      try {
+        const written = await write();
+        for (const listener of writeListeners) tell(() => listener(null));
+        return written;
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble === null) throw error;
+        for (const listener of writeListeners) tell(() => listener(trouble));
+        throw storageFailed(trouble, error);
+      }
+    });
+    last = result.catch(() => undefined);
+    return result;
+  }
+
   return {
-    transact(work) {
-      const result = last.then(() => run(work));
-      last = result.catch(() => undefined);
-      return result;
-    },
+    transact: (work) => inTurn(() => run(work)),
+    probe: () => inTurn(() => sql`update counters set value = value`.execute(db)).then(() => undefined),
     read: tables(db),
     board: () => db.transaction().execute((trx) => readBoard(tables(trx))),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onWrite: (listener) => {
+      writeListeners.add(listener);
+      return () => writeListeners.delete(listener);
     },
     close: async () => {
       await last;

@@ -35,6 +35,8 @@ export type Tables = ReturnType<typeof tables>;
 export interface Tx extends Tables {
   /** The instant of the transaction, the same for all it writes. */
   readonly now: string;
+  /** Why nothing new may be given to Claude now, in words; null while there is room on the disk. Asked anew at each call. */
+  noRoom(): string | null;
   /** A new id, for a row. */
   newId(): string;
   /** A new id, for what goes to the CLI. */
@@ -51,6 +53,7 @@ export interface Store {
    * Runs `work` in one transaction. Transactions run one after another, in the order of the calls; events are
    * published to listeners after the commit and before the next transaction starts, so in the order of their `seq`.
    * Must not be called from within `work`.
+   * @throws OperationalError `storage_failed` when the store itself fails (a full disk, say); what `work` throws
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Reads what is committed. */
@@ -59,6 +62,10 @@ export interface Store {
   board(): Promise<BoardParts>;
   /** Hears every event after its commit. Returns how to stop hearing. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
+  /** Writes, and changes nothing: to find out whether the store can. @throws OperationalError `storage_failed` */
+  probe(): Promise<void>;
+  /** Hears after each transaction why the store cannot write, in words; null when it can. */
+  onWrite(listener: (trouble: string | null) => void): () => void;
   /** Waits for running transactions, then closes. */
   close(): Promise<void>;
 }
@@ -77,5 +84,6 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
     pending: await all.requests.listOpen(),
     unsettled: await all.requests.listUnsettled(),
     warnings: [],
+    paused: null,
   };
 }

@@ -1,5 +1,6 @@
 import type { Project, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { rememberCheckout } from './remember-checkout.ts';
 import type { Git } from './run-git.ts';
 
 /**
@@ -30,13 +31,27 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree):
       `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
     );
   }
+  const undo = await rememberCheckout(git, project.path, branch);
   const merged = await git.try(project.path, ['merge', '--no-ff', '--no-edit', branch]);
   if (!merged.failed) return;
+  const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD'])).failed;
+  if (isIn) return; // it was killed after all was done
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
-  await git.try(project.path, ['merge', '--abort']);
+  const left = await undo(merged.wasKilled);
+  if (left !== null) {
+    const message = `git failed while it merged ${branch}, and the main checkout at ${project.path} could not be put back as it was (${left}). Look at it with "git status" before you try again. ${merged.stderr}`;
+    throw new Rejection('merge_refused', message.trim());
+  }
   const files = conflicts.stdout.split('\n').filter((file) => file !== '');
+  if (merged.wasKilled) {
+    const message = `git was ended in the middle of merging ${branch}. Nothing was merged, and the main checkout is as it was. Try again.`;
+    throw new Rejection('merge_refused', message);
+  }
   if (files.length === 0)
-    throw new Rejection('merge_refused', `git refused to merge ${branch}: ${merged.stderr || merged.stdout}`);
+    throw new Rejection(
+      'merge_refused',
+      `git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`,
+    );
   const message = `${branch} conflicts with ${target.stdout.trim()} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${target.stdout.trim()} into its branch first.`;
   throw new Rejection('merge_conflict', message);
 }

@@ -3,6 +3,8 @@ import { OperationalError } from '../lib/errors.ts';
 
 export interface GitResult {
   failed: boolean;
+  /** It did not end by itself: something killed it, or it took too long. */
+  wasKilled: boolean;
   stdout: string;
   stderr: string;
 }
@@ -20,7 +22,7 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 export function createGit(userEnv: Record<string, string>): Git {
   const run: Git['try'] = async (cwd, args, env = {}) => {
-    const { failed, stdout, stderr, shortMessage } = await execa('git', args, {
+    const { failed, isTerminated, timedOut, stdout, stderr, shortMessage } = await execa('git', args, {
       cwd,
       env: { ...userEnv, GIT_TERMINAL_PROMPT: '0', ...env },
       extendEnv: false,
@@ -29,7 +31,12 @@ export function createGit(userEnv: Record<string, string>): Git {
       timeout: TIMEOUT_MS,
       maxBuffer: MAX_OUTPUT_BYTES,
     });
-    return { failed, stdout, stderr: stderr === '' ? (shortMessage ?? '') : stderr };
+    return {
+      failed,
+      wasKilled: isTerminated || timedOut,
+      stdout,
+      stderr: stderr === '' ? (shortMessage ?? '') : stderr,
+    };
   };
   return {
     try: run,

@@ -51,7 +51,7 @@ describe('looking at a folder', () => {
 describe('the worktree of a stage', () => {
   it('is a checkout of the current commit, on a branch of its own', async () => {
     const { worktrees, project, path, git, dataDir } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE);
+    const worktree = await worktrees.ensure(project, STAGE, false);
     expect(worktree).toEqual({
       path: join(dataDir, 'worktrees', 'shop', 'STAGE-1'),
       branch: 'callboard/STAGE-1',
@@ -64,11 +64,11 @@ describe('the worktree of a stage', () => {
 
   it('is found again with all that is in it, and keeps its base while both sides go on', async () => {
     const { worktrees, project, path, commit } = await setUp();
-    const first = await worktrees.ensure(project, STAGE);
+    const first = await worktrees.ensure(project, STAGE, false);
     await commit(first.path, 'feature.txt', 'new');
     await writeFile(join(first.path, 'draft.txt'), 'not committed');
     await commit(path, 'other.txt', 'meanwhile');
-    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
     expect(await readFile(join(first.path, 'draft.txt'), 'utf8')).toBe('not committed');
   });
 
@@ -77,8 +77,8 @@ describe('the worktree of a stage', () => {
     await mkdir(join(folder, 'elsewhere'));
     await symlink(join(folder, 'elsewhere'), join(folder, 'linked'));
     const worktrees = createWorktrees({ dataDir: join(folder, 'linked'), env });
-    const first = await worktrees.ensure(project, STAGE);
-    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+    const first = await worktrees.ensure(project, STAGE, false);
+    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
   });
 
   it('takes up the branch that is there, with the commit that it left the repository at', async () => {
@@ -88,17 +88,17 @@ describe('the worktree of a stage', () => {
     await commit(path, 'kept.txt', 'of before');
     await git(path, 'switch', '--quiet', 'main');
     await commit(path, 'other.txt', 'meanwhile');
-    const worktree = await worktrees.ensure(project, STAGE);
+    const worktree = await worktrees.ensure(project, STAGE, false);
     expect(await readFile(join(worktree.path, 'kept.txt'), 'utf8')).toBe('of before');
     expect(worktree.base).toBe(base);
   });
 
   it('is made again, on its branch, when somebody deleted its folder', async () => {
     const { worktrees, project, commit } = await setUp();
-    const first = await worktrees.ensure(project, STAGE);
+    const first = await worktrees.ensure(project, STAGE, false);
     await commit(first.path, 'kept.txt', 'committed');
     await rm(first.path, { recursive: true });
-    expect(await worktrees.ensure(project, STAGE)).toEqual(first);
+    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
     expect(await readFile(join(first.path, 'kept.txt'), 'utf8')).toBe('committed');
   });
 
@@ -110,14 +110,14 @@ describe('the worktree of a stage', () => {
       kind: 'operational',
       message: expect.stringContaining('already exists'),
     };
-    await expect(worktrees.ensure(project, STAGE)).rejects.toMatchObject(failure);
+    await expect(worktrees.ensure(project, STAGE, false)).rejects.toMatchObject(failure);
   });
 });
 
 describe('removing a worktree', () => {
   it('takes away folder and branch when nothing would be lost', async () => {
     const { worktrees, project, path, git } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE);
+    const worktree = await worktrees.ensure(project, STAGE, false);
     expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
     await expect(access(worktree.path)).rejects.toThrow();
     expect(await git(path, 'branch', '--list', worktree.branch)).toBe('');
@@ -125,7 +125,7 @@ describe('removing a worktree', () => {
 
   it('takes away a branch that was merged', async () => {
     const { worktrees, project, path, git, commit } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE);
+    const worktree = await worktrees.ensure(project, STAGE, false);
     await commit(worktree.path, 'feature.txt', 'new');
     await git(path, 'merge', '--quiet', worktree.branch);
     expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
@@ -134,7 +134,7 @@ describe('removing a worktree', () => {
   it('leaves everything where work is not committed, and says what', async () => {
     const { worktrees, project } = await setUp();
     for (const file of ['README.md', 'untracked.txt']) {
-      const worktree = await worktrees.ensure(project, STAGE);
+      const worktree = await worktrees.ensure(project, STAGE, false);
       await writeFile(join(worktree.path, file), 'work');
       const { left } = await worktrees.removeIfSafe(project, worktree);
       expect(left).toContain('modified or untracked');
@@ -144,7 +144,7 @@ describe('removing a worktree', () => {
 
   it('leaves a branch that is not merged, and says so', async () => {
     const { worktrees, project, path, git, commit } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE);
+    const worktree = await worktrees.ensure(project, STAGE, false);
     await commit(worktree.path, 'feature.txt', 'new');
     const { left } = await worktrees.removeIfSafe(project, worktree);
     expect(left).toContain('not merged');

@@ -3,6 +3,7 @@ import { dirname, join, matchesGlob } from 'node:path';
 import type { Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { diffOf } from './diff.ts';
+import { knownWorktree, removeHalfMade } from './known-worktree.ts';
 import { mergeInto } from './merge.ts';
 import { allowRulesOf, hooksOf } from './repository-settings.ts';
 import { createGit } from './run-git.ts';
@@ -22,10 +23,12 @@ export interface Worktrees {
   inspect(path: string): Promise<{ root: string }>;
   /**
    * Makes the stage's worktree from the repository's current commit, with copies of the project's listed ignored files,
-   * or finds the one that is there.
+   * or finds the one that is there. One that git was making when it was killed is made anew.
+   *
+   * @param isRecorded whether it was once made to its end; files to be copied are missing only where it was not.
    * @throws OperationalError `worktree_failed` with git's own words
    */
-  ensure(project: Project, stageId: StageId): Promise<Worktree>;
+  ensure(project: Project, stageId: StageId, isRecorded: boolean): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
   /**
@@ -72,21 +75,22 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
       return { root };
     },
 
-    async ensure(project, stageId) {
+    async ensure(project, stageId, isRecorded) {
       const parent = join(dataDir, 'worktrees', project.id);
       const branch = `callboard/${stageId}`;
       await mkdir(parent, { recursive: true, mode: 0o700 });
       const path = join(await realpath(parent), stageId); // git lists worktrees by their real paths
-      const list = await git.must(project.path, ['worktree', 'list', '--porcelain']);
-      const isKnown = list.split('\n').includes(`worktree ${path}`);
-      if (!isKnown || !(await isThere(path))) {
-        const force = isKnown ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+      const known = await knownWorktree(git, project.path, path);
+      if (known === 'half-made') await removeHalfMade(git, project.path, path);
+      const isMissing = known !== 'whole' || !(await isThere(path));
+      if (isMissing) {
+        const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
         const exists = !(await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]))
           .failed;
         const target = exists ? [path, branch] : ['-b', branch, path];
         await git.must(project.path, ['worktree', 'add', ...force, ...target]);
-        await copyIgnored(project, path);
       }
+      if (isMissing || !isRecorded) await copyIgnored(project, path);
       return { path, branch, base: await git.must(project.path, ['merge-base', 'HEAD', branch]) };
     },
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { gitThat } from '../support/git-that-dies.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
@@ -69,6 +70,28 @@ it('makes a deleted worktree again from its branch', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
 });
 
+it('shows in git’s own words that a worktree could not be made, and makes it at the second attempt', async () => {
+  const kit = await createKit();
+  await kit.stop();
+  const path = kit.env.PATH ?? '';
+  kit.env.PATH = await gitThat(kit.folder, path, 'worktree add', '$real "$@"; echo "fatal: out of luck" >&2; exit 128');
+  await kit.start();
+  await expect(kit.startStage(said('Made.'))).rejects.toMatchObject({
+    code: 'worktree_failed',
+    message: expect.stringContaining('out of luck'),
+  });
+  const [stage] = (await kit.client.command('get_board')).stages;
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { state: 'failed', lastTurn: { message: expect.stringContaining('out of luck') } },
+  });
+  await kit.stop();
+  kit.env.PATH = path;
+  await kit.start();
+  await kit.client.command('start_stage', { stageId: stage?.id });
+  await kit.client.state(stage?.id ?? '', 'idle');
+});
+
 it('says that a conversation cannot be resumed, and begins afresh with the stage’s prompt', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(said('First.'));
@@ -89,7 +112,7 @@ it('says that a conversation cannot be resumed, and begins afresh with the stage
 });
 
 it('asks for attention when a working session is silent for long, and takes it back', async () => {
-  const kit = await createKit({ limits: { silenceMs: 400, watchdogLookMs: 50 } });
+  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
   await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
   expect((await kit.client.command('get_stage', { stageId })).stage.column).toBe('needs-you');

@@ -1,10 +1,12 @@
 import {
   type BoardEvent,
+  type BoardNotices,
   type CommandReply,
   type CommandType,
   commands,
   eventName,
   InitFrame,
+  NoticesFrame,
   ReplyFrame,
   type TextDelta,
   TextDeltaFrame,
@@ -41,6 +43,8 @@ export interface TestClient {
   /** Resolves when the newest state of the stage's session is this. */
   state(stageId: string, state: string): Promise<void>;
   transcript(stageId: string): Promise<TranscriptEntry[]>;
+  /** Resolves when the newest that the board says of the machine fits. */
+  notices(fits: (notices: BoardNotices) => boolean): Promise<void>;
   close(): void;
 }
 
@@ -48,6 +52,7 @@ export async function connect(port: number, secret: string): Promise<TestClient>
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, { headers: { authorization: `Bearer ${secret}` } });
   const events: BoardEvent[] = [];
   const deltas: TextDelta[] = [];
+  let newest: BoardNotices | undefined;
   const replies = new Map<string, (frame: ReplyFrame) => void>();
   const watchers = new Set<() => void>();
   const { promise: opened, resolve: onInit, reject } = Promise.withResolvers<InitFrame>();
@@ -58,6 +63,7 @@ export async function connect(port: number, secret: string): Promise<TestClient>
     if (frame.type === 'init') onInit(InitFrame.parse(frame));
     else if (frame.type === 'reply') replies.get(frame.id)?.(ReplyFrame.parse(frame));
     else if (frame.type === 'text_delta') deltas.push(TextDeltaFrame.parse(frame).data);
+    else if (frame.type === 'notices_updated') newest = NoticesFrame.parse(frame).data;
     else events.push({ ...frame, type: eventName(frame.type) });
     for (const watcher of watchers) watcher();
   });
@@ -112,6 +118,9 @@ export async function connect(port: number, secret: string): Promise<TestClient>
     },
     async transcript(stageId) {
       return (await client.command('get_transcript', { stageId })).entries;
+    },
+    async notices(fits) {
+      await until('notices', () => (fits(newest ?? init.data) ? true : undefined));
     },
     close: () => socket.terminate(),
   };

@@ -10,6 +10,7 @@ import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
+import type { Edges } from '../../src/lib/edges.ts';
 import { connect, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
 
@@ -49,15 +50,24 @@ export async function createKit({
   where = 'here',
   maxParallel = 4,
   limits = {},
+  edges,
+  ...given
 }: {
   where?: 'here' | 'apart';
   maxParallel?: number;
   limits?: Partial<TimeLimits>;
+  /** For an orchestrator in the test's own process. */
+  edges?: Edges;
+  /** A folder that is there, on a file system of its own, say. */
+  dataDir?: string;
+  diskReserveMb?: number;
+  attentionAfterMinutes?: number;
+  claudePath?: string;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const repo = await createRepository(join(folder, 'shop'));
-  const dataDir = join(folder, 'data');
+  const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
   cleanups.push(() => model.close());
   await mkdir(join(folder, 'tmp'));
@@ -68,9 +78,11 @@ export async function createKit({
     host: '127.0.0.1',
     port: 0,
     secret: SECRET,
-    claudePath: CLAUDE,
+    claudePath: given.claudePath ?? CLAUDE,
     maxParallel,
     agentUser: null,
+    diskReserveMb: given.diskReserveMb ?? 0,
+    attentionAfterMinutes: given.attentionAfterMinutes ?? 10,
     repos: [repo],
     tokenSha256: null,
   };
@@ -85,7 +97,7 @@ export async function createKit({
     config,
     client: undefined as unknown as TestClient,
     async start(where = 'here') {
-      orchestrator = where === 'here' ? await startHere(config, env, limits) : await startApart(config, env);
+      orchestrator = where === 'here' ? await startHere(config, env, limits, edges) : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
     },
     async stop() {

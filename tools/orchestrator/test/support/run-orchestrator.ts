@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { FromServer, type OrchestratorConfig } from '@callboard/contract';
 import { pino } from 'pino';
 import { startOrchestrator, type TimeLimits } from '../../src/compose.ts';
+import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 
 export interface RunningOrchestrator {
   readonly port: number;
@@ -17,9 +18,10 @@ export async function startHere(
   config: OrchestratorConfig,
   env: Record<string, string>,
   limits: Partial<TimeLimits>,
+  edges: Edges = nodeEdges,
 ): Promise<RunningOrchestrator> {
   const log = pino({ level: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' });
-  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits });
+  const { port, stop, endIdle } = await startOrchestrator(config, { log, env, limits, edges });
   return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 

@@ -131,6 +131,7 @@ export const up = (open: Extract<AgentEvent, { type: 'initialized' }>['open'] = 
   type: 'initialized',
   mode: 'default',
   open,
+  unclear: [],
 });
 
 export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });

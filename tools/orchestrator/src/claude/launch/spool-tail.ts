@@ -10,14 +10,13 @@ const POLL_MS = 250;
 export interface SpoolTail {
   /**
    * Batches of whole lines from `offset` on, as they are appended. The next bytes are read when the consumer asks for
-   * the next batch. Ends after `finish()`, once everything written until then was handed out; or when the signal aborts.
-   * @throws OperationalError `spool_truncated` when the file is shorter than the offset: somebody tampered with it.
+   * the next batch. Ends after `finish()`, once everything written until then was handed out, half a line at the end
+   * included; or when the signal aborts.
+   * @throws OperationalError `spool_truncated` when the file is shorter than what was read of it: somebody tampered with it.
    */
   batches(): AsyncGenerator<SpoolLine[]>;
   /** The writer is gone: read what there is, then end. */
   finish(): void;
-  /** What stands behind the last newline; of interest once the tail has ended. */
-  rest(): string;
 }
 
 export function createSpoolTail(path: string, offset: number, signal: AbortSignal): SpoolTail {
@@ -31,10 +30,6 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
     const onAbort = () => wake();
     signal.addEventListener('abort', onAbort);
     try {
-      const { size } = await file.stat();
-      if (size < offset) {
-        throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${offset} were read before`);
-      }
       const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
       while (!signal.aborted) {
         const ending = finishing; // read before the last read, so that nothing written before is missed
@@ -43,12 +38,16 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
         if (bytesRead > 0) {
           const lines = reader.push(buffer.subarray(0, bytesRead));
           if (lines.length > 0) yield lines;
-        } else if (ending) {
-          return;
-        } else {
-          arm();
-          await changed;
+          continue;
         }
+        await requireWhole(file, reader.position());
+        if (ending) {
+          const rest = reader.rest();
+          if (rest !== '') yield [{ text: rest, end: reader.position() }];
+          return;
+        }
+        arm();
+        await changed;
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -80,7 +79,6 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
       finishing = true;
       wake();
     },
-    rest: reader.rest,
   };
 }
 
@@ -91,6 +89,13 @@ function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
   } catch {
     return null;
   }
+}
+
+/** The process only ever appends; whoever makes the file shorter takes from what it prints next. */
+async function requireWhole(file: FileHandle, position: number): Promise<void> {
+  const { size } = await file.stat();
+  if (size >= position) return;
+  throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${position} were read before`);
 }
 
 async function readAt(file: FileHandle, buffer: Buffer, position: number): Promise<number> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseFrame } from './frames.ts';
+import { parseFrame, parseLine } from './frames.ts';
 
 const line = (value: unknown) => JSON.stringify(value);
 
@@ -85,4 +85,25 @@ it.each([
 it('refuses an id that is longer than an id can be', () => {
   const text = line({ type: 'control_cancel_request', request_id: 'x'.repeat(1_000) });
   expect(parseFrame(text).kind).toBe('garbage');
+});
+
+it('finds the whole line behind one that was cut off anywhere, and keeps both', () => {
+  const whole = line({ type: 'control_response', response: { subtype: 'success', request_id: 'r1', response: {} } });
+  const inner = { type: 'text', text: 'a "{"type":"x"}" b' };
+  const cut = line({ type: 'assistant', message: { id: 'm', content: [inner, inner] } });
+  for (let at = 1; at < cut.length; at++) {
+    const [first, second, ...more] = parseLine(cut.slice(0, at) + whole);
+    expect(first).toEqual({ kind: 'cut-off', text: cut.slice(0, at) });
+    expect(second).toMatchObject({ kind: 'response', requestId: 'r1' });
+    expect(more).toEqual([]);
+  }
+});
+
+it('says of half a line alone that it was cut off, and leaves everything else as it is', () => {
+  const whole = line({ type: 'result', list: [{ type: 'text' }, { type: 'text' }] });
+  expect(parseLine(whole)).toEqual([parseFrame(whole)]);
+  expect(parseLine(whole.slice(0, -1))).toEqual([{ kind: 'cut-off', text: whole.slice(0, -1) }]);
+  expect(parseLine('Segmentation fault')).toEqual([{ kind: 'garbage', text: 'Segmentation fault' }]);
+  const malformed = line({ type: 'control_request', request_id: 7 });
+  expect(parseLine(malformed)).toEqual([{ kind: 'garbage', text: malformed }]);
 });

@@ -15,6 +15,8 @@ export type Frame =
   | { kind: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /** Everything else: transcript, state, notices. */
   | { kind: 'message'; type: string; message: Record<string, unknown> }
+  /** The beginning of a line whose rest was never written: the disk was full, or the process was killed. */
+  | { kind: 'cut-off'; text: string }
   | { kind: 'garbage'; text: string };
 
 const JsonObject = z.record(z.string(), z.unknown());
@@ -28,6 +30,24 @@ const Response = z.looseObject({
   type: z.literal('control_response'),
   response: z.looseObject({ subtype: z.string(), request_id: RequestId }),
 });
+
+const BEGINNING = '{"type":';
+
+/**
+ * What one line of a spool holds: one frame, or what is left of one that was cut off with the next one behind it, in
+ * the same line. Never throws.
+ */
+export function parseLine(text: string): Frame[] {
+  const frame = parseFrame(text);
+  if (frame.kind !== 'garbage' || !text.startsWith('{') || isObject(text)) return [frame];
+  // Quotes within strings are escaped, so that this can only be the beginning of an object; one within another has more behind it.
+  for (let at = text.indexOf(BEGINNING, 1); at !== -1; at = text.indexOf(BEGINNING, at + 1)) {
+    if (isObject(text.slice(at))) return [{ kind: 'cut-off', text: text.slice(0, at) }, parseFrame(text.slice(at))];
+  }
+  return [{ kind: 'cut-off', text }];
+}
+
+const isObject = (text: string): boolean => JsonObject.safeParse(parseJson(text)).success;
 
 /** Never throws. */
 export function parseFrame(text: string): Frame {

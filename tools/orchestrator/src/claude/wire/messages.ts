@@ -156,12 +156,17 @@ export const Elicitation = z.looseObject({ mcp_server_name: text, message: text 
 /** The answer to `initialize`: the open requests stand beside the response proper, whole, as they were sent. */
 export const Initialized = z.object({
   pending_permission_requests: z.array(
+    // One that is not understood must be answered all the same, as far as it can be.
     z
-      .object({ request_id: RequestId, request: z.looseObject({ subtype: text }) })
-      .or(z.unknown().transform(() => null)),
+      .looseObject({ request_id: RequestId, request: z.looseObject({ subtype: text }) })
+      .or(z.looseObject({ request_id: RequestId, request: z.undefined().catch(undefined) }))
+      .or(z.unknown().transform((raw) => ({ request_id: null, request: undefined, raw }))),
   ),
   response: z.object({ current_permission_mode: text.optional() }).optional(),
 });
+
+/** The same answer, as to what the process does just now. */
+export const InitializedState = z.object({ response: z.object({ session_state: text.optional() }) });
 
 /** The reply to `get_context_usage`, as far as it is shown. */
 export const ContextUsageReply = z.object({

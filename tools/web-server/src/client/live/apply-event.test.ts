@@ -3,7 +3,7 @@ import { MessageId } from '@callboard/contract';
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, expect, it } from 'vitest';
 import { at, board, decision, entry, request, stage } from '../test/samples.ts';
-import { applyEvent } from './apply-event.ts';
+import { applyEvent, applyNotices } from './apply-event.ts';
 import { boardQuery, queueQuery, transcriptQuery } from './queries.ts';
 
 const { id } = stage('STAGE-1');
@@ -40,6 +40,17 @@ it('changes nothing for an event that the board has already', () => {
   cache.setQueryData(boardQuery.queryKey, view);
   applyEvent(cache, event(9, { type: 'stage-removed', data: { stageId: id } }));
   expect(cache.getQueryData(boardQuery.queryKey)).toBe(view);
+});
+
+it('takes what the board says of the machine, and keeps it over the next event', () => {
+  cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: stage('STAGE-1') }] }));
+  applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.' });
+  applyEvent(cache, event(2, { type: 'approval-requested', data: asked }));
+  expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({
+    seq: 2,
+    warnings: ['The store cannot write.'],
+    paused: 'The disk is nearly full.',
+  });
 });
 
 it('asks for the board anew when an event is missing, and does not guess', () => {

@@ -1,4 +1,4 @@
-import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
+import { type BoardEvent, type BoardNotices, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 import { refreshDecisionLog } from './decision-log.ts';
 import { takeDraft } from './drafts.ts';
@@ -15,6 +15,14 @@ export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
   else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
   applyToStage(cache, event);
+}
+
+/** Takes in what the board says of the machine; it has no number, so the newest that came holds. */
+export function applyNotices(cache: QueryClient, notices: BoardNotices): void {
+  const { queryKey } = boardQuery;
+  // An answer on its way may be older.
+  if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });
+  else cache.setQueryData(queryKey, (view) => view && { ...view, ...notices });
 }
 
 /** Replaces all that is shown, after events were lost. */

@@ -1,6 +1,6 @@
 import type { BoardEvent } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
-import { applyEvent, resync } from './apply-event.ts';
+import { applyEvent, applyNotices, resync } from './apply-event.ts';
 import { dropStage } from './live-text.ts';
 import { deltaBuffer, type LiveStore } from './state.ts';
 import { parseMessage, type RawMessage } from './stream-message.ts';
@@ -31,6 +31,9 @@ export function createReceiver(cache: QueryClient, store: LiveStore, streamOpene
         break;
       case 'orchestrator-status':
         store.setState({ orchestrator: message.status });
+        break;
+      case 'notices-updated':
+        applyNotices(cache, message.notices);
         break;
       case 'stream':
         streamOpened(message.streamId);

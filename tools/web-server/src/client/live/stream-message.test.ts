@@ -18,6 +18,8 @@ it('reads what is not stored', () => {
     type: 'orchestrator-status',
     status: 'unreachable',
   });
+  const notices = { warnings: ['w'], paused: null };
+  expect(parseMessage(raw('notices-updated', notices))).toEqual({ type: 'notices-updated', notices });
   expect(parseMessage({ name: 'resync', id: '', data: '' })).toEqual({ type: 'resync' });
 });
 

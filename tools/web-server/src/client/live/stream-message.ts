@@ -1,4 +1,4 @@
-import { BoardEvent, eventData, TextDelta } from '@callboard/contract';
+import { BoardEvent, BoardNotices, eventData, TextDelta } from '@callboard/contract';
 import { z } from 'zod';
 
 /** One message of the event stream, as it came: the event's name, its id and its data as text. */
@@ -15,6 +15,7 @@ export type StreamMessage =
   | { type: 'event'; event: BoardEvent }
   | { type: 'text-delta'; delta: TextDelta }
   | { type: 'orchestrator-status'; status: 'ready' | 'unreachable' }
+  | { type: 'notices-updated'; notices: BoardNotices }
   | { type: 'stream'; streamId: string; seq: number }
   | { type: 'resync' }
   /** Not of a shape that this page knows: what it shows may be out of date. */
@@ -25,6 +26,7 @@ export const MESSAGE_NAMES: readonly string[] = [
   ...Object.keys(eventData),
   'text-delta',
   'orchestrator-status',
+  'notices-updated',
   'stream',
   'resync',
 ];
@@ -42,6 +44,12 @@ export function parseMessage(raw: RawMessage, now: () => number = Date.now): Str
       const parsed = OrchestratorStatus.safeParse(data);
       return parsed.success
         ? { type: 'orchestrator-status', status: parsed.data.status }
+        : { type: 'unreadable', name: raw.name };
+    }
+    case 'notices-updated': {
+      const parsed = BoardNotices.safeParse(data);
+      return parsed.success
+        ? { type: 'notices-updated', notices: parsed.data }
         : { type: 'unreadable', name: raw.name };
     }
     case 'stream': {

@@ -103,6 +103,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
     seq,
     projects: [],
     warnings: [],
+    paused: null,
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),
     pending,
     unsettled,

@@ -69,6 +69,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
       const text = passingEvent('text-delta', delta);
       for (const { stream, watched } of [...members.values()]) if (watched.has(delta.stageId)) stream.pass(text);
     },
+    notices: (notices) => each((stream) => stream.pass(passingEvent('notices-updated', notices))),
     status(status) {
       each((stream) => stream.pass(passingEvent('orchestrator-status', { status })));
       if (status === 'ready' && watching.size > 0) void tellWatched().catch(logWatchFailure); // a new connection knows nothing

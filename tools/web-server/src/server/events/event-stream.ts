@@ -108,6 +108,8 @@ export function createEventStream(parts: EventStreamParts): EventStream {
 
   write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq: sent })}`);
   write(passingEvent('orchestrator-status', { status: client.status() }));
+  const notices = client.notices();
+  if (notices !== null) write(passingEvent('notices-updated', notices));
   catchUp().catch(failed);
 
   return {

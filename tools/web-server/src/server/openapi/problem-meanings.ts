@@ -42,6 +42,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   launch_failed: 'Claude Code could not be started; `detail` has what it said.',
   worktree_failed: 'Git could not make or change the worktree; `detail` has what it said.',
   storage_failed: 'It could not be stored (a full disk, say); it did not happen.',
+  disk_low: 'Too little is free on the disk of the data directory, so nothing is started; `detail` says how much.',
   no_confirmation: 'No answer came in time; whether it happened shows in the state.',
   orchestrator_unreachable: 'The orchestrator is away or restarting. When `detail` says so, nothing was changed.',
   starting: 'The orchestrator is not ready yet.',

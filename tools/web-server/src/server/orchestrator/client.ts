@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Actor,
   BoardEvent,
+  type BoardNotices,
   type CommandInput,
   type CommandReply,
   type CommandType,
@@ -23,6 +24,8 @@ interface OrchestratorListener {
   /** Events up to `seq()` were passed over because they could not be had. */
   resync?: () => void;
   textDelta?: (delta: TextDelta) => void;
+  /** What the board says of the machine has changed, or is known for the first time on a new connection. */
+  notices?: (notices: BoardNotices) => void;
   status?: (status: OrchestratorStatus) => void;
 }
 
@@ -48,6 +51,8 @@ export interface OrchestratorClient {
   whenReady(signal: AbortSignal): Promise<void>;
   /** The number of the newest event that listeners have seen; null until the first connection. */
   seq(): number | null;
+  /** What the board says of the machine, as it was last known; null until the first connection. */
+  notices(): BoardNotices | null;
   /** What the orchestrator said of itself; null while unreachable. */
   about(): { version: string; protocol: number } | null;
   close(): Promise<void>;
@@ -85,6 +90,7 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   const listeners = new Set<OrchestratorListener>();
   const stopping = new AbortController();
   let current: { connection: Connection; head: InitHead } | null = null;
+  let notices: BoardNotices | null = null;
   let lastReason = '';
 
   const feed = createEventFeed({
@@ -104,6 +110,11 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
     feed.take(seq, event.success ? event.data : null);
   }
 
+  function onNotices(now: BoardNotices): void {
+    notices = now;
+    tell((listener) => listener.notices?.(now));
+  }
+
   /** Resolves when the connection has ended, with whether it had been ready. */
   async function connectOnce(): Promise<boolean> {
     let wasReady = false;
@@ -119,8 +130,10 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
           log.info({ version: head.version, seq: head.seq }, 'orchestrator connected');
           feed.begin(head.seq);
           tell((listener) => listener.status?.('ready'));
+          onNotices(head.data);
         },
         event: onEvent,
+        notices: onNotices,
         textDelta: (delta) => tell((listener) => listener.textDelta?.(delta)),
       },
     });
@@ -181,6 +194,7 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
     whenReady,
     status: () => (current === null ? 'unreachable' : 'ready'),
     seq: feed.seq,
+    notices: () => notices,
     about: () => (current === null ? null : { version: current.head.version, protocol: current.head.protocol }),
     async close() {
       stopping.abort();

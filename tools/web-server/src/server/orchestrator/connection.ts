@@ -1,8 +1,10 @@
 import {
   type Actor,
+  BoardNotices,
   type CommandType,
   EventFrame,
   InitFrame,
+  NoticesFrame,
   PROTOCOL_VERSION,
   ReplyFrame,
   type TextDelta,
@@ -13,8 +15,8 @@ import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { fromCommandError, OperationalError, OrchestratorUnreachable } from '../errors.ts';
 
-/** The part of the init frame that is needed here; the board itself is asked for when somebody wants it. */
-const InitHead = InitFrame.omit({ data: true });
+/** The part of the init frame that is needed here; the rest of the board is asked for when somebody wants it. */
+const InitHead = InitFrame.extend({ data: BoardNotices });
 export type InitHead = z.infer<typeof InitHead>;
 export type WireEvent = z.infer<typeof EventFrame>;
 
@@ -26,6 +28,7 @@ interface ConnectionHandlers {
   /** In the order of arrival. */
   event(frame: WireEvent): void;
   textDelta(delta: TextDelta): void;
+  notices(notices: BoardNotices): void;
 }
 
 export interface ConnectionParts {
@@ -118,6 +121,9 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
         break;
       case 'text_delta':
         handlers.textDelta(TextDeltaFrame.parse(frame).data);
+        break;
+      case 'notices_updated':
+        handlers.notices(NoticesFrame.parse(frame).data);
         break;
       default:
         handlers.event(EventFrame.parse(frame));

@@ -38,7 +38,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         tags: ['events'],
         summary: 'What happens, as server-sent events',
         description:
-          'Begins with `stream` ({streamId, seq}) and `orchestrator-status`; then all that came after `Last-Event-ID` (or `since`), each stored event once and in order, then what happens. `resync` means: load the board anew. A client that reads too slowly is cut off, and comes back by replay.',
+          'Begins with `stream` ({streamId, seq}), `orchestrator-status` and `notices-updated`; then all that came after `Last-Event-ID` (or `since`), each stored event once and in order, then what happens. `resync` means: load the board anew. A client that reads too slowly is cut off, and comes back by replay.',
         querystring: StreamQuery,
         headers: StreamHeaders,
         response: {

@@ -40,7 +40,8 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
 /** What is not as it should be on this machine. */
 function Warnings() {
   const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
-  return warnings.map((warning) => (
+  const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
+  return (paused === null ? warnings : [paused, ...warnings]).map((warning) => (
     <div key={warning} className={css.warning}>
       <Note>{warning}</Note>
     </div>

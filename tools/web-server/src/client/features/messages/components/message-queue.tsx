@@ -2,7 +2,7 @@ import type { QueuedMessage, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { queueQuery } from '../../../live/queries.ts';
+import { boardQuery, queueQuery } from '../../../live/queries.ts';
 import { useReleaseQueue } from '../api/use-messages.ts';
 import css from './messages.module.css';
 import { QueuedRow } from './queued-row.tsx';
@@ -14,6 +14,7 @@ export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorki
   return (
     <section aria-label="Queued messages">
       {data.held && <Held stageId={stageId} />}
+      <Paused />
       <ol className={css.queue}>
         {data.queue.map((message: QueuedMessage, place) => (
           <QueuedRow
@@ -26,6 +27,17 @@ export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorki
         ))}
       </ol>
     </section>
+  );
+}
+
+/** Why nothing is delivered just now, to any stage. */
+function Paused() {
+  const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
+  if (paused === null) return null;
+  return (
+    <div className={css.held}>
+      <p>{paused}</p>
+    </div>
   );
 }
 

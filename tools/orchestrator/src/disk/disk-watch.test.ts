@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { silent, tickingEdges } from '../../test/support/test-store.ts';
+import { type DiskChange, startDiskWatch } from './disk-watch.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const MB = 1_000_000;
+
+function watchOf(reserveBytes: number) {
+  const disk = { free: (500 * MB) as number | Error };
+  const freeBytes = () => {
+    if (disk.free instanceof Error) throw disk.free;
+    return disk.free;
+  };
+  const edges = { ...tickingEdges(), freeBytes };
+  const watch = startDiskWatch({ dataDir: '/data', reserveBytes, edges, log: silent, lookMs: 2_000 });
+  const changes: DiskChange[] = [];
+  watch.onChange((change) => changes.push(change));
+  return { disk, watch, changes, types: () => changes.map(({ type }) => type) };
+}
+
+it('says that there is no room below the reserve, what is free, what is needed and what to do', () => {
+  const { disk, watch, types } = watchOf(200 * MB);
+  expect(watch.noRoom()).toBeNull();
+  disk.free = 199 * MB;
+  expect(watch.noRoom()).toMatch(/199 MB are free where \/data lies.*200 MB.*Free some space.*--disk-reserve-mb/);
+  expect(types()).toEqual(['low']);
+  watch.stop();
+});
+
+it('finds out by itself, and goes on only when a tenth more than the reserve is free', () => {
+  const { disk, watch, types } = watchOf(200 * MB);
+  disk.free = 10 * MB;
+  vi.advanceTimersByTime(2_000);
+  expect(types()).toEqual(['low']);
+  disk.free = 210 * MB;
+  vi.advanceTimersByTime(2_000);
+  expect(types()).toEqual(['low']);
+  expect(watch.noRoom()).not.toBeNull();
+  disk.free = 220 * MB;
+  vi.advanceTimersByTime(2_000);
+  expect(types()).toEqual(['low', 'room']);
+  expect(watch.noRoom()).toBeNull();
+  watch.stop();
+});
+
+it('tells of a disk that was full once it is not any more, also without a reserve', () => {
+  const { disk, watch, changes } = watchOf(0);
+  disk.free = 0;
+  vi.advanceTimersByTime(6_000);
+  expect(watch.noRoom()).toBeNull();
+  expect(changes).toEqual([]);
+  disk.free = 300 * MB;
+  vi.advanceTimersByTime(2_000);
+  expect(changes).toEqual([{ type: 'not-full', since: expect.any(Date) }]);
+  watch.stop();
+});
+
+it('keeps what it knew while the system does not say how much is free', () => {
+  const { disk, watch, types } = watchOf(200 * MB);
+  disk.free = new Error('gone');
+  expect(watch.noRoom()).toBeNull();
+  disk.free = 1;
+  expect(watch.noRoom()).not.toBeNull();
+  disk.free = new Error('gone');
+  expect(watch.noRoom()).not.toBeNull();
+  expect(types()).toEqual(['low']);
+  watch.stop();
+});

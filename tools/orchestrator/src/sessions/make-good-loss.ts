@@ -1,0 +1,66 @@
+import { InitializedState } from '../claude/wire/messages.ts';
+import type { Edges } from '../lib/edges.ts';
+import { messageOf } from '../lib/errors.ts';
+import { applyEvent } from '../session-state/apply-event.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
+import type { Tx } from '../store/store.ts';
+import type { SessionExecutor } from './session-executor.ts';
+import { type UntilStoredParts, untilStored } from './until-stored.ts';
+
+const REPLY_MS = 10_000;
+
+/**
+ * What a process printed while its disk was full is gone: it notices nothing of that itself (seen with 2.1.330). The
+ * transcript gets a visible gap, and the process is asked anew which requests are open, and whether it still works.
+ * Never rejects.
+ *
+ * @param since when the disk was first seen to be full; null where a line was cut off, which shows by itself.
+ */
+export async function makeGoodLoss(
+  executor: SessionExecutor,
+  parts: UntilStoredParts & { edges: Edges },
+  since: Date | null,
+): Promise<void> {
+  const { stageId, id: launchId } = executor.launch;
+  const { store, log } = parts;
+  try {
+    const record = await store.read.sessions.find(stageId);
+    if (record?.launchId !== launchId || record.state === 'idle') return; // it had nothing to say
+    if (since !== null) {
+      await untilStored(parts, (tx) => changeSession(tx, stageId, (draft) => addGap(draft, tx.now, since)));
+    }
+    const given = await store.read.outbox.listOf(launchId, ['written']);
+    const reply = await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS));
+    if (InitializedState.parse(reply).response.session_state !== 'idle') return;
+    const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
+    await untilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
+  } catch (error) {
+    log.warn({ stageId, reason: messageOf(error) }, 'what was lost could not be made good');
+  }
+}
+
+function addGap(draft: Parameters<typeof addEntry>[0], at: string, since: Date): void {
+  const text =
+    `The disk was full from ${since.toISOString()} on: what Claude Code printed until now may be missing here. ` +
+    'Its work went on; look at the changes in the worktree. Requests that are open were asked for again.';
+  addEntry(draft, at, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'output-lost', text });
+}
+
+/** The process rests, and what it said of the end of its turn was lost: a person is asked to look. */
+async function endUnheardTurn(
+  tx: Tx,
+  { launch: { stageId, id: launchId } }: SessionExecutor,
+  edges: Edges,
+  messageIds: readonly string[],
+): Promise<void> {
+  await changeSession(tx, stageId, async (draft) => {
+    if (draft.record.launchId !== launchId || !draft.record.turnRunning) return;
+    for (const id of messageIds) await tx.outbox.setConfirmed(id, tx.now);
+    const message = 'The turn is over, and how it ended was lost with what Claude Code could not write.';
+    const end = { outcome: 'interrupted', message, durationMs: null, costUsd: null, tokens: null } as const;
+    const nothing = { worktree: null, mayHooksAllow: true, onForeignAnswer: () => undefined }; // no tool is told of here
+    const context = { tx, draft, launchId, edges, ...nothing };
+    await applyEvent(context, { type: 'turn-ended', end });
+  });
+}

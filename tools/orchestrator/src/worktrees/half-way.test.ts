@@ -1,0 +1,164 @@
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dieOnceAtCheckoutOf, failingHook, gitThat } from '../../test/support/git-that-dies.ts';
+import { createGitLab } from '../../test/support/repository.ts';
+import { sampleProject, stageId } from '../../test/support/test-store.ts';
+import { createWorktrees } from './worktrees.ts';
+
+const STAGE = stageId('STAGE-1');
+const FILES = Array.from({ length: 40 }, (_, n) => `file-${String(n).padStart(2, '0')}.txt`);
+
+async function setUp() {
+  const lab = await createGitLab();
+  const path = await lab.repository('shop');
+  const dataDir = join(lab.folder, 'data');
+  const project = sampleProject({ path, settings: { copyIgnored: ['*.env'] } });
+  const worktreesOn = (PATH: string | undefined = lab.env.PATH) =>
+    createWorktrees({ dataDir, env: { ...lab.env, ...(PATH === undefined ? {} : { PATH }) } });
+  const isThere = (file: string) =>
+    access(file).then(
+      () => true,
+      () => false,
+    );
+  /** All that there is to see of the main checkout. */
+  const checkout = async () => ({
+    head: await lab.git(path, 'rev-parse', 'HEAD'),
+    branch: await lab.git(path, 'symbolic-ref', 'HEAD'),
+    status: await lab.git(path, 'status', '--porcelain'),
+    isMerging: await isThere(join(path, '.git', 'MERGE_HEAD')),
+    isLocked: await isThere(join(path, '.git', 'index.lock')),
+  });
+  return { ...lab, lab, path, dataDir, project, worktreesOn, isThere, checkout };
+}
+
+/** A stage whose branch adds files, changes one and removes one. */
+async function setUpBranch() {
+  const all = await setUp();
+  const { lab, path, project, worktreesOn } = all;
+  await lab.commit(path, 'old.txt', 'old\n');
+  const worktree = await worktreesOn().ensure(project, STAGE, false);
+  for (const file of FILES) await writeFile(join(worktree.path, file), `${file}\n`);
+  await writeFile(join(worktree.path, 'README.md'), '# Changed\n');
+  await rm(join(worktree.path, 'old.txt'));
+  await lab.git(worktree.path, 'add', '--all');
+  await lab.git(worktree.path, 'commit', '--quiet', '-m', 'Work');
+  await lab.commit(path, 'meanwhile.txt', 'main goes on\n');
+  await writeFile(join(path, 'untracked.txt'), 'mine\n');
+  return { ...all, worktree };
+}
+
+describe('making a worktree', () => {
+  it('makes one anew that git was killed over, and copies what was to be copied', async () => {
+    const { lab, path, project, worktreesOn, git, checkout } = await setUp();
+    for (const file of FILES) await writeFile(join(path, file), `${file}\n`);
+    await writeFile(join(path, '.gitignore'), '*.env\n');
+    await writeFile(join(path, 'local.env'), 'KEY=1\n');
+    await git(path, 'add', '--all');
+    await git(path, 'commit', '--quiet', '-m', 'Files');
+    const before = await checkout();
+    await dieOnceAtCheckoutOf(lab, path, 'file-20.txt');
+    await expect(worktreesOn().ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    expect(await git(path, 'worktree', 'list', '--porcelain')).toContain('locked initializing');
+    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
+    expect(await readFile(join(worktree.path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
+    expect(await readFile(join(worktree.path, 'local.env'), 'utf8')).toBe('KEY=1\n');
+    expect(await git(path, 'worktree', 'list', '--porcelain')).not.toContain('locked');
+    expect(await checkout()).toEqual(before);
+  });
+
+  it.each([
+    ['before it has done anything', 'kill -9 $$'],
+    ['when it has made the branch', '$real branch callboard/STAGE-1; kill -9 $$'],
+    ['when all is made', '$real "$@"; kill -9 $$'],
+    ['with an error of its own', 'echo "fatal: no luck" >&2; exit 128'],
+  ])('works at the second attempt where the first one was ended %s', async (_when, instead) => {
+    const { lab, path, project, worktreesOn, git, checkout } = await setUp();
+    const before = await checkout();
+    const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree add', instead);
+    await expect(worktreesOn(PATH).ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    expect(await git(worktree.path, 'status', '--porcelain', '--branch')).toBe('## callboard/STAGE-1');
+    expect(await git(path, 'branch', '--list', 'callboard/*')).toContain('STAGE-1');
+    expect(await checkout()).toEqual(before);
+  });
+
+  it('copies ignored files that a first attempt did not get to, and never again once that was done', async () => {
+    const { path, project, worktreesOn, git, isThere } = await setUp();
+    await writeFile(join(path, '.git', 'info', 'exclude'), '*.env\n');
+    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    await writeFile(join(path, 'local.env'), 'KEY=1\n');
+    await worktreesOn().ensure(project, STAGE, true);
+    expect(await isThere(join(worktree.path, 'local.env'))).toBe(false);
+    await worktreesOn().ensure(project, STAGE, false);
+    expect(await isThere(join(worktree.path, 'local.env'))).toBe(true);
+    expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
+  });
+});
+
+describe('merging', () => {
+  it.each(['file-20.txt', 'README.md', 'file-00.txt'])(
+    'leaves the main checkout as it was where git is killed at %s, and merges at the second attempt',
+    async (file) => {
+      const { lab, path, project, worktree, worktreesOn, checkout, git } = await setUpBranch();
+      const before = await checkout();
+      await dieOnceAtCheckoutOf(lab, path, file);
+      await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+        code: 'merge_refused',
+        message: expect.stringContaining('Nothing was merged, and the main checkout is as it was'),
+      });
+      expect(await checkout()).toEqual(before);
+      expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Shop\n');
+      await worktreesOn().merge(project, worktree);
+      expect(await git(path, 'status', '--porcelain')).toBe('?? untracked.txt');
+      expect(await readFile(join(path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
+    },
+  );
+
+  it('knows that it is done where git was killed after it was', async () => {
+    const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
+    const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'merge', '$real "$@"; kill -9 $$');
+    await worktreesOn(PATH).merge(project, worktree);
+    expect(await git(path, 'log', '-1', '--format=%s')).toContain('callboard/STAGE-1');
+  });
+
+  it('takes a merge back that a hook refuses, with the words of the hook', async () => {
+    const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    await failingHook(path, 'pre-merge-commit');
+    const before = await checkout();
+    await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+      code: 'merge_refused',
+      message: expect.stringContaining('the hook says no'),
+    });
+    expect(await checkout()).toEqual(before);
+    await rm(join(path, '.git', 'hooks', 'pre-merge-commit'));
+    await worktreesOn().merge(project, worktree);
+    expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Changed\n');
+  });
+
+  it('leaves a lock of somebody else alone, and says which one it is', async () => {
+    const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    await writeFile(join(path, '.git', 'index.lock'), '');
+    const before = await checkout();
+    await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+      code: 'merge_refused',
+      message: expect.stringContaining('index.lock'),
+    });
+    expect(await checkout()).toEqual(before);
+    await rm(join(path, '.git', 'index.lock'));
+    await worktreesOn().merge(project, worktree);
+    expect((await checkout()).status).toBe('?? untracked.txt');
+  });
+
+  it('takes a conflict back, and says in which files it is', async () => {
+    const { lab, path, project, worktree, worktreesOn, checkout } = await setUpBranch();
+    await lab.commit(path, 'README.md', '# Changed otherwise\n');
+    const before = await checkout();
+    await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+      code: 'merge_conflict',
+      message: expect.stringContaining('README.md'),
+    });
+    expect(await checkout()).toEqual(before);
+  });
+});

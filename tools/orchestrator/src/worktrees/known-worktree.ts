@@ -1,0 +1,30 @@
+import { access, rm } from 'node:fs/promises';
+import type { Git } from './run-git.ts';
+
+/** The mark that git puts on a worktree while it makes it; it stays where git is killed meanwhile (git 2.17 and newer). */
+const IN_THE_MAKING = 'locked initializing';
+
+/** What git knows of a worktree. `half-made`: its checkout was cut off, so that nobody has worked in it yet. */
+export async function knownWorktree(
+  git: Git,
+  repository: string,
+  path: string,
+): Promise<'whole' | 'half-made' | 'unknown'> {
+  const list = await git.must(repository, ['worktree', 'list', '--porcelain']);
+  const found = list.split('\n\n').find((entry) => entry.split('\n').includes(`worktree ${path}`));
+  if (found === undefined) return 'unknown';
+  return found.split('\n').includes(IN_THE_MAKING) ? 'half-made' : 'whole';
+}
+
+/** Removes what git left of a worktree that it was making; the branch stays. @throws OperationalError `worktree_failed` */
+export async function removeHalfMade(git: Git, repository: string, path: string): Promise<void> {
+  const isBroken = await access(`${path}/.git`).then(
+    () => false,
+    () => true,
+  );
+  // Without its `.git` file git does not take the folder for a worktree, and would leave it.
+  if (isBroken) await rm(path, { recursive: true, force: true });
+  await git.must(repository, ['worktree', 'unlock', path]);
+  if (isBroken) await git.must(repository, ['worktree', 'prune']);
+  else await git.must(repository, ['worktree', 'remove', '--force', path]);
+}

@@ -1,0 +1,82 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { nodeEdges } from '../../src/lib/edges.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+
+const MB = 1_000_000;
+const said = (text: string) => prompt({ steps: [{ text }] });
+const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+
+/** A kit whose disk has as much space as the test says. */
+async function createKitOnDisk() {
+  const disk = { free: 500 * MB };
+  const edges = { ...nodeEdges, freeBytes: () => disk.free };
+  const kit = await createKit({ edges, diskReserveMb: 200, limits: { diskLookMs: 20 } });
+  const paused = async () => (await kit.client.command('get_board')).paused;
+  return { disk, paused, ...kit, kit };
+}
+
+const texts = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+
+it('refuses to start below the reserve, and stages start by themselves once there is room', async () => {
+  const { disk, client, paused } = await createKitOnDisk();
+  disk.free = 120 * MB;
+  const { stage } = await client.command('create_stage', {
+    projectId: 'shop',
+    title: 'Later',
+    prompt: said('Started.'),
+    autoStart: true,
+  });
+  await expect(client.command('start_stage', { stageId: stage.id })).rejects.toMatchObject({
+    code: 'disk_low',
+    message: expect.stringMatching(/120 MB are free.*200 MB/),
+  });
+  expect((await client.command('get_stage', { stageId: stage.id })).stage).toMatchObject({
+    column: 'ready',
+    session: null,
+  });
+  await expect.poll(paused).toContain('120 MB');
+  await client.notices(({ paused }) => paused?.includes('120 MB') === true);
+  disk.free = 300 * MB;
+  await client.notices((notices) => notices.paused === null);
+  await client.state(stage.id, 'idle');
+});
+
+it('keeps messages queued below the reserve and delivers them by itself, while answers go through', async () => {
+  const { disk, client, kit, paused } = await createKitOnDisk();
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'First.' }] }));
+  const { requestId } = await client.event('approval-requested');
+  disk.free = 50 * MB;
+  const modes = ['append', 'steer', 'now'] as const;
+  for (const mode of modes) {
+    const sent = await client.command('send_message', { stageId, message: said(`By ${mode}.`), mode });
+    expect(sent.status).toBe('queued');
+  }
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_queue', { stageId })).queue).toHaveLength(3);
+  expect(await paused()).toContain('no message is delivered');
+  expect(await texts(kit, stageId)).toEqual(['First.']);
+  disk.free = 500 * MB;
+  await expect
+    .poll(() => texts(kit, stageId), { timeout: 20_000 })
+    .toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
+});
+
+it('resumes an ended session for what was sent to it below the reserve, also across a restart', async () => {
+  const { disk, client, kit } = await createKitOnDisk();
+  const stageId = await kit.startStage(said('First.'));
+  await client.state(stageId, 'idle');
+  await client.command('stop_stage', { stageId });
+  disk.free = 50 * MB;
+  const sent = await client.command('send_message', { stageId, message: said('Second.') });
+  expect(sent.status).toBe('queued');
+  expect((await client.command('get_session', { stageId })).session.state).toBe('ended');
+  await kit.stop();
+  await kit.start();
+  expect((await kit.client.command('get_queue', { stageId })).queue).toHaveLength(1);
+  disk.free = 500 * MB;
+  await expect.poll(() => texts(kit, stageId), { timeout: 20_000 }).toEqual(['First.', 'Second.']);
+});

@@ -1,0 +1,121 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { isAlive } from '../../src/lib/process-identity.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+import { livingProcess } from '../support/living-process.ts';
+import { canMount, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
+
+const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+
+/** A session at work on a small disk of its own, which says the rest of its script when the test has it go. */
+async function workOnSmallDisk(...steps: Parameters<typeof prompt>[0]['steps']) {
+  const disk = await mountSmallDisk(16);
+  const kit = await createKit({ dataDir: disk.folder, limits: { diskLookMs: 50 } });
+  const [first, ...others] = steps;
+  const stageId = await kit.startStage(prompt({ steps: [{ ...first, gate: 'go' }, ...others] }));
+  await kit.model.waitForRequest((request) => request.kind === 'script');
+  await kit.client.state(stageId, 'busy');
+  return { disk, kit, stageId };
+}
+
+/** Fills the disk until the store refuses even small things: its log may still have room in what it had used before. */
+async function fillUntilRefused(disk: SmallDisk, { client }: Kit, stageId: string): Promise<unknown> {
+  await disk.fill();
+  let refusal: unknown;
+  for (const size of [50_000, 10]) refusal = await untilRefused(size);
+  return refusal;
+
+  async function untilRefused(size: number): Promise<unknown> {
+    for (let n = 0; n < 2_000; n++) {
+      try {
+        await client.command('put_draft', { stageId, key: 'message', writer: null, value: `${n} ${'x'.repeat(size)}` });
+      } catch (error) {
+        return error;
+      }
+    }
+    throw new Error('the store took everything');
+  }
+}
+
+/** What the CLI has written down of its conversations, on another disk. */
+async function conversationOf({ env }: Kit): Promise<string> {
+  const projects = join(env.HOME ?? '', '.claude', 'projects');
+  const files = (await readdir(projects, { recursive: true })).filter((file) => file.endsWith('.jsonl'));
+  return (await Promise.all(files.map((file) => readFile(join(projects, file), 'utf8')))).join('');
+}
+
+const noticesIn = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
+
+it.runIf(canMount)('shows a gap after a full disk, and asks again for what was lost in it', async () => {
+  const { disk, kit, stageId } = await workOnSmallDisk(
+    { text: 'Said before.', tools: [bash] },
+    { text: 'Said after.' },
+  );
+  const { client, model } = kit;
+  expect(await fillUntilRefused(disk, kit, stageId)).toMatchObject({
+    code: 'storage_failed',
+    message: expect.stringMatching(/did not happen: the disk of the data directory is full\. Free some space/),
+  });
+  await client.notices(({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')));
+  model.release('go');
+  await expect.poll(() => conversationOf(kit), { timeout: 10_000 }).toContain('"tool_use"');
+  expect((await client.command('get_pending')).pending).toEqual([]);
+  await disk.free();
+  const { requestId } = await client.event('approval-requested');
+  await client.notices(({ warnings }) => warnings.length === 0);
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+  await client.state(stageId, 'idle');
+  expect(await noticesIn(kit, stageId)).toContain('output-lost');
+  const last = (await client.transcript(stageId)).filter((entry) => entry.kind === 'text').at(-1);
+  expect(last).toMatchObject({ text: 'Said after.' });
+});
+
+it.runIf(canMount)('has a person look at a turn whose end was lost, and goes on', async () => {
+  const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Said into nothing. '.repeat(500) });
+  const { client, model } = kit;
+  await fillUntilRefused(disk, kit, stageId);
+  model.release('go');
+  await expect.poll(() => conversationOf(kit), { timeout: 10_000 }).toContain('Said into nothing.');
+  await expect.poll(() => conversationOf(kit), { timeout: 10_000 }).toContain('"end_turn"');
+  await disk.free();
+  await client.state(stageId, 'idle');
+  const { stage } = await client.command('get_stage', { stageId });
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { lastTurn: { outcome: 'interrupted', message: expect.stringContaining('lost') } },
+  });
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Still here.' }] }) });
+  await expect
+    .poll(async () => JSON.stringify(await client.transcript(stageId)), { timeout: 10_000 })
+    .toContain('Still here.');
+});
+
+it.runIf(canMount)('refuses an interrupt that cannot be stored, and leaves the process alone', async () => {
+  const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Said after all.' });
+  const { client, model } = kit;
+  const identity = await livingProcess(kit, stageId);
+  await fillUntilRefused(disk, kit, stageId);
+  await expect(client.command('interrupt', { stageId })).rejects.toMatchObject({ code: 'storage_failed' });
+  expect(await isAlive(identity)).toBe(true);
+  await disk.free();
+  model.release('go');
+  await client.state(stageId, 'idle');
+});
+
+it.runIf(canMount)('settles a process that died while the disk was full once there is room', async () => {
+  const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Never said.' });
+  const identity = await livingProcess(kit, stageId);
+  await fillUntilRefused(disk, kit, stageId);
+  process.kill(identity.pid, 'SIGKILL');
+  await expect.poll(() => isAlive(identity), { timeout: 5_000 }).toBe(false);
+  await expect(kit.client.command('send_message', { stageId, message: 'Hello?' })).rejects.toMatchObject({
+    code: 'storage_failed',
+  });
+  await disk.free();
+  await kit.client.state(stageId, 'ended');
+  expect(await noticesIn(kit, stageId)).toContain('process-ended');
+});

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it, onTestFinished } from 'vitest';
+import { createKit } from '../support/kit.ts';
+import { watchDatabases } from '../support/read-only-store.ts';
+import { canMount, mountSmallDisk } from '../support/small-disk.ts';
+
+const run = promisify(execFile);
+const CALLBOARD = fileURLToPath(new URL('../../../cli/bin/callboard.js', import.meta.url));
+const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+
+/** Runs `callboard start` until it gives up, and tells how. */
+async function startInVain(dataDir: string, env: Record<string, string>): Promise<{ code: unknown; stderr: string }> {
+  const ports = ['--port', '0', '--orchestrator-port', '0'];
+  try {
+    await run(process.execPath, [CALLBOARD, 'start', '--data-dir', dataDir, '--no-open', ...ports], {
+      env,
+      timeout: 30_000,
+    });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && 'stderr' in error) {
+      return { code: error.code, stderr: String(error.stderr) };
+    }
+    throw error;
+  }
+  throw new Error('it has started');
+}
+
+it.runIf(canMount)('says once at start that the data directory is read-only, and gives up', async () => {
+  const disk = await mountSmallDisk(16);
+  const kit = await createKit({ dataDir: disk.folder });
+  await kit.stop();
+  await disk.remount('ro');
+  await expect(kit.start()).rejects.toMatchObject({
+    code: 'data_dir_unwritable',
+    message: expect.stringMatching(/read-only\. Make it writable, or use another --data-dir/),
+  });
+  const { code, stderr } = await startInVain(disk.folder, kit.env);
+  expect(code).toBeGreaterThan(0);
+  expect(stderr).toMatch(/cannot be (used|written to)/);
+  expect(stderr.split('\n').filter((line) => line.includes(disk.folder))).toHaveLength(1);
+  await disk.remount('rw');
+});
+
+it.runIf(canMount)(
+  'says once at start that the store alone cannot be written, and not that it is damaged',
+  async () => {
+    const disk = await mountSmallDisk(16);
+    const kit = await createKit({ dataDir: disk.folder });
+    await kit.stop();
+    const store = `${disk.folder}/store.sqlite`;
+    await run('mount', ['--bind', store, store]);
+    onTestFinished(async () => void (await run('umount', ['--lazy', store])));
+    await run('mount', ['-o', 'remount,bind,ro', store]);
+    const { code, stderr } = await startInVain(disk.folder, kit.env);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toMatch(/The store in .* cannot be written: the data directory is read-only\. Make it writable/);
+    expect(stderr).not.toContain('damaged');
+    expect(stderr.split('cannot be written:')).toHaveLength(2);
+  },
+);
+
+it('answers in words while the store is read-only, pretends nothing, and goes on when it is not any more', async () => {
+  const databases = watchDatabases();
+  const kit = await createKit({ limits: { diskLookMs: 50 } });
+  const { client } = kit;
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
+  const { requestId } = await client.event('approval-requested');
+  databases.setReadOnly(true);
+  const refusal = {
+    code: 'storage_failed',
+    message: expect.stringMatching(/did not happen: the data directory is read-only\. Make it writable/),
+  };
+  await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject(
+    refusal,
+  );
+  await expect(client.command('send_message', { stageId, message: 'Hello?' })).rejects.toMatchObject(refusal);
+  await client.notices(({ warnings }) => warnings.some((words) => words.includes('read-only')));
+  expect((await client.command('get_pending', { stageId })).pending).toMatchObject([{ requestId }]);
+  expect((await client.command('get_queue', { stageId })).queue).toEqual([]);
+  databases.setReadOnly(false);
+  await client.notices(({ warnings }) => warnings.length === 0);
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+  await client.state(stageId, 'idle');
+});
+
+it('takes in what was printed while the store was read-only, once, when it is not any more', async () => {
+  const databases = watchDatabases();
+  const kit = await createKit({ limits: { diskLookMs: 50 } });
+  const { client, model } = kit;
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Said meanwhile.', gate: 'go' }] }));
+  await client.state(stageId, 'busy');
+  databases.setReadOnly(true);
+  model.release('go');
+  await client.notices(({ warnings }) => warnings.length > 0);
+  databases.setReadOnly(false);
+  await client.state(stageId, 'idle');
+  const texts = (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  expect(texts).toEqual(['Said meanwhile.']);
+});

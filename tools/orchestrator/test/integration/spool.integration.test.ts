@@ -1,0 +1,108 @@
+import { appendFile, readdir, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
+import { isAlive } from '../../src/lib/process-identity.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+import { livingProcess } from '../support/living-process.ts';
+
+const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+const asks = prompt({ steps: [{ text: 'Before.', tools: [bash] }, { text: 'Never said.' }] });
+
+async function spoolOf({ dataDir }: Kit, stageId: string): Promise<string> {
+  const folder = join(dataDir, 'sessions', stageId);
+  const [launch] = await readdir(folder);
+  return launchFiles(join(folder, launch ?? '')).spool;
+}
+
+const entries = ({ client }: Kit, stageId: string) => client.transcript(stageId);
+
+const lossIn = async (kit: Kit, stageId: string) =>
+  (await entries(kit, stageId)).find((entry) => entry.kind === 'notice' && entry.code === 'output-lost');
+
+/** It was ended, says why where people look, and a message resumes it without reading anything twice. */
+async function expectEndedAndResumable(kit: Kit, stageId: string): Promise<void> {
+  const { client } = kit;
+  await client.state(stageId, 'ended');
+  const { stage } = await client.command('get_stage', { stageId });
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { lastTurn: { outcome: 'interrupted', message: expect.stringContaining('can no longer be read') } },
+  });
+  expect(await lossIn(kit, stageId)).toMatchObject({ text: expect.stringContaining('made shorter by somebody') });
+  expect((await client.command('get_pending', { stageId })).pending).toEqual([]);
+  const said = async () => (await entries(kit, stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+  expect(await said()).toEqual(['Before.']);
+  await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Here again.' }] }) });
+  await expect.poll(said, { timeout: 20_000 }).toContain('Here again.');
+  expect((await said()).filter((text) => text === 'Before.')).toHaveLength(1);
+}
+
+it('ends a session whose spool is made shorter while it is read, and says so', async () => {
+  const kit = await createKit();
+  const stageId = await kit.startStage(asks);
+  await kit.client.event('approval-requested');
+  const identity = await livingProcess(kit, stageId);
+  await truncate(await spoolOf(kit, stageId), 10);
+  await expectEndedAndResumable(kit, stageId);
+  expect(await isAlive(identity)).toBe(false);
+});
+
+it('ends a session whose spool was made shorter while nobody read it, and says so', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(asks);
+  await kit.client.event('approval-requested');
+  await kit.kill();
+  await truncate(await spoolOf(kit, stageId), 10);
+  await kit.start('apart');
+  await expectEndedAndResumable(kit, stageId);
+});
+
+it('keeps half a line of a process that was killed while it wrote it', async () => {
+  const kit = await createKit();
+  const stageId = await kit.startStage(asks);
+  await kit.client.event('approval-requested');
+  const { pid } = await livingProcess(kit, stageId);
+  const spool = await spoolOf(kit, stageId);
+  process.kill(pid, 'SIGSTOP');
+  await appendFile(spool, '{"type":"assistant","message":{"id":"m","content":[{"type":"te');
+  process.kill(pid, 'SIGKILL');
+  await kit.client.state(stageId, 'ended');
+  const kinds = (await entries(kit, stageId)).map((entry) => (entry.kind === 'notice' ? entry.code : entry.kind));
+  const at = kinds.indexOf('output-cut-off');
+  expect(kinds.slice(at)).toEqual(['output-cut-off', 'unknown', 'decision', 'process-ended']);
+  expect((await entries(kit, stageId))[at + 1]).toMatchObject({
+    raw: expect.stringContaining('"content":[{"type":"te'),
+  });
+});
+
+it('asks a living process again for what was open when a line of it was cut off', async () => {
+  const kit = await createKit();
+  const { client } = kit;
+  const stageId = await kit.startStage(asks);
+  const { requestId } = await client.event('approval-requested');
+  const asked = client.events.filter(({ type }) => type === 'approval-requested').length;
+  // What a disk that was full for a moment leaves: the beginning of a line, with the next whole one behind it.
+  const line = JSON.stringify({ type: 'system', subtype: 'status', permissionMode: 'acceptEdits' });
+  await appendFile(await spoolOf(kit, stageId), `{"type":"control_request","request_id":"lost","req${line}\n`);
+  await client.event('mode-changed', ({ mode }) => mode === 'acceptEdits');
+  await client.event('mode-changed', ({ mode }) => mode === 'default'); // what the reply to `initialize` says
+  expect(client.events.filter(({ type }) => type === 'approval-requested')).toHaveLength(asked);
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+});
+
+it('says that what a process printed last is lost, where its folder was deleted and it has ended', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(asks);
+  await kit.client.event('approval-requested');
+  const identity = await livingProcess(kit, stageId);
+  await kit.kill();
+  await rm(join(kit.dataDir, 'sessions'), { recursive: true });
+  process.kill(identity.pid, 'SIGKILL');
+  await expect.poll(() => isAlive(identity), { timeout: 5_000 }).toBe(false);
+  await kit.start('apart');
+  await kit.client.state(stageId, 'ended');
+  expect(await lossIn(kit, stageId)).toMatchObject({ text: expect.stringContaining('was deleted') });
+});

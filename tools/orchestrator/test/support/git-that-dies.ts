@@ -1,0 +1,45 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { GitLab } from './repository.ts';
+
+/** Has the first git that checks `file` out die while it does so, and the git above it if there is one, as in a crash. */
+export async function dieOnceAtCheckoutOf(lab: GitLab, repository: string, file: string): Promise<void> {
+  const crash = join(lab.folder, 'crash.sh');
+  const died = join(lab.folder, 'died');
+  const lines = [
+    `test -e ${died} && exec cat`,
+    `touch ${died}`,
+    'above=$(ps -o ppid= -p $PPID | tr -d " ")',
+    'case "$(ps -o comm= -p $above)" in git*) ;; *) above= ;; esac',
+    'kill -9 $above $PPID', // from the top: a git whose helper died clears up behind it
+  ];
+  await writeFile(crash, `${lines.join('\n')}\n`);
+  await lab.git(repository, 'config', 'filter.crash.smudge', `exec sh ${crash}`);
+  await lab.git(repository, 'config', 'filter.crash.clean', 'cat');
+  await lab.git(repository, 'config', 'filter.crash.required', 'true');
+  await mkdir(join(repository, '.git', 'info'), { recursive: true });
+  await writeFile(join(repository, '.git', 'info', 'attributes'), `${file} filter=crash\n`);
+}
+
+/** Puts a hook that fails, saying so, into the repository. */
+export async function failingHook(repository: string, name: string): Promise<void> {
+  const hook = join(repository, '.git', 'hooks', name);
+  await writeFile(hook, '#!/bin/sh\necho "the hook says no" >&2\nexit 1\n');
+  await chmod(hook, 0o755);
+}
+
+/** A PATH on which `git <command> ...` does `instead` first; `$real` is the real git. `folder` is the test's own. */
+export async function gitThat(folder: string, path: string, command: string, instead: string): Promise<string> {
+  const bin = join(folder, 'bin');
+  await mkdir(bin, { recursive: true });
+  const lines = [
+    '#!/bin/sh',
+    `real=$(PATH='${path}' command -v git)`,
+    `if [ "$1 $2" = "${command}" ] || [ "$1" = "${command}" ]; then ${instead}`,
+    'fi',
+    'exec "$real" "$@"',
+  ];
+  await writeFile(join(bin, 'git'), `${lines.join('\n')}\n`);
+  await chmod(join(bin, 'git'), 0o755);
+  return `${bin}:${path}`;
+}
