@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type OrchestratorConfig, ProjectId } from '@callboard/contract';
-import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
@@ -49,10 +49,13 @@ export async function createKit({
   where = 'here',
   maxParallel = 4,
   limits = {},
+  isEmulated = false,
 }: {
   where?: 'here' | 'apart';
   maxParallel?: number;
   limits?: Partial<TimeLimits>;
+  /** Whether the emulator runs in place of the real `claude`. */
+  isEmulated?: boolean;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
@@ -68,7 +71,7 @@ export async function createKit({
     host: '127.0.0.1',
     port: 0,
     secret: SECRET,
-    claudePath: CLAUDE,
+    claudePath: isEmulated ? await writeEmulator(join(folder, 'emulator')) : CLAUDE,
     maxParallel,
     agentUser: null,
     repos: [repo],
