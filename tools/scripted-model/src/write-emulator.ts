@@ -23,7 +23,7 @@ export async function writeEmulator(folder: string): Promise<string> {
   const flags = '--max-semi-space-size=1 --v8-pool-size=0';
   await writeFile(
     program,
-    `#!/bin/sh\nexec "${process.execPath}" ${flags} "${join(folder, 'emulator', 'main.mjs')}" "$@"\n`,
+    `#!/bin/sh\nunset NODE_OPTIONS\nexec "${process.execPath}" ${flags} "${join(folder, 'emulator', 'main.mjs')}" "$@"\n`,
   );
   await chmod(program, 0o755);
   return program;
