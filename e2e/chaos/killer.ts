@@ -1,17 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claudePids } from '../support/processes.ts';
+import { claudePids, partPid } from '../support/processes.ts';
 import type { Random } from './random.ts';
 
 /** What is killed or, of the connections, cut. */
 export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
 export type Victim = (typeof VICTIMS)[number];
-
-const MARKS: Record<'orchestrator' | 'web server' | 'supervisor', string> = {
-  orchestrator: 'tools/orchestrator/src',
-  'web server': 'tools/web-server/src',
-  supervisor: 'tools/cli/src',
-};
 
 /** What the killer has to know of what runs, and what to do that a person would do. */
 export interface Target {
@@ -53,16 +46,16 @@ async function strike(target: Target, victim: Victim, random: Random): Promise<b
     case 'connection':
       return target.cutConnection();
     case 'web socket':
-      return send(await serverPid(target.startedPid(), MARKS['web server']), 'SIGUSR2');
+      return send(await partPid(target.startedPid(), 'web server'), 'SIGUSR2');
     case 'claude':
       return send(await anyClaude(target.folder, random), 'SIGKILL');
     case 'supervisor': {
-      const isKilled = send(await serverPid(target.startedPid(), MARKS.supervisor), 'SIGKILL');
+      const isKilled = send(await partPid(target.startedPid(), 'supervisor'), 'SIGKILL');
       if (isKilled) await target.startAgain();
       return isKilled;
     }
     default:
-      return send(await serverPid(target.startedPid(), MARKS[victim]), 'SIGKILL');
+      return send(await partPid(target.startedPid(), victim), 'SIGKILL');
   }
 }
 
@@ -78,19 +71,4 @@ function send(pid: number | null, signal: NodeJS.Signals): boolean {
 async function anyClaude(folder: string, random: Random): Promise<number | null> {
   const [first, ...others] = await claudePids(folder);
   return first === undefined ? null : random.pick([first, ...others]);
-}
-
-async function serverPid(startedPid: number, mark: string): Promise<number | null> {
-  for (const pid of await descendants(startedPid)) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (line.includes(mark)) return pid;
-  }
-  return null;
-}
-
-/** All processes below one. */
-async function descendants(pid: number): Promise<number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  const direct = children.split(' ').filter(Boolean).map(Number);
-  return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }
