@@ -33,6 +33,8 @@ it(`holds memory and spool flat while a session prints ${megabytes} MB`, { timeo
     'spool on disk, MB': row('spool'),
     'printed, MB': row('printed'),
   });
+  if (process.env.LOAD_DUMP)
+    console.log(samples.map((s) => [s.printed, s.spool, s.orchestrator].map(Math.round).join(' ')).join('\n'));
   console.table({ seconds: Math.round(seconds), events, clients, 'slow clients cut off': cutOff, wrong: wrong.length });
   expect(wrong).toEqual([]);
   expect(cutOff).toBe(clients);
