@@ -1,4 +1,7 @@
-/** `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test, with a table at its end. */
+/**
+ * `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test, with a table at its end. With
+ * `--emulator` the emulator runs in place of the real `claude`: `--emulator --stages 300 --messages 3` for load.
+ */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
@@ -9,6 +12,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '20' },
     kills: { type: 'string', default: '60' },
     minutes: { type: 'string', default: '10' },
+    emulator: { type: 'boolean', default: false },
   },
 });
 
@@ -20,6 +24,7 @@ const { status } = spawnSync('vitest', ['run', '--project', 'e2e', 'chaos'], {
     CHAOS_STAGES: values.stages,
     CHAOS_MESSAGES: values.messages,
     CHAOS_KILLS: values.kills,
+    CHAOS_EMULATOR: values.emulator ? '1' : '0',
     CHAOS_TIMEOUT_MS: String(Number(values.minutes) * 60_000),
   },
 });

@@ -1,55 +1,74 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claudePids } from '../support/processes.ts';
+import { claudePids, partPid } from '../support/processes.ts';
 import type { Random } from './random.ts';
 
-export type Victim = 'orchestrator' | 'web server' | 'claude';
+/** What is killed or, of the connections, cut. */
+export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
+export type Victim = (typeof VICTIMS)[number];
 
-const MARKS: Record<Exclude<Victim, 'claude'>, string> = {
-  orchestrator: 'tools/orchestrator/src',
-  'web server': 'tools/web-server/src',
-};
+/** What the killer has to know of what runs, and what to do that a person would do. */
+export interface Target {
+  /** The folder of the installation. */
+  folder: string;
+  /** The process that was started as `npm start` does; another one after each restart. */
+  startedPid: () => number;
+  /** Starts Callboard again, after its supervisor was killed. */
+  startAgain: () => Promise<void>;
+  cutConnection: () => boolean;
+}
 
-/** Ends one part after the other by SIGKILL, at random moments, until it has done so often enough. Returns what it killed. */
-export async function kill(
-  folder: string,
-  supervisorPid: number,
-  {
-    victims,
-    times,
-    random,
-    signal,
-  }: { victims: readonly [Victim, ...Victim[]]; times: number; random: Random; signal: AbortSignal },
-): Promise<Record<Victim, number>> {
-  const killed: Record<Victim, number> = { orchestrator: 0, 'web server': 0, claude: 0 };
+export interface KillOptions {
+  victims: readonly [Victim, ...Victim[]];
+  times: number;
+  /** The longest pause between two. */
+  pauseMs: number;
+  random: Random;
+  signal: AbortSignal;
+}
+
+/** Ends one part after the other by SIGKILL, at random moments, until it has done so often enough. Returns what it did. */
+export async function kill(target: Target, options: KillOptions): Promise<Record<Victim, number>> {
+  const { victims, times, pauseMs, random, signal } = options;
+  const killed = Object.fromEntries(VICTIMS.map((victim) => [victim, 0])) as Record<Victim, number>;
   for (let total = 0; total < times; ) {
-    await sleep(random.between(20, 900), undefined, { signal });
+    await sleep(random.between(20, pauseMs), undefined, { signal });
     const victim = random.pick(victims);
-    const pid = victim === 'claude' ? await anyClaude(folder, random) : await serverPid(supervisorPid, MARKS[victim]);
-    if (pid === null) continue;
-    process.kill(pid, 'SIGKILL');
+    if (!(await strike(target, victim, random))) continue;
     killed[victim] += 1;
     total += 1;
   }
   return killed;
 }
 
+/** False when there is nothing of the kind just now. */
+async function strike(target: Target, victim: Victim, random: Random): Promise<boolean> {
+  switch (victim) {
+    case 'connection':
+      return target.cutConnection();
+    case 'web socket':
+      return send(await partPid(target.startedPid(), 'web server'), 'SIGUSR2');
+    case 'claude':
+      return send(await anyClaude(target.folder, random), 'SIGKILL');
+    case 'supervisor': {
+      const isKilled = send(await partPid(target.startedPid(), 'supervisor'), 'SIGKILL');
+      if (isKilled) await target.startAgain();
+      return isKilled;
+    }
+    default:
+      return send(await partPid(target.startedPid(), victim), 'SIGKILL');
+  }
+}
+
+function send(pid: number | null, signal: NodeJS.Signals): boolean {
+  if (pid === null) return false;
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false; // it went in between
+  }
+}
+
 async function anyClaude(folder: string, random: Random): Promise<number | null> {
   const [first, ...others] = await claudePids(folder);
   return first === undefined ? null : random.pick([first, ...others]);
-}
-
-async function serverPid(supervisorPid: number, mark: string): Promise<number | null> {
-  for (const pid of await descendants(supervisorPid)) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (line.includes(mark)) return pid;
-  }
-  return null;
-}
-
-/** All processes below one. */
-async function descendants(pid: number): Promise<number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  const direct = children.split(' ').filter(Boolean).map(Number);
-  return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Decision, MessageId, type PendingRequest, questionsOf, type StageId } from '@callboard/contract';
-import { type Transport, TransportError } from '@callboard/contract/client';
+import { type ClientCommand, type Transport, TransportError } from '@callboard/contract/client';
 
 /** What the people at the board did, as they know it: the ledger that everything is held against in the end. */
 export interface Ledger {
-  /** By request id: what the server said last of the decision. */
-  decisions: Map<string, Decision>;
+  /** By request id: what was asked, and what the server said last of the decision. */
+  decisions: Map<string, { request: PendingRequest; decision: Decision }>;
   /** Texts of messages that the server took. */
   messages: { stageId: StageId; text: string }[];
 }
 
 /** Errors after which one does not know, or knows that nothing was done; trying again is safe for what is done here. */
 const passes = (error: unknown): boolean =>
-  error instanceof TransportError && (error.code === 'network' || [429, 500, 503].includes(error.status));
+  error instanceof TransportError &&
+  (error.code === 'network' || error.code === 'unreadable' || [429, 500, 503].includes(error.status));
 
 const PAUSE_MS = 50;
 
@@ -28,6 +29,26 @@ export async function insist<T>(signal: AbortSignal, attempt: () => Promise<T>):
       await sleep(PAUSE_MS, undefined, { signal });
     }
   }
+}
+
+/** As many people as this are at the board: each does one thing after another. */
+export function atMost(people: number, transport: Transport): Transport {
+  const waiting: (() => void)[] = [];
+  let free = people;
+  return {
+    events: transport.events,
+    async command<T extends ClientCommand>(...call: Parameters<typeof transport.command<T>>) {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await transport.command<T>(...call);
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free += 1;
+        else next();
+      }
+    },
+  };
 }
 
 /** Answers every request that is open, over and over, until told to stop. */
@@ -50,13 +71,14 @@ async function answerOne(
   request: PendingRequest,
   signal: AbortSignal,
 ): Promise<void> {
+  const note = (decision: Decision) => ledger.decisions.set(request.requestId, { request, decision });
   try {
     const { decision } = await insist(signal, () => answer(transport, request));
-    ledger.decisions.set(request.requestId, decision);
+    note(decision);
   } catch (error) {
     // A lost reply: the answer had been taken, and trying again is told so. Or the request was closed meanwhile.
     if (!(error instanceof TransportError) || error.decision === null) throw error;
-    ledger.decisions.set(request.requestId, error.decision);
+    note(error.decision);
   }
 }
 

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { ProjectId, type StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
-import { type Installation, install } from '../support/callboard.ts';
+import { install } from '../support/callboard.ts';
+import { type Account, account } from './account.ts';
+import { createCuttingProxy } from './cutting-proxy.ts';
 import { kill, type Victim } from './killer.ts';
-import { answerAll, insist, type Ledger, say } from './people.ts';
+import { lookOn } from './onlooker.ts';
+import { answerAll, atMost, insist, type Ledger, say } from './people.ts';
 import { createRandom, type Random } from './random.ts';
 
 export interface ChaosOptions {
@@ -17,54 +19,82 @@ export interface ChaosOptions {
   messages: number;
   kills: number;
   victims: readonly [Victim, ...Victim[]];
+  /** Whether the emulator runs in place of the real `claude`. */
+  isEmulated: boolean;
   timeoutMs: number;
 }
 
-export interface ChaosResult {
+export interface ChaosResult extends Account {
   killed: Record<Victim, number>;
   decisions: number;
   messages: number;
-  /** What was decided, said or run and cannot be found again, in words. */
-  lost: string[];
-  /** What was told to the model or run more than once, in words. */
-  doubled: string[];
+  /** Events that came to who watched, and what was wrong with them, in words. */
+  events: number;
+  wrongEvents: string[];
 }
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
+const PEOPLE = 12;
+const LONGEST_PAUSE_MS = 900;
 
 /**
- * Lets people work at the board while parts of it are killed, and holds the ledger of what they did against what the
- * model was told and what the tools did.
+ * Lets people work at the board while parts of it are killed and connections are cut, and holds the ledger of what they
+ * did against what the model was told, what the tools did, and what the event stream said.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const { isEmulated, victims, kills: times } = options;
   const random = createRandom(options.seed);
-  const installation = await install({ CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') });
-  const running = await installation.start();
+  const cutSockets = fileURLToPath(new URL('cut-sockets.ts', import.meta.url));
+  const env = {
+    CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
+    NODE_OPTIONS: `--import ${cutSockets}`,
+  };
+  const installation = await install(env, undefined, isEmulated);
+  const proxy = await createCuttingProxy(random);
+  let running = await installation.start();
+  const lead = () => proxy.leadTo(Number(new URL(running.origin).port));
+  lead();
   const signal = AbortSignal.timeout(options.timeoutMs);
   const done = new AbortController();
-  const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
+  const direct = createHttpTransport({ origin: proxy.origin, token: TOKEN });
+  const transport = atMost(PEOPLE, direct);
   const ledger: Ledger = { decisions: new Map(), messages: [] };
   try {
+    const onlooker = await lookOn(direct, AbortSignal.any([signal, done.signal]));
     const answering = answerAll(transport, ledger, done.signal, signal);
     answering.catch(() => undefined); // awaited at the end, unless something else fails first
     const stages = await startStages(transport, options.stages, random, signal);
     // A conversation of which nothing is on disk yet cannot be resumed: every one has had its first turn by now.
     for (const stageId of stages) await untilQuiet(transport, stageId, signal);
-    const killing = kill(installation.folder, running.supervisor.pid ?? -1, {
-      victims: options.victims,
-      times: options.kills,
-      random,
-      signal,
-    });
+    const target = {
+      folder: installation.folder,
+      startedPid: () => running.supervisor.pid ?? -1,
+      startAgain: async () => {
+        running = await installation.start();
+        lead();
+      },
+      cutConnection: proxy.cutOne,
+    };
+    const killing = kill(target, { victims, times, pauseMs: LONGEST_PAUSE_MS, random, signal });
     await Promise.all(stages.map((stageId) => talk(transport, ledger, stageId, options.messages, random, signal)));
     const killed = await killing;
     for (const stageId of stages) await untilQuiet(transport, stageId, signal);
+    const wrongEvents = await onlooker.compare(signal);
     done.abort();
     await answering;
-    return { killed, ...(await account(installation, ledger, stages, options)) };
+    const parts = { installation, transport, ledger, stages, isEmulated, signal };
+    return {
+      killed,
+      decisions: ledger.decisions.size,
+      messages: ledger.messages.length,
+      events: onlooker.events(),
+      wrongEvents,
+      ...(await account({ ...parts, runsMayBeMissing: victims.includes('claude') })),
+    };
   } finally {
     done.abort();
     await running.stop();
+    await proxy.close();
   }
 }
 
@@ -77,12 +107,10 @@ async function startStages(
   const ids: StageId[] = [];
   for (let n = 0; n < count; n++) {
     const text = work(`S${n}-first`, random);
-    const { stage } = await transport.command('create_stage', {
-      projectId: ProjectId.parse('shop'),
-      title: `S${n}`,
-      prompt: text,
-    });
-    await insist(signal, () => transport.command('start_stage', { stageId: stage.id }));
+    const { stage } = await insist(signal, () =>
+      transport.command('create_stage', { projectId: ProjectId.parse('shop'), title: `S${n}`, prompt: text }),
+    );
+    await start(transport, stage.id, signal);
     ids.push(stage.id);
   }
   return ids;
@@ -122,48 +150,14 @@ async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortS
     if (isOver && session.queued === 0 && session.lastTurn?.outcome === 'succeeded') return;
     if (session.state === 'idle' && session.queueHeld)
       await insist(signal, () => transport.command('release_queue', { stageId }));
-    else if (session.state === 'ended' || session.state === 'failed') await goOn(transport, stageId, signal);
+    else if (session.state === 'ended' || session.state === 'failed') await start(transport, stageId, signal);
     await sleep(100, undefined, { signal });
   }
 }
 
-async function goOn(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
+async function start(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
   await insist(signal, () => transport.command('start_stage', { stageId })).catch((error: unknown) => {
     signal.throwIfAborted();
     if (!(error instanceof Error)) throw error; // refused: it runs already, or was killed again; the next look tells
   });
-}
-
-async function account(
-  { dataDir, model }: Installation,
-  ledger: Ledger,
-  stages: readonly StageId[],
-  { victims }: ChaosOptions,
-): Promise<Omit<ChaosResult, 'killed'>> {
-  const lost: string[] = [];
-  const doubled: string[] = [];
-  const count = (what: string, times: number, mayBeMissing: boolean) => {
-    if (times === 0 && !mayBeMissing) lost.push(what);
-    if (times > 1) doubled.push(`${what} (${times} times)`);
-  };
-  for (const stageId of stages) {
-    const ran = (await readFile(join(dataDir, 'worktrees', 'shop', stageId, 'ran.txt'), 'utf8').catch(() => '')).split(
-      '\n',
-    );
-    const said = ledger.messages.filter((message) => message.stageId === stageId);
-    const names = said.map(({ text }) => /<(.+)>/.exec(text)?.[1] ?? '');
-    const last = model.requests.findLast(
-      (request) => !request.subagent && names.some((name) => JSON.stringify(request.messages).includes(`<${name}>`)),
-    );
-    const told = JSON.stringify(last?.messages ?? []);
-    for (const name of names) {
-      count(`message ${name}`, told.split(`<${name}>`).length - 1, false);
-      // A claude that is killed between the yes and the run takes the run with it; then the person is told "unknown".
-      count(`run of ${name}`, ran.filter((line) => line === name).length, victims.includes('claude'));
-    }
-  }
-  for (const [requestId, { outcome, delivery }] of ledger.decisions) {
-    if (outcome !== 'closed' && delivery === 'accepted') lost.push(`decision ${requestId}: stored and never delivered`);
-  }
-  return { decisions: ledger.decisions.size, messages: ledger.messages.length, lost, doubled };
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
 import { processesOf, run } from './processes.ts';
 
@@ -16,6 +16,8 @@ export interface Installation {
   readonly folder: string;
   readonly repo: string;
   readonly dataDir: string;
+  /** HOME of all that runs in it. */
+  readonly home: string;
   readonly model: ScriptedModel;
   /** Starts it as `npm start` does and resolves when it is ready. */
   start(): Promise<Running>;
@@ -35,10 +37,14 @@ export interface Running {
 /** Has a thing done when the test, or whatever else it is for, is over; the last one first. */
 export type AtEnd = (end: () => void | Promise<void>) => void;
 
-/** Removed, with every process it has started, when the test is over; a process that is left fails the test. */
+/**
+ * Removed, with every process it has started, when the test is over; a process that is left fails the test. With
+ * `isEmulated` the emulator runs in place of the real `claude`.
+ */
 export async function install(
   extraEnv: Record<string, string> = {},
   atEnd: AtEnd = onTestFinished,
+  isEmulated = false,
 ): Promise<Installation> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
   atEnd(() => rm(folder, { recursive: true, force: true }));
@@ -48,7 +54,9 @@ export async function install(
   const model = await startScriptedModel();
   atEnd(() => model.close());
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
-  const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp'), ...extraEnv };
+  const claude = isEmulated ? { CALLBOARD_CLAUDE_PATH: await writeEmulator(join(folder, 'emulator')) } : {};
+  const home = join(folder, 'home');
+  const env = { ...claudeEnvironment(model.url, home, path), TMPDIR: join(folder, 'tmp'), ...claude, ...extraEnv };
 
   const callboard = (...args: string[]) =>
     spawn(process.execPath, [BIN, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -57,6 +65,7 @@ export async function install(
     folder,
     repo,
     dataDir,
+    home,
     model,
     async start() {
       const ports = ['--port', '0', '--orchestrator-port', '0'];

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -23,4 +24,26 @@ export async function claudePids(folder: string): Promise<number[]> {
   return lines
     .filter((line) => line.includes('--permission-prompt-tool=stdio'))
     .map((line) => Number.parseInt(line, 10));
+}
+
+const MARKS = {
+  orchestrator: 'tools/orchestrator/src',
+  'web server': 'tools/web-server/src',
+  supervisor: 'tools/cli/src',
+};
+
+/** The pid of a part of the Callboard that was started as this process; null while it is not there. */
+export async function partPid(startedPid: number, part: keyof typeof MARKS): Promise<number | null> {
+  for (const pid of await descendants(startedPid)) {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    if (line.includes(MARKS[part])) return pid;
+  }
+  return null;
+}
+
+/** All processes below one. */
+async function descendants(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const direct = children.split(' ').filter(Boolean).map(Number);
+  return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }

@@ -1,5 +1,6 @@
 import { findPosition } from './conversation.ts';
-import { decodeScript, type Marker } from './marker.ts';
+import type { Marker } from './last-marker.ts';
+import { decodeScript } from './marker.ts';
 import type { MessagesRequest } from './messages-request.ts';
 import type { Script, Step } from './script.ts';
 import { isSideRequest, sideReply } from './side-request.ts';

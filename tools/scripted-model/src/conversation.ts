@@ -1,4 +1,4 @@
-import { lastMarker, type Marker } from './marker.ts';
+import { lastMarker, type Marker } from './last-marker.ts';
 import { type Message, textsOf } from './messages-request.ts';
 
 /** Where a conversation stands in its newest script. */

@@ -4,3 +4,4 @@ export { parseScripts } from './parse-scripts.ts';
 export type { LoggedRequest, WaitOptions } from './request-log.ts';
 export { Block, Script, Scripts, Step, StopReason, ToolCall, Usage } from './script.ts';
 export { type ScriptedModel, type ScriptedModelOptions, startScriptedModel } from './scripted-model.ts';
+export { emulatedConversations, writeEmulator } from './write-emulator.ts';

@@ -1,9 +1,5 @@
 import { Script } from './script.ts';
 
-/** What a marker in a message refers to. */
-export type Marker = { kind: 'named'; name: string } | { kind: 'inline'; encoded: string };
-
-const MARKER = /\[\[script:(?:@([\w.-]+)|([\w-]+))\]\]/g;
 const NAME = /^[\w.-]+$/;
 
 /** A prompt that carries its own script, encoded so that no word of a reply stands in the prompt. */
@@ -16,14 +12,6 @@ export function prompt(script: Script, visibleText = ''): string {
 export function named(name: string, visibleText = ''): string {
   if (!NAME.test(name)) throw new Error(`not a script name: ${name}`);
   return join(visibleText, `[[script:@${name}]]`);
-}
-
-/** The last marker in a text: when messages were merged into one, the newest counts. */
-export function lastMarker(text: string): Marker | undefined {
-  const match = [...text.matchAll(MARKER)].at(-1);
-  if (match === undefined) return undefined;
-  const [, name, encoded] = match;
-  return name !== undefined ? { kind: 'named', name } : { kind: 'inline', encoded: encoded ?? '' };
 }
 
 /** The script inside an inline marker; throws when the text is no script. */

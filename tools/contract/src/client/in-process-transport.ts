@@ -62,7 +62,8 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
           since = (await run('get_board', {})).seq;
           yield { type: 'resync', data: { seq: since } };
         }
-        if (page.events.length < EVENTS_PER_PAGE) await aborted(AbortSignal.any([woken.signal, signal]));
+        // A page may end before its limit where events are long: only an empty one is the end.
+        if (page.events.length === 0) await aborted(AbortSignal.any([woken.signal, signal]));
       }
     } finally {
       unlisten();

@@ -88,11 +88,11 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   }
 
   async function eventsSince(since: number, limit: number): Promise<{ events: BoardEvent[]; resync: boolean }> {
-    const first = await store.read.events.firstSeq();
     const last = await store.read.events.lastSeq();
-    const isKept = since === last || (first !== null && since >= first - 1 && since < last);
-    if (!isKept) return { events: [], resync: true };
-    return { events: await store.read.events.since(since, limit), resync: false };
+    const events = await store.read.events.since(since, limit);
+    // Numbers have no gaps: the next one is there, or was pruned, be it only just now. Nothing comes after the newest.
+    const isWhole = events[0] === undefined ? since === last : events[0].seq === since + 1;
+    return isWhole ? { events, resync: false } : { events: [], resync: true };
   }
 
   async function removeStage(stageId: StageId): Promise<{ stage: Stage; left: string | null }> {

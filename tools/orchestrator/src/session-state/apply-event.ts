@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type LaunchId, RequestId } from '@callboard/contract';
 import type { AgentEvent, TurnEnd } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
+import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../domain/shortened.ts';
 import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
 import type { Edges } from '../lib/edges.ts';
 import { own } from '../lib/own.ts';
@@ -26,15 +27,6 @@ export interface EventContext {
   mayHooksAllow: boolean;
 }
 
-/** A longer result is shown by its beginning and its end; the CLI itself cuts what the model reads far shorter. */
-const LONGEST_RESULT = 200_000;
-
-function shortened(text: string): string {
-  if (text.length <= LONGEST_RESULT) return text;
-  const half = LONGEST_RESULT / 2;
-  return `${text.slice(0, half)}\n\n[${text.length - LONGEST_RESULT} characters are not kept]\n\n${text.slice(-half)}`;
-}
-
 async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): Promise<void> {
   const { record } = draft;
   const { durationMs, costUsd, tokens } = end;
@@ -57,6 +49,11 @@ async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): P
   };
   addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
 }
+
+type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
+
+const keptNotice = (entry: NoticeEntry): NoticeEntry =>
+  entry.kind === 'unknown' ? { ...entry, raw: shortenedRaw(entry.raw) } : entry;
 
 /** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
 const REMEMBERED_MESSAGES = 32;
@@ -93,7 +90,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return;
     case 'tool-result': {
       const { type: kind, text, ...result } = event;
-      addEntry(draft, tx.now, { kind, ...result, text: shortened(text) });
+      addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
       return settleByResult(tx, record.stageId, event);
     }
@@ -122,7 +119,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       draft.record = { ...record, backgroundTasks: event.tasks };
       return;
     case 'notice':
-      addEntry(draft, tx.now, event.entry);
+      addEntry(draft, tx.now, keptNotice(event.entry));
       return;
     default:
       return event satisfies never;
@@ -143,10 +140,12 @@ function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent,
     const before = draft.record.todos;
     const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
     draft.record = { ...draft.record, lastAction, todos: [...todos] };
-    addEntry(draft, tx.now, { ...content, parentToolUseId });
+    const input = shortenedObject(content.input, LONGEST_STRING);
+    addEntry(draft, tx.now, { ...content, input, parentToolUseId });
     return;
   }
-  addEntry(draft, tx.now, { ...content, parentToolUseId, blockId: blockId(apiMessageId, index) });
+  const text = shortened(content.text, LONGEST_STRING);
+  addEntry(draft, tx.now, { ...content, text, parentToolUseId, blockId: blockId(apiMessageId, index) });
 }
 
 /** What a content block is called, in the stream and in the transcript alike. */

@@ -11,7 +11,7 @@ import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { settlesWithin } from '../lib/wait.ts';
+import { createNudged, settlesWithin } from '../lib/wait.ts';
 import { blockId } from '../session-state/apply-event.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
@@ -66,6 +66,9 @@ const isCutOff = (event: AgentEvent) =>
 /** An offset that only live text has moved is stored when it has moved this far. */
 const LAZY_OFFSET_BYTES = 1024 * 1024;
 
+/** The spool is given back to the disk in pieces of at least this size: each costs a process. */
+const GIVE_BACK_BYTES = 4 * 1024 * 1024;
+
 const LAST_LINE_MS = 1_000;
 const CONTEXT_USAGE_MS = 10_000;
 /** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
@@ -89,7 +92,7 @@ export function createSessionExecutor(
   const { stageId, id: launchId } = launch;
   const log = parts.log.child({ stageId, launchId });
   let storedOffset = launch.spoolOffset;
-  let punchedOffset = launch.spoolOffset;
+  let givenBack = launch.spoolOffset;
   let heard = hearNow();
   let finishing = false;
   let contextUsageTimer: NodeJS.Timeout | undefined;
@@ -112,10 +115,7 @@ export function createSessionExecutor(
     storedOffset = end;
     writer.nudge();
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
-    if (end - punchedOffset >= LAZY_OFFSET_BYTES) {
-      punchedOffset = end;
-      void giveBack(launchFiles(launch.folder).spool, end);
-    }
+    if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();
     if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) {
       clearTimeout(contextUsageTimer);
       contextUsageTimer = setTimeout(() => void updateContextUsage(), CONTEXT_USAGE_PAUSE_MS).unref();
@@ -161,6 +161,14 @@ export function createSessionExecutor(
     parts.onTextDelta({ stageId, blockId: blockId(apiMessageId, index), kind, text, parentToolUseId });
   }
 
+  /** One at a time, however fast the process prints. */
+  const spoolKeeper = createNudged(
+    async () => {
+      givenBack = storedOffset;
+      await giveBack(launchFiles(launch.folder).spool, givenBack);
+    },
+    (error) => log.warn({ err: error }, 'the spool could not be given back'),
+  );
   const writer = createOutboxWriter({
     store,
     channel,
@@ -191,6 +199,7 @@ export function createSessionExecutor(
     letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);
+    await spoolKeeper.stop();
     channel.close();
   }
 

@@ -3,6 +3,8 @@ import type { Logger } from '../lib/logger.ts';
 import type { Store } from './store.ts';
 
 const KEEP_EVENTS = 200_000;
+/** Some 2 KB for each of them. */
+const KEEP_BYTES = 400 * 1024 * 1024;
 const KEEP_MS = 14 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 
@@ -10,7 +12,7 @@ const EVERY_MS = 3_600_000;
 export function startPruning({ store, edges, log }: { store: Store; edges: Edges; log: Logger }): { stop: () => void } {
   async function prune(): Promise<void> {
     const olderThan = new Date(edges.now().getTime() - KEEP_MS).toISOString();
-    await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, olderThan }));
+    await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }));
   }
   const run = () => void prune().catch((error: unknown) => log.error({ err: error }, 'pruning the event log failed'));
   run();

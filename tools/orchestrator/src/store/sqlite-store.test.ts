@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as later } from 'node:timers/promises';
-import type { BoardEvent, NewEvent } from '@callboard/contract';
+import { type BoardEvent, MessageId, type NewEvent } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import {
@@ -195,4 +196,55 @@ it('refuses a database that a newer Callboard wrote, and leaves it as it is', as
   const again = new DatabaseSync(file, { readOnly: true });
   expect(again.prepare('pragma user_version').get()).toEqual({ user_version: 9999 });
   again.close();
+});
+
+it('forgets events by their number, their age, and their size, but never the newest', async () => {
+  const { store, addStage } = await openTestStore();
+  const id = await addStage();
+  const seqs = async () => (await store.read.events.since(0, 100)).map((event) => event.seq);
+  const all = { keep: 100, keepBytes: 1_000_000, olderThan: '' };
+  for (let n = 1; n <= 9; n++)
+    await store.transact((tx) => tx.emit({ type: 'transcript-appended', data: { stageId: id, index: n } }));
+  await store.transact((tx) => tx.events.prune(all));
+  expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  await store.transact((tx) => tx.events.prune({ ...all, keep: 7 }));
+  expect(await seqs()).toEqual([3, 4, 5, 6, 7, 8, 9]);
+  const { at = '' } = (await store.read.events.since(4, 1))[0] ?? {};
+  await store.transact((tx) => tx.events.prune({ ...all, olderThan: at }));
+  expect(await seqs()).toEqual([5, 6, 7, 8, 9]);
+  const each = Buffer.byteLength(JSON.stringify({ stageId: id, index: 9 }));
+  await store.transact((tx) => tx.events.prune({ ...all, keepBytes: each * 3 }));
+  expect(await seqs()).toEqual([7, 8, 9]);
+  await store.transact((tx) => tx.events.prune({ ...all, keepBytes: 0 }));
+  expect(await seqs()).toEqual([9]);
+});
+
+it('gives long events and entries in pages that a connection can bear, at least one at a time', async () => {
+  const { store, addStage } = await openTestStore();
+  const id = await addStage();
+  const text = 'x'.repeat(1.5 * 1024 * 1024);
+  const entry = { stageId: id, at: '2026-01-02T03:04:05.000Z', parentToolUseId: null, kind: 'text' as const };
+  for (const index of [1, 2, 3, 4, 5]) {
+    await store.transact(async (tx) => {
+      await tx.transcript.append([
+        { ...entry, index, text: index === 5 ? text.repeat(4) : text, blockId: `b${index}` },
+      ]);
+      await tx.emit({
+        type: 'message-sent',
+        data: { stageId: id, messageId: MessageId.parse(randomUUID()), text: index === 5 ? text.repeat(4) : text },
+      });
+    });
+  }
+  const page = async (fields: object) =>
+    (await store.read.transcript.page(id, { after: undefined, before: undefined, limit: 100, ...fields })).map(
+      ({ index }) => index,
+    );
+  expect(await page({ after: 0 })).toEqual([1, 2]);
+  expect(await page({ after: 2 })).toEqual([3, 4]);
+  expect(await page({ after: 4 })).toEqual([5]);
+  expect(await page({})).toEqual([5]);
+  expect(await page({ before: 5 })).toEqual([3, 4]);
+  expect(await page({ before: 5, limit: 1 })).toEqual([4]);
+  const since = async (seq: number) => (await store.read.events.since(seq, 100)).map((event) => event.seq);
+  expect([await since(0), await since(2), await since(4), await since(5)]).toEqual([[1, 2], [3, 4], [5], []]);
 });

@@ -117,7 +117,13 @@ export async function connect(port: number, secret: string): Promise<TestClient>
       });
     },
     async transcript(stageId) {
-      return (await client.command('get_transcript', { stageId })).entries;
+      const entries: TranscriptEntry[] = [];
+      while (entries[0]?.index !== 1) {
+        const page = await client.command('get_transcript', { stageId, before: entries[0]?.index });
+        if (page.entries.length === 0) break;
+        entries.unshift(...page.entries);
+      }
+      return entries;
     },
     async notices(fits) {
       await until('notices', () => (fits(newest ?? init.data) ? true : undefined));

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type OrchestratorConfig, ProjectId } from '@callboard/contract';
-import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
+import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
@@ -50,12 +50,15 @@ export async function createKit({
   where = 'here',
   maxParallel = 4,
   limits = {},
+  isEmulated = false,
   edges,
   ...given
 }: {
   where?: 'here' | 'apart';
   maxParallel?: number;
   limits?: Partial<TimeLimits>;
+  /** Whether the emulator runs in place of the real `claude`. */
+  isEmulated?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
   /** A folder that is there, on a file system of its own, say. */
@@ -78,7 +81,7 @@ export async function createKit({
     host: '127.0.0.1',
     port: 0,
     secret: SECRET,
-    claudePath: given.claudePath ?? CLAUDE,
+    claudePath: isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? CLAUDE),
     maxParallel,
     agentUser: null,
     diskReserveMb: given.diskReserveMb ?? 0,

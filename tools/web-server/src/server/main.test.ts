@@ -52,7 +52,7 @@ it.each(['SIGTERM', 'SIGINT', 'disconnect'] as const)(
     const ready = await configure(config);
     if (ready.type !== 'ready') throw new Error(JSON.stringify(ready));
     const address = `http://127.0.0.1:${ready.port}`;
-    await expect.poll(async () => (await fetch(`${address}/api/health`)).status).toBe(200);
+    expect((await fetch(`${address}/api/health`)).status).toBe(200);
     const stream = await openStream(`${address}/api/events`);
     orchestrator.emit();
     await expect.poll(stream.ids).toEqual([1]);
@@ -99,3 +99,30 @@ it('gives up on a configuration that it cannot read', async () => {
   expect(await configure({ host: '127.0.0.1' })).toMatchObject({ type: 'failed', code: 'bad_config', fatal: true });
   expect(await exited).toEqual([1, null]);
 });
+
+it('says that it is ready once it can be used', async () => {
+  const { orchestrator, config } = await startOrchestrator();
+  await orchestrator.kill();
+  const port = await freePort();
+  const { configure } = startMain();
+  let isReady = false;
+  const ready = configure({ ...config, port }).then((answer) => {
+    isReady = true;
+    return answer;
+  });
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;
+  await expect.poll(health, { interval: 10 }).toBe(503);
+  expect(isReady).toBe(false);
+  await orchestrator.start();
+  expect(await ready).toEqual({ type: 'ready', port });
+  expect(await health()).toBe(200);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -9,6 +9,9 @@ import { failed, startFailure } from './start-failure.ts';
 /** How long open requests may take to end. */
 const GRACE_MS = 5_000;
 
+/** How long it is waited for before we call ourselves ready; it is up when we are started. */
+const ORCHESTRATOR_MS = 3_000;
+
 const level = process.env.CALLBOARD_LOG_LEVEL ?? '';
 const known = level === 'silent' || Object.hasOwn(pino.levels.values, level);
 const log = createLog({ level: known ? level : 'warn' }, pino.destination({ fd: 2, sync: true }));
@@ -39,6 +42,8 @@ async function configure(raw: unknown): Promise<void> {
     const server = await startWebServer(config.data, log);
     stop = server.stop;
     if (exiting) return void stop().finally(() => process.exit());
+    // Whoever is told that all is up may use it at once. An orchestrator that takes longer is waited for by those who ask.
+    await server.whenReached(AbortSignal.timeout(ORCHESTRATOR_MS)).catch(() => undefined);
     await tell({ type: 'ready', port: server.port });
   } catch (error) {
     const failure = startFailure(error, config.data);

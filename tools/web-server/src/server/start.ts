@@ -10,6 +10,8 @@ import { createOrchestratorClient } from './orchestrator/client.ts';
 export interface WebServer {
   /** The port that was really taken. */
   port: number;
+  /** Resolves when commands can be given to the orchestrator; rejects when the signal aborts. */
+  whenReached: (signal: AbortSignal) => Promise<void>;
   /** Ends the event streams, then the requests, then the connection to the orchestrator. Never rejects. */
   stop: () => Promise<void>;
 }
@@ -56,7 +58,7 @@ export async function startWebServer(
     const app = await buildApp({ client, hub, log, settings: { ...settings, host, port } });
     life.onStop('http', () => app.close());
     await app.listen({ host, port });
-    return { port: listeningPort(app) ?? port, stop: life.stop };
+    return { port: listeningPort(app) ?? port, whenReached: client.whenReady, stop: life.stop };
   } catch (error) {
     await life.stop();
     throw error;

@@ -8,12 +8,36 @@ export interface SpoolLine {
 }
 
 /**
- * Cuts bytes into lines. Knows no JSON, has no limit on the length of a line (the CLI prints some of several
- * megabytes), and never decodes half a character, since it decodes whole lines only. Empty lines are passed over.
+ * Far beyond what the CLI prints (lines of several megabytes were seen), and well below what a string can hold: a line
+ * that is longer would take the memory that all sessions share.
  */
-export function createLineReader(start: number) {
+const LONGEST_LINE = 128 * 1024 * 1024;
+
+/**
+ * Cuts bytes into lines. Knows no JSON, and never decodes half a character, since it decodes whole lines only. Empty lines
+ * are passed over. Of a line longer than `longest` only its length is told, in words that are no JSON.
+ */
+export function createLineReader(start: number, longest = LONGEST_LINE) {
   let offset = start;
   let parts: Buffer[] = [];
+  /** Of the line that is being read, whether or not its bytes are kept. */
+  let length = 0;
+
+  function keep(bytes: Buffer): void {
+    length += bytes.length;
+    if (length <= longest) parts.push(bytes);
+    else parts = [];
+  }
+
+  function endLine(): string {
+    const text =
+      length > longest
+        ? `A line of ${length} bytes is too long and was not kept.`
+        : Buffer.concat(parts).toString('utf8');
+    parts = [];
+    length = 0;
+    return text;
+  }
 
   return {
     /** Takes the bytes that follow the last ones; returns the lines that they complete. The bytes may be reused afterwards. */
@@ -21,15 +45,14 @@ export function createLineReader(start: number) {
       const lines: SpoolLine[] = [];
       let from = 0;
       for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, from)) {
-        parts.push(bytes.subarray(from, at));
+        keep(bytes.subarray(from, at));
         offset += at + 1 - from;
-        const text = (parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts)).toString('utf8');
-        parts = [];
+        const text = endLine();
         from = at + 1;
         if (text.trim() !== '') lines.push({ text, end: offset });
       }
       if (from < bytes.length) {
-        parts.push(Buffer.from(bytes.subarray(from)));
+        keep(Buffer.from(bytes.subarray(from)));
         offset += bytes.length - from;
       }
       return lines;

@@ -1,5 +1,7 @@
 import { BoardEvent, type NewEvent } from '@callboard/contract';
+import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { rowsThatFit } from './page.ts';
 
 /** The one log of changes. Numbers rise by one in the order of commits and are never used twice. */
 export function eventsTable(db: Database) {
@@ -8,6 +10,19 @@ export function eventsTable(db: Database) {
     const row = await db
       .selectFrom('events')
       .select((eb) => eb.fn.max('seq').as('seq'))
+      .executeTakeFirst();
+    return row?.seq ?? 0;
+  }
+
+  /** The newest event that the newest `bytes` of data do not reach to; 0 when they reach to all. */
+  async function lastBeyond(bytes: number): Promise<number> {
+    const sizes = db
+      .selectFrom('events')
+      .select(['seq', sql<number>`sum(octet_length(data)) over (order by seq desc)`.as('total')]);
+    const row = await db
+      .selectFrom(sizes.as('sizes'))
+      .select((eb) => eb.fn.max('seq').as('seq'))
+      .where('total', '>', bytes)
       .executeTakeFirst();
     return row?.seq ?? 0;
   }
@@ -22,36 +37,25 @@ export function eventsTable(db: Database) {
         .executeTakeFirstOrThrow();
       return { ...event, seq, at };
     },
-    /** The number of the oldest event still kept; null when there is none. */
-    async firstSeq(): Promise<number | null> {
-      const row = await db
-        .selectFrom('events')
-        .select((eb) => eb.fn.min('seq').as('seq'))
-        .executeTakeFirst();
-      return row?.seq ?? null;
-    },
     /**
-     * Forgets all but the newest `keep` events, and those from before `olderThan`; the newest one always stays. Whoever
-     * asks for what was forgotten is told to load the board anew.
+     * Forgets all but the newest `keep` events, what is beyond the newest `keepBytes` of data, and what is from before
+     * `olderThan`; the newest one always stays. Whoever asks for what was forgotten is told to load the board anew.
      */
-    async prune({ keep, olderThan }: { keep: number; olderThan: string }): Promise<void> {
+    async prune({ keep, keepBytes, olderThan }: { keep: number; keepBytes: number; olderThan: string }): Promise<void> {
       const last = await lastSeq();
       const old = await db
         .selectFrom('events')
         .select((eb) => eb.fn.max('seq').as('seq'))
         .where('at', '<', olderThan)
         .executeTakeFirst();
-      const until = Math.min(last - 1, Math.max(last - keep, old?.seq ?? 0));
+      const until = Math.min(last - 1, Math.max(last - keep, old?.seq ?? 0, await lastBeyond(keepBytes)));
       await db.deleteFrom('events').where('seq', '<=', until).execute();
     },
+    /** The events after `seq`, ascending: `limit` at most, and no more than a page holds. */
     async since(seq: number, limit: number): Promise<BoardEvent[]> {
-      const rows = await db
-        .selectFrom('events')
-        .selectAll()
-        .where('seq', '>', seq)
-        .orderBy('seq')
-        .limit(limit)
-        .execute();
+      const query = db.selectFrom('events').where('seq', '>', seq).orderBy('seq');
+      const sizes = await query.select(sql<number>`octet_length(data)`.as('bytes')).limit(limit).execute();
+      const rows = await query.selectAll().limit(rowsThatFit(sizes)).execute();
       return rows.map((row) => BoardEvent.parse({ ...row, data: JSON.parse(row.data) }));
     },
   };

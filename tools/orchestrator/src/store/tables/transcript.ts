@@ -1,5 +1,7 @@
 import { type StageId, TranscriptEntry } from '@callboard/contract';
+import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { rowsThatFit } from './page.ts';
 
 const toEntry = (row: { document: string }): TranscriptEntry => TranscriptEntry.parse(JSON.parse(row.document));
 
@@ -20,12 +22,17 @@ export function transcriptTable(db: Database) {
           .execute();
       }
     },
-    /** In ascending order: from `after` on when it is given, else the last ones before `before` (or of all). */
+    /**
+     * In ascending order: from `after` on when it is given, else the last ones before `before` (or of all). `limit` at
+     * most, and no more than a page holds.
+     */
     async page(stageId: StageId, { after, before, limit }: TranscriptPage): Promise<TranscriptEntry[]> {
-      let query = db.selectFrom('transcript').select('document').where('stage_id', '=', stageId).limit(limit);
+      let query = db.selectFrom('transcript').where('stage_id', '=', stageId);
       if (after !== undefined) query = query.where('index', '>', after);
       if (before !== undefined) query = query.where('index', '<', before);
-      const rows = await query.orderBy('index', after === undefined ? 'desc' : 'asc').execute();
+      query = query.orderBy('index', after === undefined ? 'desc' : 'asc');
+      const sizes = await query.select(sql<number>`octet_length(document)`.as('bytes')).limit(limit).execute();
+      const rows = await query.select('document').limit(rowsThatFit(sizes)).execute();
       const entries = rows.map(toEntry);
       return after === undefined ? entries.reverse() : entries;
     },

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Decision, StageId } from '@callboard/contract';
+import type { Transport } from '@callboard/contract/client';
+import { emulatedConversations } from '@callboard/scripted-model';
+import type { Installation } from '../support/callboard.ts';
+import { insist, type Ledger } from './people.ts';
+
+export interface Account {
+  /** What was decided, said or run and cannot be found again, in words. */
+  lost: string[];
+  /** What was told to the model or run more than once, or run without a yes, in words. */
+  doubled: string[];
+}
+
+export interface AccountParts {
+  installation: Installation;
+  transport: Transport;
+  ledger: Ledger;
+  stages: readonly StageId[];
+  isEmulated: boolean;
+  /** A claude that is killed between the yes and the run takes the run with it; then the person is told "unknown". */
+  runsMayBeMissing: boolean;
+  signal: AbortSignal;
+}
+
+/** Holds what people did against what the model was told, what the tools did, and what Callboard says of it. */
+export async function account(parts: AccountParts): Promise<Account> {
+  const { installation, ledger, stages, runsMayBeMissing } = parts;
+  const result: Account = { lost: [], doubled: [] };
+  const told = parts.isEmulated
+    ? await toldToEmulators(installation)
+    : (names: string[]) => toldToModel(installation, names);
+  const count = (what: string, times: number, mayBeMissing: boolean) => {
+    if (times === 0 && !mayBeMissing) result.lost.push(what);
+    if (times > 1) result.doubled.push(`${what} (${times} times)`);
+  };
+  const decisions = await decisionLog(parts);
+  for (const stageId of stages) {
+    const file = join(installation.dataDir, 'worktrees', 'shop', stageId, 'ran.txt');
+    const ran = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+    const said = ledger.messages.filter((message) => message.stageId === stageId);
+    const names = said.map(({ text }) => nameIn(text));
+    const heard = told(names, stageId);
+    for (const name of names) {
+      count(`message ${name}`, heard.split(`<${name}>`).length - 1, false);
+      count(`run of ${name}`, ran.filter((line) => line === name).length, runsMayBeMissing);
+    }
+    for (const name of new Set(ran)) {
+      if (name !== '' && !wasAllowed(name, ledger, decisions)) result.doubled.push(`run of ${name} without a yes`);
+    }
+  }
+  for (const [requestId, { decision: first }] of ledger.decisions) {
+    const logged = decisions.filter((decision) => decision.requestId === requestId);
+    count(`decision ${requestId}`, logged.length, false);
+    for (const { outcome, delivery } of logged) {
+      if (outcome !== first.outcome) result.lost.push(`decision ${requestId}: ${first.outcome}, and now ${outcome}`);
+      if (outcome !== 'closed' && (delivery === 'accepted' || delivery === 'written')) {
+        result.lost.push(`decision ${requestId}: stored, and what became of it is not told (${delivery})`);
+      }
+    }
+  }
+  return result;
+}
+
+const nameIn = (text: string): string => /<(.+)>/.exec(text)?.[1] ?? '';
+
+/** A run needs a decision that allowed it, of which Callboard does not say that it was not applied. */
+function wasAllowed(name: string, { decisions }: Ledger, log: readonly Decision[]): boolean {
+  return [...decisions].some(([requestId, { request }]) => {
+    if (request.input.command !== `echo ${name} >> ran.txt`) return false;
+    const logged = log.find((decision) => decision.requestId === requestId);
+    return logged?.outcome === 'allowed' && logged.delivery !== 'not-applied';
+  });
+}
+
+async function decisionLog({ transport, signal }: AccountParts): Promise<Decision[]> {
+  const all: Decision[] = [];
+  for (let before: string | undefined; ; ) {
+    const page = await insist(signal, () => transport.command('get_decisions', { limit: 500, before }));
+    all.push(...page.decisions);
+    if (page.next === null) return all;
+    before = page.next;
+  }
+}
+
+/** The newest request that holds one of these messages holds the whole conversation. */
+function toldToModel({ model }: Installation, names: string[]): string {
+  const last = model.requests.findLast(
+    (request) => !request.subagent && names.some((name) => JSON.stringify(request.messages).includes(`<${name}>`)),
+  );
+  return JSON.stringify(last?.messages ?? []);
+}
+
+async function toldToEmulators({ home }: Installation) {
+  const conversations = await emulatedConversations(home);
+  return (_names: string[], stageId: StageId): string =>
+    conversations
+      .filter(({ cwd }) => basename(cwd) === stageId)
+      .flatMap(({ texts }) => texts)
+      .join('\n');
+}

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { type BoardView, foldBoard } from '@callboard/contract';
+import type { Transport } from '@callboard/contract/client';
+import { insist } from './people.ts';
+
+/** Somebody who knows the board through the event stream alone, over lost connections and restarts. */
+export interface Onlooker {
+  readonly events: () => number;
+  /** Waits until the board that the events have made can be held against the real one; returns all that was wrong, in words. */
+  compare(signal: AbortSignal): Promise<string[]>;
+}
+
+/** Looks on until the signal aborts; no event may be missing or come twice. */
+export async function lookOn(transport: Transport, signal: AbortSignal): Promise<Onlooker> {
+  const load = () => insist(signal, () => transport.command('get_board', {}));
+  const wrong: string[] = [];
+  let board: BoardView = await load();
+  let events = 0;
+
+  async function look(): Promise<void> {
+    for await (const item of transport.events({ since: board.seq }, signal)) {
+      if (item.type === 'resync') {
+        wrong.push('a resync, though nothing was pruned');
+        board = await load();
+      }
+      if (!('seq' in item)) continue;
+      if (item.seq !== board.seq + 1) wrong.push(`event ${item.seq} where ${board.seq + 1} was due`);
+      board = foldBoard(board, item);
+      events += 1;
+    }
+  }
+
+  const looking = look();
+  looking.catch((error: unknown) => wrong.push(`the stream failed: ${String(error)}`));
+  return {
+    events: () => events,
+    async compare(within) {
+      for (;;) {
+        const real = await insist(within, () => transport.command('get_board', {}));
+        while (board.seq < real.seq && wrong.length === 0) await sleep(20, undefined, { signal: within });
+        if (board.seq > real.seq) continue; // something happened meanwhile
+        if (!isDeepStrictEqual(board.stages, real.stages))
+          wrong.push('the events make another board than the real one');
+        return wrong;
+      }
+    },
+  };
+}

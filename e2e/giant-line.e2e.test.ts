@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProjectId, type StageId } from '@callboard/contract';
+import { createHttpTransport, type Transport } from '@callboard/contract/client';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it, onTestFinished } from 'vitest';
+import { startReader } from './load/clients.ts';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+
+const TOKEN = 'a-token-for-the-time-of-the-test';
+const LINE = 50_000_000;
+/** How long an answer in another session may take meanwhile. */
+const PATIENCE_MS = 5_000;
+const MB = 1024 * 1024;
+
+const ask = (n: number) => ({ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } });
+
+it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_000 }, async () => {
+  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
+  const installation = await install(env, undefined, true);
+  const running = await installation.start();
+  onTestFinished(running.stop);
+  const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
+  const done = new AbortController();
+  onTestFinished(() => done.abort());
+
+  const other = await createStage(
+    transport,
+    Array.from({ length: 200 }, (_, n) => ({ tools: [ask(n)] })),
+  );
+  const flood = (input: Record<string, number>) => ({ tools: [{ name: 'Flood', input }] });
+  const giant = await createStage(transport, [
+    flood({ texts: 1, chars: LINE }), // a text, streamed in one piece and then whole
+    flood({ resultChars: LINE }),
+    flood({ texts: 30_000, chars: 60 }), // and thousands of lines in one read
+    { text: 'After all of it.' },
+  ]);
+  const { seq } = await transport.command('get_board', {});
+  await transport.command('watch', { stageIds: [giant] });
+  const reader = startReader(transport, seq, done.signal);
+  await transport.command('start_stage', { stageId: other });
+  await transport.command('start_stage', { stageId: giant });
+
+  let slowest = 0;
+  let answers = 0;
+  while ((await stateOf(transport, giant)) !== 'idle') {
+    const { pending } = await transport.command('get_pending', { stageId: other });
+    for (const { requestId, stageId } of pending) {
+      const begun = performance.now();
+      const { decision } = await transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
+      slowest = Math.max(slowest, performance.now() - begun);
+      expect(decision.outcome).toBe('allowed');
+      answers += 1;
+    }
+    await sleep(5); // the requests of one script come one after another
+  }
+  console.table({ answers, 'slowest answer meanwhile, ms': Math.round(slowest) });
+  expect(answers).toBeGreaterThan(3);
+  expect(slowest).toBeLessThan(PATIENCE_MS);
+
+  // What is kept of them is shortened and says so; a page of them stays small.
+  const newest = await transport.command('get_transcript', { stageId: giant, limit: 1_000 });
+  expect(newest.entries.at(-2)).toMatchObject({ kind: 'text', text: 'After all of it.' });
+  const first = await transport.command('get_transcript', { stageId: giant, after: 0, limit: 1_000 });
+  expect(JSON.stringify(first).length).toBeLessThan(8 * MB);
+  const shortened = first.entries.filter((entry) => /characters are not kept/.test(JSON.stringify(entry)));
+  expect(shortened.map(({ kind }) => kind)).toEqual(['text', 'tool-result']);
+  expect(newest.total).toBeGreaterThan(30_000);
+
+  // Whoever watched it has been told of everything, once, and the page can be opened.
+  const board = await transport.command('get_board', {});
+  await expect.poll(() => reader.seq()).toBeGreaterThanOrEqual(board.seq);
+  expect(reader.wrong).toEqual([]);
+  const { page, errors } = await openBrowser();
+  await page.goto(running.loginLink);
+  await page.goto(`${running.origin}/stages/${giant}`);
+  await page.getByText('After all of it.').first().waitFor();
+  expect(errors).toEqual([]);
+});
+
+async function createStage(transport: Transport, steps: Parameters<typeof prompt>[0]['steps']): Promise<StageId> {
+  const fields = { projectId: ProjectId.parse('shop'), title: 'A stage', prompt: prompt({ steps }) };
+  return (await transport.command('create_stage', fields)).stage.id;
+}
+
+const stateOf = async (transport: Transport, stageId: StageId) =>
+  (await transport.command('get_session', { stageId })).session.state;

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { runLoad } from './load/run-load.ts';
+import type { Sample } from './load/samples.ts';
+
+/** `npm run load` sets these for a long run; the short one is part of the tests. */
+const setting = (name: string, short: number): number => Number(process.env[`LOAD_${name}`] ?? short);
+
+const megabytes = setting('MEGABYTES', 64);
+const clients = setting('CLIENTS', 10);
+const timeoutMs = setting('TIMEOUT_MS', 100_000);
+const megabytesPerSecond = setting('MEGABYTES_PER_SECOND', 12);
+
+/** What may be in memory or on the disk beyond what was there at the start, in MB. */
+const MAX_GROWTH = 150;
+const MAX_SPOOL = 48;
+
+it(`holds memory and spool flat while a session prints ${megabytes} MB`, { timeout: timeoutMs + 60_000 }, async () => {
+  const result = await runLoad({ megabytes, megabytesPerSecond, clients, timeoutMs });
+  const { samples, seconds, events, cutOff, wrong } = result;
+  const warm = samples.find(({ printed }) => printed >= megabytes / 10) ?? samples[0];
+  const last = samples.at(-1);
+  if (warm === undefined || last === undefined) throw new Error('nothing was measured');
+  const most = (part: keyof Sample) => Math.max(...samples.map((sample) => sample[part]));
+  const row = (part: keyof Sample) => ({
+    'at a tenth': Math.round(warm[part]),
+    'at the end': Math.round(last[part]),
+    most: Math.round(most(part)),
+    'end / tenth': Number((last[part] / warm[part]).toFixed(2)),
+  });
+  console.table({
+    'orchestrator, MB': row('orchestrator'),
+    'web server, MB': row('web server'),
+    'spool on disk, MB': row('spool'),
+    'printed, MB': row('printed'),
+  });
+  if (process.env.LOAD_DUMP)
+    console.log(samples.map((s) => [s.printed, s.spool, s.orchestrator].map(Math.round).join(' ')).join('\n'));
+  console.table({ seconds: Math.round(seconds), events, clients, 'slow clients cut off': cutOff, wrong: wrong.length });
+  expect(wrong).toEqual([]);
+  expect(cutOff).toBe(clients);
+  expect(most('printed')).toBeGreaterThan(megabytes * 0.9);
+  expect(most('orchestrator') - warm.orchestrator).toBeLessThan(MAX_GROWTH);
+  expect(most('web server') - warm['web server']).toBeLessThan(MAX_GROWTH);
+  expect(most('spool')).toBeLessThan(MAX_SPOOL);
+});

@@ -1,0 +1,37 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What the servers and the spools take at one moment, in MB. */
+export interface Sample {
+  /** Bytes that the session has printed until then: the length of the spool. */
+  printed: number;
+  orchestrator: number;
+  'web server': number;
+  /** What the spool takes on the disk. */
+  spool: number;
+}
+
+const MB = 1024 * 1024;
+
+export async function takeSample(pids: { orchestrator: number; webServer: number }, dataDir: string): Promise<Sample> {
+  const spools = await spoolsBelow(join(dataDir, 'sessions'));
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0) / MB;
+  return {
+    printed: sum(spools.map(({ size }) => size)),
+    orchestrator: await residentMb(pids.orchestrator),
+    'web server': await residentMb(pids.webServer),
+    spool: sum(spools.map(({ blocks }) => blocks * 512)), // blocks of 512 bytes, whatever the file system's own
+  };
+}
+
+async function spoolsBelow(sessions: string) {
+  const names = await readdir(sessions, { recursive: true }).catch(() => []);
+  const files = names.filter((name) => name.endsWith('out.jsonl')).map((name) => join(sessions, name));
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return stats.filter((found) => found !== null);
+}
+
+async function residentMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024;
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { ProjectId } from '@callboard/contract';
+import { createHttpTransport, type StreamItem, type Transport } from '@callboard/contract/client';
+import { expect, it, onTestFinished } from 'vitest';
+import { insist } from './chaos/people.ts';
+import { createRandom } from './chaos/random.ts';
+import { install } from './support/callboard.ts';
+
+const TOKEN = 'a-token-for-the-time-of-the-test';
+
+async function openLog() {
+  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
+  const { start, dataDir } = await install(env);
+  const { origin, stop } = await start();
+  onTestFinished(stop);
+  const transport = createHttpTransport({ origin, token: TOKEN });
+  const fields = { projectId: ProjectId.parse('shop'), title: 'A stage', prompt: 'Do it' };
+  const { stage } = await transport.command('create_stage', fields);
+  const database = new DatabaseSync(join(dataDir, 'store.sqlite'), { timeout: 5_000 });
+  onTestFinished(() => database.close());
+  const signal = AbortSignal.timeout(60_000);
+  let titles = 0;
+  return {
+    transport,
+    /** Makes so many events; returns the number of the newest. */
+    async happen(times: number): Promise<number> {
+      for (let n = 0; n < times; n++) {
+        const patch = { title: `Title ${++titles}` };
+        await insist(signal, () => transport.command('update_stage', { stageId: stage.id, patch }));
+      }
+      return (await insist(signal, () => transport.command('get_board', {}))).seq;
+    },
+    /** Forgets all events up to this one, as pruning does. */
+    prune: (until: number) => database.prepare('delete from events where seq <= ?').run(until),
+  };
+}
+
+/** What a client that comes back gets first. */
+async function comeBack(transport: Transport, since: number, count: number): Promise<(number | 'resync')[]> {
+  const done = new AbortController();
+  const got: (number | 'resync')[] = [];
+  const told = (item: StreamItem) => {
+    if (item.type === 'resync') return 'resync';
+    return 'seq' in item ? item.seq : null;
+  };
+  for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(20_000)]))) {
+    const what = told(item);
+    if (what !== null) got.push(what);
+    if (got.length >= count) break;
+  }
+  done.abort();
+  return got;
+}
+
+const upTo = (last: number, first: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
+
+it('replays exactly from the edge of what is kept, and tells who comes from before it to load anew', async () => {
+  const { transport, happen, prune } = await openLog();
+  const newest = await happen(60);
+  const oldest = newest - 29;
+  prune(oldest - 1);
+  const back = [
+    comeBack(transport, oldest - 1, 31),
+    comeBack(transport, oldest, 30),
+    comeBack(transport, oldest - 2, 2),
+    comeBack(transport, 0, 2),
+    comeBack(transport, newest + 1_000, 2),
+  ];
+  // All of them go on with what happens next, until the last of them has had enough of it.
+  let isOver = false;
+  const rest = Promise.all(back).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await happen(1);
+  const [edge, behind, before, first, ahead] = await rest;
+  expect(edge).toEqual(upTo(newest + 1, oldest));
+  expect(behind).toEqual(upTo(newest + 1, oldest + 1));
+  for (const got of [before, first, ahead]) expect(got?.[0]).toBe('resync');
+});
+
+it('never leaves a gap in a replay while the log is pruned beneath it', async () => {
+  const { transport, happen, prune } = await openLog();
+  const random = createRandom(1);
+  let newest = await happen(40);
+  let isOver = false;
+  const busy = (async () => {
+    while (!isOver) {
+      newest = await happen(2);
+      prune(newest - 20);
+    }
+  })();
+  onTestFinished(async () => {
+    isOver = true;
+    await busy;
+  });
+  const outcomes = { replayed: 0, resynced: 0 };
+  for (let n = 0; n < 30; n++) {
+    const since = Math.max(0, newest - random.between(0, 40));
+    const got = await comeBack(transport, since, 4);
+    if (got[0] === 'resync') outcomes.resynced += 1;
+    else {
+      expect(got).toEqual(upTo(since + 4, since + 1));
+      outcomes.replayed += 1;
+    }
+  }
+  expect(outcomes.replayed).toBeGreaterThan(2);
+  expect(outcomes.resynced).toBeGreaterThan(2);
+});

@@ -1,0 +1,96 @@
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+import { apiOf } from './support/scene.ts';
+
+const TABS = 10;
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+
+/** A logged-in browser with ten tabs. The sessions are emulated: it is the number of tabs that is tried here. */
+async function openTabs() {
+  const { start } = await install({}, undefined, true);
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page, context, errors } = await openBrowser();
+  const streams = openStreams(context);
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  const others = await Promise.all(Array.from({ length: TABS - 1 }, () => context.newPage()));
+  return { tabs: [page, ...others], streams, errors, origin, api: apiOf(page, origin) };
+}
+
+/** The requests for an event stream that are under way. */
+function openStreams(context: BrowserContext): Set<Request> {
+  const streams = new Set<Request>();
+  context.on('request', (request) => {
+    if (new URL(request.url()).pathname === '/api/events') streams.add(request);
+  });
+  const end = (request: Request) => void streams.delete(request);
+  context.on('requestfinished', end).on('requestfailed', end);
+  // A tab that is closed takes its requests along, and nothing is said of them.
+  const endAllOf = (tab: Page) => {
+    for (const request of streams) if (request.frame().page() === tab) streams.delete(request);
+  };
+  for (const tab of context.pages()) tab.on('close', endAllOf);
+  context.on('page', (tab) => tab.on('close', endAllOf));
+  return streams;
+}
+
+const inAll = (tabs: readonly Page[], look: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(look));
+const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title} wants to run a command` });
+
+it('shows in ten tabs of one browser what one event stream says, also when its tab is closed', async () => {
+  const { tabs, streams, errors, origin, api } = await openTabs();
+  await inAll(tabs.slice(1), (tab) => tab.goto(origin));
+  await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Backlog' }).waitFor());
+  await expect.poll(() => streams.size).toBe(1);
+
+  await api.start(await api.stage('Login form', [bash('touch a'), { text: 'All finished.' }]));
+  await inAll(tabs, (tab) => dialog(tab, 'Login form').waitFor());
+  const answering = tabs[6] ?? tabs[0];
+  await answering?.getByRole('button', { name: 'Allow', exact: true }).click();
+  await inAll(tabs, (tab) => dialog(tab, 'Login form').waitFor({ state: 'hidden' }));
+  await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor());
+  expect(streams.size).toBe(1);
+
+  // The tab that holds the stream goes while something happens; nobody misses anything of it.
+  const stageId = await api.stage('Search index', [bash('touch b'), bash('touch c'), { text: 'All finished.' }]);
+  const [stream] = streams;
+  const leader = stream?.frame().page();
+  const [caller] = tabs.filter((tab) => tab !== leader);
+  if (leader === undefined || caller === undefined) throw new Error('no tab holds the stream');
+  const starting = apiOf(caller, origin).start(stageId);
+  await leader.close();
+  await starting;
+  const left = tabs.filter((tab) => tab !== leader);
+  await inAll(left, (tab) => dialog(tab, 'Search index').waitFor());
+  await caller.getByRole('button', { name: 'Allow', exact: true }).click();
+  await inAll(left, (tab) => dialog(tab, 'Search index').getByText('touch c').waitFor());
+  await caller.getByRole('button', { name: 'Allow', exact: true }).click();
+  await inAll(left, (tab) => dialog(tab, 'Search index').waitFor({ state: 'hidden' }));
+  await inAll(left, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor());
+  await expect.poll(() => streams.size).toBe(1);
+  expect(errors).toEqual([]);
+});
+
+it('serves ten tabs on ten stages at once', async () => {
+  const { tabs, streams, errors, origin, api } = await openTabs();
+  const place: { tab: Page; n: number; stageId: string }[] = [];
+  for (const [n, tab] of tabs.entries()) {
+    const asks = n === 0 ? [{ text: 'I ask.', ...bash('touch a') }] : [];
+    place.push({ tab, n, stageId: await api.stage(`Stage ${n}`, [...asks, { text: `Finished ${n}.` }]) });
+  }
+  await Promise.all(place.map(({ tab, stageId }) => tab.goto(`${origin}/stages/${stageId}`)));
+  await Promise.all(place.map(({ stageId }) => api.start(stageId)));
+  const [asking, ...others] = place;
+  if (asking === undefined) throw new Error('unreachable');
+  await Promise.all(others.map(({ tab, n }) => tab.getByText(`Finished ${n}.`).first().waitFor()));
+  await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor());
+  const form = asking.tab.getByRole('form', { name: 'Stage 0 wants to run a command' });
+  await form.getByRole('button', { name: 'Allow', exact: true }).click();
+  await asking.tab.getByText('Finished 0.').first().waitFor();
+  await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor({ state: 'hidden' }));
+  await expect.poll(() => streams.size).toBe(1);
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,24 @@
+/** `npm run load -- --megabytes 1024`: one session prints without end, with clients that read and clients that do not. */
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: {
+    megabytes: { type: 'string', default: '1024' },
+    rate: { type: 'string', default: '12' },
+    clients: { type: 'string', default: '10' },
+    minutes: { type: 'string', default: '10' },
+  },
+});
+
+const { status } = spawnSync('vitest', ['run', '--project', 'e2e', 'load.e2e'], {
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    LOAD_MEGABYTES: values.megabytes,
+    LOAD_MEGABYTES_PER_SECOND: values.rate,
+    LOAD_CLIENTS: values.clients,
+    LOAD_TIMEOUT_MS: String(Number(values.minutes) * 60_000),
+  },
+});
+process.exitCode = status ?? 1;

@@ -1,0 +1,15 @@
+/**
+ * What one page may hold, in bytes: a page of long entries must not become a frame that is too big for the connection, nor
+ * keep everybody else waiting while it is made.
+ */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** How many of these rows, from the first on, make a page. At least one: whoever asks must get on. */
+export function rowsThatFit(rows: readonly { bytes: number }[]): number {
+  let total = 0;
+  const tooMany = rows.findIndex(({ bytes }) => {
+    total += bytes;
+    return total > PAGE_BYTES;
+  });
+  return tooMany === -1 ? rows.length : Math.max(1, tooMany);
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRecord } from './input.ts';
+import type { Printer, ToolUse } from './printer.ts';
+
+export interface ToolOutcome {
+  text: string;
+  isError: boolean;
+}
+
+/** Whether the CLI would ask a person before it runs this tool. */
+export const asksFirst = ({ name }: ToolUse): boolean => name !== 'Flood';
+
+/** Runs a tool call that may run. `Flood` is the emulator's own; of the CLI's tools it has those that chaos needs. */
+export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
+  switch (tool.name) {
+    case 'Bash':
+      return bash(String(tool.input.command), signal);
+    case 'AskUserQuestion':
+      return { text: answersText(tool.input), isError: false };
+    case 'Flood':
+      return flood(tool.input, printer, signal);
+    default:
+      return { text: `The emulator has no tool ${tool.name}.`, isError: true };
+  }
+}
+
+/** In a process group of its own, like the CLI's: a killed emulator does not take it along. */
+async function bash(command: string, signal: AbortSignal): Promise<ToolOutcome> {
+  const child = spawn('/bin/sh', ['-c', command], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
+  signal.addEventListener('abort', end);
+  const said: string[] = [];
+  child.stdout.on('data', (data) => said.push(String(data)));
+  child.stderr.on('data', (data) => said.push(String(data)));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  signal.removeEventListener('abort', end);
+  const text = said.join('').trimEnd();
+  if (code !== 0) return { text: `Exit code ${code}\n${text}`.trimEnd(), isError: true };
+  return { text: text === '' ? '(Bash completed with no output)' : text, isError: false };
+}
+
+function answersText({ answers }: Record<string, unknown>): string {
+  const given = Object.entries(isRecord(answers) ? answers : {}).map(
+    ([question, answer]) => `"${question}"="${answer}"`,
+  );
+  if (given.length === 0) return 'The user did not answer the questions.';
+  return `Your questions have been answered: ${given.join(', ')}. You can now continue with these answers in mind.`;
+}
+
+const SLICE_MS = 20;
+
+/**
+ * Prints `texts` texts of `chars` characters, each streamed in deltas of `deltaChars` and then whole, at
+ * `bytesPerSecond` at most; its result has `resultChars` characters. What a session prints in hours, in seconds.
+ */
+async function flood(input: Record<string, unknown>, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
+  const [texts = 0, chars = 0, deltaChars = 0, resultChars = 0, bytesPerSecond = 0] = [
+    'texts',
+    'chars',
+    'deltaChars',
+    'resultChars',
+    'bytesPerSecond',
+  ].map((name) => Number(input[name] ?? 0));
+  const begun = performance.now();
+  let bytes = 0;
+  for (let n = 0; n < texts && !signal.aborted; n++) {
+    printer.reply({ text: filler(`${n}: `, chars), ...(deltaChars > 0 ? { chunkChars: deltaChars } : {}) });
+    bytes += chars + (deltaChars > 0 ? (chars / deltaChars) * (deltaChars + DELTA_LINE) : 0);
+    const aheadMs = bytesPerSecond > 0 ? (bytes / bytesPerSecond) * 1_000 - (performance.now() - begun) : 0;
+    if (aheadMs > SLICE_MS) await sleep(aheadMs, undefined, { signal }).catch(() => undefined);
+  }
+  return { text: filler('flooded ', resultChars), isError: false };
+}
+
+/** About what a line with a delta has besides its text. */
+const DELTA_LINE = 300;
+
+const filler = (begin: string, chars: number): string => begin + 'flood '.repeat(chars / 6);
