@@ -37,6 +37,7 @@ export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
+export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
 export const DecisionFilter = z.strictObject({
   stageId: StageId.optional(),
   outcome: RequestOutcome.optional(),
@@ -85,6 +86,8 @@ export const commands = {
   /** `left`: what was not removed, so that nothing is lost, in words; null when all is gone. */
   remove_stage: { input: z.object(onStage), reply: z.object({ stage: Stage, left: z.string().nullable() }) },
   get_diff: { input: z.object(onStage), reply: z.object({ diff: StageDiff }) },
+  /** Files of the stage's worktree whose paths fit what was typed, the best first; without a query the topmost ones. */
+  suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
   start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Lets the next phase of its pipeline begin. */
   advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },

@@ -31,6 +31,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   update_stage: { method: 'PATCH', path: '/api/stages/:stageId', body: 'patch' },
   remove_stage: { method: 'DELETE', path: '/api/stages/:stageId' },
   get_diff: { method: 'GET', path: '/api/stages/:stageId/diff' },
+  suggest_files: { method: 'GET', path: '/api/stages/:stageId/files' },
   start_stage: { method: 'POST', path: '/api/stages/:stageId/start' },
   advance_stage: { method: 'POST', path: '/api/stages/:stageId/advance' },
   stop_stage: { method: 'POST', path: '/api/stages/:stageId/stop' },

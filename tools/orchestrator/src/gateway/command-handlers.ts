@@ -8,10 +8,10 @@ import type {
   ProjectId,
   SessionView,
   Stage,
-  StageDiff,
   StageId,
   StageView,
   TranscriptEntry,
+  Worktree,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { Logins } from '../auth/logins.ts';
@@ -110,12 +110,12 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     await stages.complete(stageId);
   }
 
-  async function diffOf(stageId: StageId): Promise<StageDiff> {
+  async function worktreeOf(stageId: StageId): Promise<Worktree> {
     const stage = await store.read.stages.find(stageId);
     if (stage === null) throw unknownStage(stageId);
     if (stage.worktree === null)
       throw new Rejection('no_session', `${stageId} has no worktree yet: it was never started.`);
-    return worktrees.diff(stage.worktree);
+    return stage.worktree;
   }
 
   async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
@@ -152,7 +152,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return viewOf(stageId);
     },
     remove_stage: ({ stageId }) => removeStage(stageId),
-    get_diff: async ({ stageId }) => ({ diff: await diffOf(stageId) }),
+    get_diff: async ({ stageId }) => ({ diff: await worktrees.diff(await worktreeOf(stageId)) }),
+    suggest_files: async ({ stageId, query = '' }) => ({
+      files: await worktrees.suggestFiles(await worktreeOf(stageId), query),
+    }),
     start_stage: async ({ stageId }, { actor }) => {
       await sessions.start(stageId, actor.name);
       return viewOf(stageId);

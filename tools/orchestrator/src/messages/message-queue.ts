@@ -122,7 +122,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const row = await addRow(
           tx,
           stageId,
-          { text: message, attachments, isCommand },
+          { text: message, attachments, isCommand, attachesFiles: true },
           actor,
           messageId ?? MessageId.parse(edges.newWireId()),
         );

@@ -82,6 +82,8 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     attachments: z.array(Attachment).default([]),
     /** Have the CLI run a leading `/` as a command. */
     isCommand: z.boolean().default(false),
+    /** Have the CLI attach the files that `@path` in it names: only in what a person wrote here. */
+    attachesFiles: z.boolean().default(false),
     /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
     urgent: z.boolean().default(false),
   }),
@@ -92,7 +94,10 @@ export const OutboxBody = z.discriminatedUnion('kind', [
 export type OutboxBody = z.infer<typeof OutboxBody>;
 
 /** What a message consists of. */
-export type MessageContent = Pick<Extract<OutboxBody, { kind: 'message' }>, 'text' | 'attachments' | 'isCommand'>;
+export type MessageContent = Pick<
+  Extract<OutboxBody, { kind: 'message' }>,
+  'text' | 'attachments' | 'isCommand' | 'attachesFiles'
+>;
 
 /** The body of a message that has not been delivered. */
 export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind: 'message' }> => ({
@@ -103,7 +108,8 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
 });
 
 /** The body of a message that is nothing but text. */
-export const textMessage = (text: string) => messageBody({ text, attachments: [], isCommand: false });
+export const textMessage = (text: string) =>
+  messageBody({ text, attachments: [], isCommand: false, attachesFiles: false });
 
 export type MessageRow = OutboxRow & { wireId: MessageId; body: Extract<OutboxBody, { kind: 'message' }> };
 

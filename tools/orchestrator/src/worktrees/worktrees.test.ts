@@ -151,3 +151,24 @@ describe('removing a worktree', () => {
     expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
   });
 });
+
+describe('the files of a worktree', () => {
+  it('are those that git tracks and the new ones, without what is ignored or deleted', async () => {
+    const { worktrees, project } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    await mkdir(join(worktree.path, 'src'));
+    await writeFile(join(worktree.path, '.gitignore'), '*.log\n');
+    await writeFile(join(worktree.path, 'src', 'a b.txt'), '');
+    await writeFile(join(worktree.path, 'noise.log'), '');
+    await rm(join(worktree.path, 'README.md'));
+    expect(await worktrees.suggestFiles(worktree, '')).toEqual(['.gitignore', 'src/a b.txt']);
+    expect(await worktrees.suggestFiles(worktree, 'A b')).toEqual(['src/a b.txt']);
+  });
+
+  it('say so when the worktree is gone', async () => {
+    const { worktrees, project } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE);
+    await rm(worktree.path, { recursive: true });
+    await expect(worktrees.suggestFiles(worktree, '')).rejects.toMatchObject({ code: 'worktree_failed' });
+  });
+});

@@ -4,7 +4,9 @@ import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract'
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
 import { diffOf } from './diff.ts';
+import { createFileLists } from './file-lists.ts';
 import { mergeInto } from './merge.ts';
+import { rankFiles } from './rank-files.ts';
 import { createGit } from './run-git.ts';
 
 export interface WorktreesParts {
@@ -29,6 +31,11 @@ export interface Worktrees {
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
   /**
+   * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
+   * A list may be five seconds old. @throws OperationalError `worktree_failed`
+   */
+  suggestFiles(worktree: Worktree, query: string): Promise<string[]>;
+  /**
    * Merges the stage's branch into the branch that the main checkout is on, and leaves the checkout untouched if it cannot.
    * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
@@ -39,10 +46,14 @@ export interface Worktrees {
   removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
 }
 
+/** As many as a list beneath a text box can show. */
+const SUGGESTED = 20;
+
 const RepositorySettings = z.object({ permissions: z.object({ allow: z.array(z.string()) }) });
 
 export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
   const git = createGit(env);
+  const files = createFileLists(git);
 
   async function copyIgnored(project: Project, path: string): Promise<void> {
     const { copyIgnored: globs } = project.settings;
@@ -91,6 +102,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
+    suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
     merge: (project, worktree) => mergeInto(git, project, worktree),
 
     async allowRules(project) {

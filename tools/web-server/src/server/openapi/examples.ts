@@ -31,6 +31,10 @@ export const examples: Examples = {
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
   remove_stage: { input: onStage, reply: { stage: Stage.parse(stage), left: null } },
   get_diff: { input: onStage, reply: { diff: the.diff } },
+  suggest_files: {
+    input: { ...onStage, query: 'login' },
+    reply: { files: ['src/login.ts', 'src/pages/login-form.tsx'] },
+  },
   start_stage: { input: onStage, reply: { stage } },
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
