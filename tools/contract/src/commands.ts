@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BoardView } from './board.ts';
+import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { StageDiff } from './diff.ts';
 import { Draft } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
@@ -93,6 +94,9 @@ export const commands = {
   advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   complete_stage: { input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
+
+  /** What Claude Code offers: for a stage, for a new stage of a project, or for whatever comes. */
+  get_capabilities: { input: CapabilitiesQuery, reply: CapabilitiesReply },
 
   get_session: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   get_transcript: {

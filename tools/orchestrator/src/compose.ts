@@ -23,6 +23,7 @@ import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
+import { capabilitiesOf } from './stages/capabilities.ts';
 import { createDrafts } from './stages/drafts.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
@@ -148,6 +149,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
       }),
       drafts: createDrafts({ store }),
+      capabilities: (wanted) => capabilitiesOf(store, wanted),
       imports: createStageImports({ store }),
       worktrees,
       logins,

@@ -26,6 +26,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_rules: { method: 'GET', path: '/api/projects/:projectId/rules' },
   remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },
 
+  get_capabilities: { method: 'GET', path: '/api/capabilities' },
+
   create_stage: { method: 'POST', path: '/api/stages' },
   get_stage: { method: 'GET', path: '/api/stages/:stageId' },
   update_stage: { method: 'PATCH', path: '/api/stages/:stageId', body: 'patch' },

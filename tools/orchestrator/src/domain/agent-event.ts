@@ -1,5 +1,6 @@
 import type {
   BackgroundTask,
+  Capabilities,
   NewTranscriptEntry,
   PermissionUpdate,
   RequestKind,
@@ -32,6 +33,8 @@ export type AgentEvent =
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /** The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against. */
   | { type: 'initialized'; mode: string | null; open: { requestId: string; kind: RequestKind; ask: Ask }[] }
+  /** What the agent offers, told when it is ready. */
+  | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
   /** All background tasks there are now. */

@@ -38,6 +38,8 @@ export interface HandlerParts {
   approvals: ApprovalService;
   messages: MessageQueue;
   drafts: Drafts;
+  /** What Claude Code offers a stage. */
+  capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;
   imports: StageImports;
   worktrees: Worktrees;
   logins: Logins;
@@ -60,7 +62,20 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, board, projects, stages, sessions, approvals, messages, drafts, imports, worktrees, logins } = parts;
+  const {
+    store,
+    board,
+    projects,
+    stages,
+    sessions,
+    approvals,
+    messages,
+    drafts,
+    capabilities,
+    imports,
+    worktrees,
+    logins,
+  } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = (await board()).stages.find((candidate) => candidate.id === stageId);
@@ -175,6 +190,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return viewOf(stageId);
     },
 
+    get_capabilities: (wanted) => capabilities(wanted),
     get_session: ({ stageId }) => sessionOf(stageId),
     get_transcript: async ({ stageId, after, before, limit }) => {
       if (!(await isStage(stageId))) throw unknownStage(stageId);

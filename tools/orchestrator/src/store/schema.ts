@@ -116,6 +116,14 @@ interface DraftsTable {
   document: string;
 }
 
+interface CapabilitiesTable {
+  stage_id: string;
+  /** When it was said. */
+  at: string;
+  /** A `Capabilities`. */
+  document: string;
+}
+
 interface LoginsTable {
   /** SHA-256 in hex: the secret itself is never stored. */
   secret_hash: string;
@@ -141,6 +149,7 @@ export interface Schema {
   events: EventsTable;
   rules: RulesTable;
   drafts: DraftsTable;
+  capabilities: CapabilitiesTable;
   logins: LoginsTable;
   counters: CountersTable;
 }

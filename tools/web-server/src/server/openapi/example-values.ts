@@ -1,5 +1,6 @@
 import {
   BoardView,
+  Capabilities,
   commands,
   Decision,
   Draft,
@@ -151,4 +152,19 @@ export const draft = Draft.parse({
   value: 'And then add',
   updatedAt: queued.createdAt,
   writer: null,
+});
+
+export const capabilities = Capabilities.parse({
+  commands: [
+    { name: 'greet', description: 'Greets someone (project)', argumentHint: '<name>', aliases: [], isBuiltIn: false },
+  ],
+  models: [
+    {
+      value: 'sonnet',
+      resolved: 'claude-sonnet-5-5',
+      label: 'Sonnet',
+      description: 'Efficient for routine tasks',
+      efforts: ['low', 'medium', 'high'],
+    },
+  ],
 });

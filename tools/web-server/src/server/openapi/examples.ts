@@ -40,6 +40,7 @@ export const examples: Examples = {
   stop_stage: { input: onStage, reply: { stage } },
   complete_stage: { input: { ...onStage, merge: true }, reply: { stage } },
 
+  get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },
   get_transcript: { input: { ...onStage, after: 0, limit: 100 }, reply: { entries: the.entries, total: 1 } },
   send_message: {

@@ -1,3 +1,4 @@
+import { CapabilitiesQuery } from '@callboard/contract';
 import { z } from 'zod';
 import { wholeNumber } from './query.ts';
 import type { Relays } from './relay.ts';
@@ -12,6 +13,13 @@ const TranscriptQuery = z.strictObject({
 
 /** The conversation of a stage: reading it, writing to it, and steering it. */
 export const sessionRelays = {
+  get_capabilities: {
+    query: CapabilitiesQuery,
+    summary: 'The slash commands and models that Claude Code offers',
+    description:
+      'As it said when it was last started: for the stage, else in its project, else anywhere, where only its own commands are told. Null before the first start.',
+    problems: ['unknown_stage'],
+  },
   get_session: { summary: 'The session of a stage', problems: ['unknown_stage', 'no_session'] },
   get_transcript: {
     query: TranscriptQuery,
