@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { StageDiff } from './diff.ts';
-import { Draft } from './drafts.ts';
+import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { MessageId, ProjectId, StageId } from './ids.ts';
-import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
+import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
@@ -38,6 +38,9 @@ export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
+const DraftToPut = Draft.omit({ updatedAt: true }).extend({
+  key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is kept by the server; add and remove the files'),
+});
 export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
 export const DecisionFilter = z.strictObject({
   stageId: StageId.optional(),
@@ -120,7 +123,14 @@ export const commands = {
   },
 
   get_drafts: { input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
-  put_draft: { input: Draft.omit({ updatedAt: true }), reply: z.object({ draft: Draft }) },
+  put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
+  /** Keeps a file for the next message. The id is the sender's, so that the same file sent again is there once. */
+  add_draft_file: {
+    input: z.object({ ...onStage, fileId: z.uuid(), file: Attachment }),
+    reply: z.object({ file: DraftFile }),
+  },
+  get_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: Attachment }) },
+  remove_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: DraftFile }) },
 
   send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
   get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },

@@ -16,6 +16,7 @@ import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { userEnvironment } from './lib/user-environment.ts';
+import { createDraftFiles } from './messages/draft-files.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
@@ -102,7 +103,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log);
     life.onStop('store', store.close);
 
-    const pruning = startPruning({ store, edges, log });
+    const draftFiles = createDraftFiles({ store });
+    const pruning = startPruning({ store, edges, log, forgetDraftFiles: draftFiles.forgetOlder });
     life.onStop('pruning', pruning.stop);
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
@@ -149,6 +151,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
       }),
       drafts: createDrafts({ store }),
+      draftFiles,
       capabilities: (wanted) => capabilitiesOf(store, wanted),
       imports: createStageImports({ store }),
       worktrees,

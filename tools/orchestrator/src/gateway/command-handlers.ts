@@ -16,6 +16,7 @@ import type {
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { Logins } from '../auth/logins.ts';
 import { Rejection } from '../lib/errors.ts';
+import type { DraftFiles } from '../messages/draft-files.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
@@ -38,6 +39,7 @@ export interface HandlerParts {
   approvals: ApprovalService;
   messages: MessageQueue;
   drafts: Drafts;
+  draftFiles: DraftFiles;
   /** What Claude Code offers a stage. */
   capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;
   imports: StageImports;
@@ -71,6 +73,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     approvals,
     messages,
     drafts,
+    draftFiles,
     capabilities,
     imports,
     worktrees,
@@ -208,6 +211,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
     get_drafts: async ({ stageId }) => ({ drafts: await drafts.list(stageId) }),
     put_draft: async (draft) => ({ draft: await drafts.put(draft) }),
+
+    add_draft_file: async ({ stageId, fileId, file }) => ({ file: await draftFiles.add(stageId, fileId, file) }),
+    get_draft_file: async ({ stageId, fileId }) => ({ file: await draftFiles.get(stageId, fileId) }),
+    remove_draft_file: async ({ stageId, fileId }) => ({ file: await draftFiles.remove(stageId, fileId) }),
 
     send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
     get_queue: async ({ stageId }) => {

@@ -14,6 +14,7 @@ import { deliver, queuedMessage } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { takeFiles } from './draft-files.ts';
 
 export interface MessageQueueParts {
   store: Store;
@@ -111,7 +112,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   }
 
   return {
-    send: (stageId, { message, mode, attachments = [], isCommand = false, messageId }, actor) =>
+    send: (stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) =>
       store.transact(async (tx) => {
         await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
         if (messageId !== undefined && (await tx.outbox.knowsMessage(stageId, messageId))) {
@@ -119,10 +120,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
           return { status: waits ? 'queued' : 'sent', messageId };
         }
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
+        const kept = await takeFiles(tx, stageId, files);
         const row = await addRow(
           tx,
           stageId,
-          { text: message, attachments, isCommand, attachesFiles: true },
+          { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true },
           actor,
           messageId ?? MessageId.parse(edges.newWireId()),
         );

@@ -116,6 +116,15 @@ interface DraftsTable {
   document: string;
 }
 
+interface DraftFilesTable {
+  /** The sender's, and known in its stage alone. */
+  id: string;
+  stage_id: string;
+  added_at: string;
+  /** An `Attachment`, whole. */
+  document: string;
+}
+
 interface CapabilitiesTable {
   stage_id: string;
   /** When it was said. */
@@ -149,6 +158,7 @@ export interface Schema {
   events: EventsTable;
   rules: RulesTable;
   drafts: DraftsTable;
+  draft_files: DraftFilesTable;
   capabilities: CapabilitiesTable;
   logins: LoginsTable;
   counters: CountersTable;

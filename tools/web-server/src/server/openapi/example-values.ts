@@ -1,9 +1,11 @@
 import {
+  Attachment,
   BoardView,
   Capabilities,
   commands,
   Decision,
   Draft,
+  DraftFile,
   PendingRequest,
   PermissionRule,
   Project,
@@ -167,4 +169,12 @@ export const capabilities = Capabilities.parse({
       efforts: ['low', 'medium', 'high'],
     },
   ],
+});
+
+export const attachment = Attachment.parse({ name: 'notes.txt', mediaType: 'text/plain', dataBase64: 'SGVsbG8=' });
+export const draftFile = DraftFile.parse({
+  fileId: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
+  name: 'notes.txt',
+  mediaType: 'text/plain',
+  size: 5,
 });

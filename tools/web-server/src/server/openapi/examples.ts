@@ -52,6 +52,12 @@ export const examples: Examples = {
   release_queue: { input: onStage, reply: { session: the.session } },
   get_drafts: { input: onStage, reply: { drafts: [draft] } },
   put_draft: { input: { ...onStage, key: draft.key, value: draft.value, writer: null }, reply: { draft } },
+  add_draft_file: {
+    input: { ...onStage, fileId: the.draftFile.fileId, file: the.attachment },
+    reply: { file: the.draftFile },
+  },
+  get_draft_file: { input: { ...onStage, fileId: the.draftFile.fileId }, reply: { file: the.attachment } },
+  remove_draft_file: { input: { ...onStage, fileId: the.draftFile.fileId }, reply: { file: the.draftFile } },
   send_queued: { input: { ...onMessage, mode: 'now' }, reply: { status: 'sent', messageId: queued.messageId } },
   remove_queued: { input: onMessage, reply: { message: queued } },
   approve_tool: {

@@ -34,12 +34,21 @@ export const sessionRelays = {
     description: '`key` is `message`, or the id of a request. A value of null removes it.',
     problems: ['unknown_stage'],
   },
+  add_draft_file: {
+    bodyLimit: MESSAGE_BODY_LIMIT,
+    summary: 'Keeps a file for the next message',
+    description:
+      'The draft `files` has the list. The id is yours: the same file sent again is there once. Name it in `files` of the message.',
+    problems: ['unknown_stage', 'too_many_files'],
+  },
+  get_draft_file: { summary: 'A file that is kept for the next message', problems: ['unknown_file'] },
+  remove_draft_file: { summary: 'Takes a kept file away', problems: ['unknown_file'] },
   send_message: {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Says something to Claude',
     description:
       'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits and answers with it, `steer` goes into the running turn, `now` interrupts it. A session that has ended is resumed. What was taken is never lost. The body may have 25 MiB, attachments included.',
-    problems: ['unknown_stage', 'no_session', 'claude_missing', 'launch_failed'],
+    problems: ['unknown_stage', 'unknown_file', 'no_session', 'claude_missing', 'launch_failed'],
   },
   interrupt: {
     summary: 'Interrupts the running turn',
