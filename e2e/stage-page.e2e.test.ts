@@ -1,36 +1,6 @@
 import { prompt } from '@callboard/scripted-model';
-import type { Page } from 'playwright-core';
-import { expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from './support/browser.ts';
-import { install } from './support/callboard.ts';
-
-type Script = Parameters<typeof prompt>[0];
-
-/** A browser that is logged in, before the page of one stage of this script. */
-async function openStage(script: Script, words: string, change: Record<string, unknown> = {}) {
-  const { start, model } = await install();
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
-  const { page, errors, context } = await openBrowser();
-  await page.goto(loginLink);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  const response = await page.request.post(`${origin}/api/stages`, {
-    data: { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change },
-    headers: { origin },
-  });
-  expect(response.ok()).toBe(true);
-  const { stage } = await response.json();
-  const url = `${origin}/stages/${stage.id}`;
-  await page.goto(url);
-  await page.getByRole('button', { name: 'Start', exact: true }).click();
-  return { page, errors, context, model, origin, url, stage };
-}
-
-const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message' });
-const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queued messages' }).getByRole('listitem');
-
-/** The gate that keeps a turn running until the test lets it go. */
-const gated = (gate: string) => ({ steps: [{ gate, text: 'All finished.' }] });
+import { expect, it } from 'vitest';
+import { gated, messageBox, openStage, queuedRows } from './support/open-stage.ts';
 
 it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
   const blocks = (from: number) =>

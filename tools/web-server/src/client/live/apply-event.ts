@@ -1,4 +1,4 @@
-import { type BoardEvent, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
+import { type BoardEvent, type BoardView, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 import { takeDraft } from './drafts.ts';
 import { type Ending, endingKey } from './endings.ts';
@@ -13,7 +13,14 @@ export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
   else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
+  if (view !== undefined && hasStarted(view, event)) void cache.invalidateQueries({ queryKey: ['capabilities'] });
   applyToStage(cache, event);
+}
+
+/** A session is up: Claude Code has said anew what it offers. */
+function hasStarted(before: BoardView, event: BoardEvent): boolean {
+  if (event.type !== 'session-updated' || event.data.state === 'starting') return false;
+  return before.stages.some(({ id, session }) => id === event.data.stageId && session?.state === 'starting');
 }
 
 /** Replaces all that is shown, after events were lost. */
