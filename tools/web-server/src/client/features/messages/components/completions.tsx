@@ -73,7 +73,7 @@ export function CompletionList({ completions: list, label, note }: CompletionLis
               aria-selected={index === list.current}
               tabIndex={-1}
               className={css.completion}
-              title={suggestion.value}
+              title={`${suggestion.value} ${suggestion.hint}\n${suggestion.does}`}
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => list.choose(suggestion)}
             >

@@ -11,13 +11,13 @@ const command = (name: string, aliases: string[] = []): SlashCommand => ({
 });
 const names = (typed: string) =>
   fittingCommands(
-    [command('auto-compact'), command('compact'), command('usage', ['cost']), command('init')],
+    [command('auto-compact'), command('compact'), command('usage', ['cost']), command('init'), command('context')],
     typed,
   ).map(({ name }) => name);
 
 it('offers the commands that begin with what was typed, by any of their names, then those that hold it', () => {
-  expect(names('Co')).toEqual(['compact', 'usage', 'auto-compact']);
-  expect(names('')).toHaveLength(4);
+  expect(names('Co')).toEqual(['compact', 'context', 'usage', 'auto-compact']);
+  expect(names('')).toHaveLength(5);
   expect(names('nothing-like-it')).toEqual([]);
 });
 

@@ -20,11 +20,15 @@ export const COMMANDS_BEFORE_START: readonly SlashCommand[] = [
 /** Whether the text could be meant as a command: it begins with a slash and a word. */
 export const mayBeCommand = (text: string): boolean => /^\/[a-z]/i.test(text);
 
-/** The commands that what was typed behind the slash may become: those that begin with it, then those that hold it. */
+/** The commands that what was typed behind the slash may become: by their own name, by another one, by a part of one. */
 export function fittingCommands(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
   const wanted = typed.toLowerCase();
-  const names = ({ name, aliases }: SlashCommand) => [name, ...aliases].map((one) => one.toLowerCase());
-  const begin = commands.filter((command) => names(command).some((name) => name.startsWith(wanted)));
-  const hold = commands.filter((command) => !begin.includes(command) && names(command).some((n) => n.includes(wanted)));
-  return [...begin, ...hold];
+  const rankOf = ({ name, aliases }: SlashCommand) => {
+    if (name.toLowerCase().startsWith(wanted)) return 0;
+    const others = aliases.map((alias) => alias.toLowerCase());
+    if (others.some((alias) => alias.startsWith(wanted))) return 1;
+    return [name.toLowerCase(), ...others].some((one) => one.includes(wanted)) ? 2 : 3;
+  };
+  const ranked = commands.map((command) => ({ command, rank: rankOf(command) })).filter(({ rank }) => rank < 3);
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ command }) => command);
 }
