@@ -19,6 +19,7 @@ import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
+import { startChangeCounts } from './sessions/change-counts.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
@@ -169,6 +170,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
+    const changeCounts = await startChangeCounts({ store, worktrees, log });
+    life.onStop('change counts', changeCounts.stop);
     const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
     const watchdog = startWatchdog({

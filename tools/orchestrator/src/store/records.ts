@@ -17,6 +17,8 @@ export const SessionRecord = SessionSummary.extend({
    * says that it has read a message (seen after SIGKILL), so a resume gives it those again: it drops what it knows.
    */
   turnMessages: z.array(z.string()).default([]),
+  /** When the turn ended that `changes` was counted after; null before the first count. */
+  changesCountedFor: z.string().nullable().default(null),
   /** Why a hook kept the message of the running turn from the model; null as long as none did. */
   promptBlocked: z.string().nullable().default(null),
   /** What is known of the process: `failed` means that it could not be started. */

@@ -1,9 +1,9 @@
 import { access, cp, mkdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, matchesGlob } from 'node:path';
-import type { Project, StageDiff, StageId, Worktree } from '@callboard/contract';
+import type { ChangeCounts, Project, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
-import { diffOf } from './diff.ts';
+import { countsOf, diffOf } from './diff.ts';
 import { createFileLists } from './file-lists.ts';
 import { mergeInto } from './merge.ts';
 import { rankFiles } from './rank-files.ts';
@@ -30,6 +30,8 @@ export interface Worktrees {
   ensure(project: Project, stageId: StageId): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
+  /** How much was changed since the base. @throws OperationalError `worktree_failed` */
+  countChanges(worktree: Worktree): Promise<ChangeCounts>;
   /**
    * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
    * A list may be five seconds old. @throws OperationalError `worktree_failed`
@@ -102,6 +104,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
+    countChanges: (worktree) => countsOf(git, worktree),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
     merge: (project, worktree) => mergeInto(git, project, worktree),
 
