@@ -168,3 +168,42 @@ it('shows one column at a time on a phone, with tabs that carry counts', async (
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(errors).toEqual([]);
 });
+
+it('leads from card to card by arrow keys, unless one is lifted, and shows on a card what its stage has changed', async () => {
+  const { page, errors, region, api } = await openBoard();
+  const write = { name: 'Write', input: { file_path: 'made.ts', content: 'one\ntwo\n' } };
+  const made = await api.stage('Makes a file', [{ tools: [write] }, { text: 'Made.' }], {
+    permissionMode: 'acceptEdits',
+  });
+  await api.stage('First', [{ text: 'Done.' }], { priority: 0 });
+  await api.stage('Second', [{ text: 'Done.' }], { priority: 1 });
+  await api.start(made);
+  const review = region('Review');
+  await review.getByRole('img', { name: '1 file changed, 2 lines added, 0 removed' }).waitFor();
+  expect(await review.getByText('1 file +2 −0').count()).toBe(1);
+
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  const press = async (key: string, lands: string) => {
+    await page.keyboard.press(key);
+    await expect.poll(focused).toBe(lands);
+  };
+  await page.getByRole('link', { name: 'First', exact: true }).focus();
+  await press('ArrowDown', 'Second');
+  await press('ArrowRight', 'Makes a file');
+  await press('ArrowRight', 'Makes a file');
+  await press('ArrowLeft', 'First');
+  await press('End', 'Second');
+  await press('ArrowUp', 'First');
+
+  // Lifted, the same keys move the card.
+  await page.keyboard.press('Space');
+  await page.locator('[data-dragging="true"]').waitFor();
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('Drop to start it').first().waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => page.locator('[data-dragging="true"]').count()).toBe(0);
+  await expect.poll(focused).toBe('First');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.url()).toContain('/stages/');
+  expect(errors).toEqual([]);
+});

@@ -1,36 +1,10 @@
 import { prompt } from '@callboard/scripted-model';
-import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-
-type Script = Parameters<typeof prompt>[0];
-
-/** A browser that is logged in, before the page of one stage of this script. */
-async function openStage(script: Script, words: string, change: Record<string, unknown> = {}) {
-  const { start, model } = await install();
-  const { loginLink, origin, stop } = await start();
-  onTestFinished(stop);
-  const { page, errors, context } = await openBrowser();
-  await page.goto(loginLink);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  const response = await page.request.post(`${origin}/api/stages`, {
-    data: { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change },
-    headers: { origin },
-  });
-  expect(response.ok()).toBe(true);
-  const { stage } = await response.json();
-  const url = `${origin}/stages/${stage.id}`;
-  await page.goto(url);
-  await page.getByRole('button', { name: 'Start', exact: true }).click();
-  return { page, errors, context, model, origin, url, stage };
-}
-
-const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message' });
-const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queued messages' }).getByRole('listitem');
-
-/** The gate that keeps a turn running until the test lets it go. */
-const gated = (gate: string) => ({ steps: [{ gate, text: 'All finished.' }] });
+import { lengthenTranscript } from './support/long-transcript.ts';
+import { gated, messageBox, openStage, queuedRows } from './support/open-stage.ts';
+import { apiOf } from './support/scene.ts';
 
 it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
   const blocks = (from: number) =>
@@ -167,7 +141,7 @@ it('sends files along, keeps the draft over a reload, and runs a command only wh
   await expect.poll(() => messageBox(page).inputValue()).toBe('');
 
   // A slash alone makes no command.
-  await messageBox(page).fill('/con');
+  await messageBox(page).fill('/cont');
   await page.getByRole('option', { name: /\/context/ }).waitFor();
   await messageBox(page).press('Enter');
   await expect.poll(() => messageBox(page).inputValue()).toBe('/context ');
@@ -210,4 +184,91 @@ it('changes the mode, shows what was changed, and merges it or says why not', as
   await page.getByRole('button', { name: 'Complete', exact: true }).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
+});
+
+it('goes to the first entry and the last, shows what it does not know, and keeps the place over tabs and stages', async () => {
+  const { start, dataDir, command } = await install();
+  const before = await start();
+  const { page, errors } = await openBrowser();
+  await page.goto(before.loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  const api = apiOf(page, before.origin);
+  const [stageId, otherId] = [
+    await api.stage('Long', [{ text: 'Ready.' }]),
+    await api.stage('Other', [{ text: 'Hello.' }]),
+  ];
+  for (const id of [stageId, otherId]) {
+    await api.start(id);
+    await page.goto(`${before.origin}/stages/${id}`);
+    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  }
+  await page.goto('about:blank');
+  await before.stop();
+  await command('down');
+  const own = { parentToolUseId: null };
+  await lengthenTranscript(dataDir, stageId, 2_500, [
+    { ...own, kind: 'unknown', raw: { type: 'novelty', words: 'never seen' } },
+    { ...own, kind: 'text', blockId: 'last:0', text: 'The very last words.' },
+  ]);
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  await page.goto(loginLink);
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page.getByText('The very last words.').waitFor();
+  await page.getByRole('button', { name: 'Something this version does not know' }).click();
+  await page.getByText('"never seen"').waitFor();
+
+  const box = page.getByRole('region', { name: 'Transcript' });
+  const rows = () => box.locator('[data-index]').count();
+  await box.focus();
+  await page.keyboard.press('Home');
+  await page.getByText('Question 0', { exact: true }).waitFor();
+  expect(await rows()).toBeLessThan(60);
+  await page.keyboard.press('End');
+  await page.getByText('The very last words.').waitFor();
+
+  // Somewhere in the middle, and away from it.
+  await box.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2));
+  const inSight = () =>
+    box.evaluate((element) => {
+      const { top } = element.getBoundingClientRect();
+      const row = [...element.querySelectorAll('[data-index]')].find((one) => one.getBoundingClientRect().top >= top);
+      return `${row?.textContent?.slice(0, 40)} at ${Math.round((row?.getBoundingClientRect().top ?? 0) - top)}`;
+    });
+  let place = '';
+  const hasSettled = async () => {
+    const last = place;
+    place = await inSight();
+    return place === last;
+  };
+  await expect.poll(hasSettled).toBe(true);
+  expect(place).toMatch(/\w+ .*at \d+/);
+  await page.getByRole('link', { name: /Changes/ }).click();
+  await expect.poll(() => box.count()).toBe(0);
+  await page.getByRole('link', { name: 'Transcript' }).click();
+  await expect.poll(inSight).toBe(place);
+  await page.getByRole('link', { name: 'Board', exact: true }).click();
+  await page.getByRole('link', { name: 'Other' }).click();
+  await page.getByText('Hello.').waitFor();
+  await page.goBack();
+  await page.goBack();
+  await expect.poll(inSight).toBe(place);
+  await page.getByRole('button', { name: 'Jump to start' }).click();
+  await page.getByText('Question 0', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  await page.getByText('The very last words.').waitFor();
+  expect(errors).toEqual([]);
+}, 120_000);
+
+it('lets the next phase begin at its gate, from the page of the stage', async () => {
+  const pipeline = [
+    { name: 'Design', prompt: 'Design it.', gate: 'human' },
+    { name: 'Build', prompt: prompt({ steps: [{ text: 'Built.' }] }, 'Build it.'), gate: 'none' },
+  ];
+  const { page, errors } = await openStage({ steps: [{ text: 'Designed.' }] }, 'Design', { pipeline });
+  await page.getByText('Designed.').waitFor();
+  await page.getByRole('button', { name: /Build/ }).click();
+  await page.getByText('Built.').waitFor();
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  expect(errors).toEqual([]);
 });

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { BoardNotices, BoardView } from './board.ts';
+import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { StageDiff } from './diff.ts';
-import { Draft } from './drafts.ts';
+import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
-import { MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
+import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
@@ -38,6 +39,10 @@ export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
+const DraftToPut = Draft.omit({ updatedAt: true }).extend({
+  key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is kept by the server; add and remove the files'),
+});
+export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
 export const DecisionFilter = z.strictObject({
   projectId: ProjectId.optional(),
   stageId: StageId.optional(),
@@ -92,11 +97,16 @@ export const commands = {
   /** `left`: what was not removed, so that nothing is lost, in words; null when all is gone. */
   remove_stage: { input: z.object(onStage), reply: z.object({ stage: Stage, left: z.string().nullable() }) },
   get_diff: { input: z.object(onStage), reply: z.object({ diff: StageDiff }) },
+  /** Files of the stage's worktree whose paths fit what was typed, the best first; without a query the topmost ones. */
+  suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
   start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Lets the next phase of its pipeline begin. */
   advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   complete_stage: { input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
+
+  /** What Claude Code offers: for a stage, for a new stage of a project, or for whatever comes. */
+  get_capabilities: { input: CapabilitiesQuery, reply: CapabilitiesReply },
 
   get_session: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   get_transcript: {
@@ -120,7 +130,14 @@ export const commands = {
   },
 
   get_drafts: { input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
-  put_draft: { input: Draft.omit({ updatedAt: true }), reply: z.object({ draft: Draft }) },
+  put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
+  /** Keeps a file for the next message. The id is the sender's, so that the same file sent again is there once. */
+  add_draft_file: {
+    input: z.object({ ...onStage, fileId: z.uuid(), file: Attachment }),
+    reply: z.object({ file: DraftFile }),
+  },
+  get_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: Attachment }) },
+  remove_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: DraftFile }) },
 
   send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
   get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },

@@ -17,3 +17,11 @@ export type FileDiff = z.infer<typeof FileDiff>;
 /** A worktree's change against its base, committed or not. */
 export const StageDiff = z.object({ base: z.string(), branch: z.string(), files: z.array(FileDiff) });
 export type StageDiff = z.infer<typeof StageDiff>;
+
+/** How much a worktree has changed against its base, committed or not; binary files count as files alone. */
+export const ChangeCounts = z.object({
+  files: z.int().nonnegative(),
+  additions: z.int().nonnegative(),
+  deletions: z.int().nonnegative(),
+});
+export type ChangeCounts = z.infer<typeof ChangeCounts>;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
+import { AttachmentInfo } from './messages.ts';
 
 /**
  * Something a person has begun to write and not sent: kept by the server, so that it survives a reload and a change of
- * device. `key` says what of: `message` for the stage's message box, or the id of a request.
+ * device. `key` says what of: `message` for the stage's message box, `files` for the files that go
+ * with it (`DraftFile[]`, written by the server alone), or the id of a request.
  */
 export const Draft = z.object({
   stageId: StageId,
@@ -15,3 +17,22 @@ export const Draft = z.object({
   writer: z.string().max(100).nullable(),
 });
 export type Draft = z.infer<typeof Draft>;
+
+export const FILES_KEY = 'files';
+
+/** A file that is to go with the next message: kept by the server until it is sent or taken away. */
+export const DraftFile = AttachmentInfo.extend({ fileId: z.uuid(), size: z.int().nonnegative() });
+export type DraftFile = z.infer<typeof DraftFile>;
+
+const MOST_FILES = 20;
+/** Of all files together: a message has 25 MiB, in which three bytes of a file take four. */
+const MOST_MEBIBYTES = 18;
+
+/** Why these files cannot go along with those that are kept, in words for a person; null when they can. */
+export function filesProblem(kept: readonly { size: number }[], more: readonly { size: number }[]): string | null {
+  const all = [...kept, ...more];
+  if (all.length > MOST_FILES) return `A message can take ${MOST_FILES} files at most; these would be ${all.length}.`;
+  const mebibytes = all.reduce((sum, file) => sum + file.size, 0) / 1024 / 1024;
+  if (mebibytes <= MOST_MEBIBYTES) return null;
+  return `A message can take ${MOST_MEBIBYTES} MiB of files at most; these would be ${Math.ceil(mebibytes)} MiB.`;
+}

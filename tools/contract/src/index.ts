@@ -1,4 +1,5 @@
 export * from './board.ts';
+export * from './capabilities.ts';
 export * from './column.ts';
 export * from './commands.ts';
 export * from './diff.ts';

@@ -51,6 +51,8 @@ export const MessageBody = z.strictObject({
   messageId: z.uuid().pipe(MessageId).optional(),
   mode: MessageMode.optional(),
   attachments: z.array(Attachment).max(20).optional(),
+  /** Files of the draft, by their ids: they go along and are no longer kept. */
+  files: z.array(z.uuid()).max(20).optional(),
   /** Run a leading `/` as a command of Claude Code instead of sending it as text. */
   isCommand: z.boolean().optional(),
 });

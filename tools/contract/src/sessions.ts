@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChangeCounts } from './diff.ts';
 import { LaunchId, StageId } from './ids.ts';
 
 /** The permission modes that a person may choose. `bypassPermissions` is refused by the CLI when it runs as root. */
@@ -78,6 +79,8 @@ export const SessionSummary = z.object({
   contextUsage: ContextUsage.nullable().default(null),
   effort: z.string().nullable().default(null),
   todos: z.array(Todo).default([]),
+  /** What the worktree had changed when the newest turn ended; null until it was counted. */
+  changes: ChangeCounts.nullable().default(null),
   /** Which phase of the stage's pipeline it works on, from 0. */
   phaseIndex: z.int().nonnegative().default(0),
   /** The phase is finished, and a person has to let the next one begin. */

@@ -26,13 +26,16 @@ import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { userEnvironment } from './lib/user-environment.ts';
+import { createDraftFiles } from './messages/draft-files.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
+import { startChangeCounts } from './sessions/change-counts.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
+import { capabilitiesOf } from './stages/capabilities.ts';
 import { createDrafts } from './stages/drafts.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
@@ -116,7 +119,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('store', store.close);
     await requireWritable(store, dataDir);
 
-    const pruning = startPruning({ store, edges, log });
+    const draftFiles = createDraftFiles({ store });
+    const pruning = startPruning({ store, edges, log, forgetDraftFiles: draftFiles.forgetOlder });
     life.onStop('pruning', pruning.stop);
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
@@ -176,6 +180,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
       messages,
       drafts: createDrafts({ store }),
+      draftFiles,
+      capabilities: (wanted) => capabilitiesOf(store, wanted),
       imports: createStageImports({ store }),
       worktrees,
       logins,
@@ -193,6 +199,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
+    const changeCounts = await startChangeCounts({ store, worktrees, log });
+    life.onStop('change counts', changeCounts.stop);
     const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
     const watchdog = startWatchdog({

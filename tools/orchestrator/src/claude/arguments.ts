@@ -24,6 +24,7 @@ export function claudeArguments(launch: LaunchArguments): string[] {
     '--permission-prompt-tool=stdio',
     '--verbose',
     '--include-partial-messages',
+    '--forward-subagent-text', // else one that its parent waits for shows its tool calls alone
     '--replay-user-messages', // its echo of the answer that counted is our confirmation
     ...('resume' in conversation ? ['--resume', conversation.resume] : ['--session-id', conversation.start]),
     '--permission-mode',

@@ -1,6 +1,7 @@
 import type { RequestKind } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
 import { requestKind } from '../domain/request-kinds.ts';
+import { offered } from './translate-offer.ts';
 import { translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
 import type { Frame } from './wire/frames.ts';
@@ -19,6 +20,7 @@ export function translate(frame: Frame): AgentEvent[] {
     case 'response':
       return [
         ...initialized(frame.response),
+        ...offered(frame.response),
         { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
       ];
     case 'garbage':

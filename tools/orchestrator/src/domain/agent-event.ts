@@ -1,5 +1,6 @@
 import type {
   BackgroundTask,
+  Capabilities,
   NewTranscriptEntry,
   PermissionUpdate,
   RequestKind,
@@ -51,6 +52,8 @@ export type AgentEvent =
       open: { requestId: string; kind: RequestKind; ask: Ask }[];
       unclear: { requestId: string | null; subtype: string; raw: unknown }[];
     }
+  /** What the agent offers, told when it is ready. */
+  | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
   /** All background tasks there are now. */

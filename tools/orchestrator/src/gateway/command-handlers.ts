@@ -8,15 +8,16 @@ import type {
   ProjectId,
   SessionView,
   Stage,
-  StageDiff,
   StageId,
   StageView,
   TranscriptEntry,
+  Worktree,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { LostAnswers } from '../approvals/lost-answers.ts';
 import type { Logins } from '../auth/logins.ts';
 import { Rejection } from '../lib/errors.ts';
+import type { DraftFiles } from '../messages/draft-files.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
@@ -40,6 +41,9 @@ export interface HandlerParts {
   lostAnswers: LostAnswers;
   messages: MessageQueue;
   drafts: Drafts;
+  draftFiles: DraftFiles;
+  /** What Claude Code offers a stage. */
+  capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;
   imports: StageImports;
   worktrees: Worktrees;
   logins: Logins;
@@ -63,7 +67,7 @@ const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
   const { store, board, projects, stages, sessions, approvals, lostAnswers } = parts;
-  const { messages, drafts, imports, worktrees, logins } = parts;
+  const { messages, drafts, draftFiles, capabilities, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = (await board()).stages.find((candidate) => candidate.id === stageId);
@@ -113,12 +117,12 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     await stages.complete(stageId);
   }
 
-  async function diffOf(stageId: StageId): Promise<StageDiff> {
+  async function worktreeOf(stageId: StageId): Promise<Worktree> {
     const stage = await store.read.stages.find(stageId);
     if (stage === null) throw unknownStage(stageId);
     if (stage.worktree === null)
       throw new Rejection('no_session', `${stageId} has no worktree yet: it was never started.`);
-    return worktrees.diff(stage.worktree);
+    return stage.worktree;
   }
 
   async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
@@ -155,7 +159,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return viewOf(stageId);
     },
     remove_stage: ({ stageId }) => removeStage(stageId),
-    get_diff: async ({ stageId }) => ({ diff: await diffOf(stageId) }),
+    get_diff: async ({ stageId }) => ({ diff: await worktrees.diff(await worktreeOf(stageId)) }),
+    suggest_files: async ({ stageId, query = '' }) => ({
+      files: await worktrees.suggestFiles(await worktreeOf(stageId), query),
+    }),
     start_stage: async ({ stageId }, { actor }) => {
       await sessions.start(stageId, actor.name);
       return viewOf(stageId);
@@ -175,6 +182,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return viewOf(stageId);
     },
 
+    get_capabilities: (wanted) => capabilities(wanted),
     get_session: ({ stageId }) => sessionOf(stageId),
     get_transcript: async ({ stageId, after, before, limit }) => {
       if (!(await isStage(stageId))) throw unknownStage(stageId);
@@ -192,6 +200,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
     get_drafts: async ({ stageId }) => ({ drafts: await drafts.list(stageId) }),
     put_draft: async (draft) => ({ draft: await drafts.put(draft) }),
+
+    add_draft_file: async ({ stageId, fileId, file }) => ({ file: await draftFiles.add(stageId, fileId, file) }),
+    get_draft_file: async ({ stageId, fileId }) => ({ file: await draftFiles.get(stageId, fileId) }),
+    remove_draft_file: async ({ stageId, fileId }) => ({ file: await draftFiles.remove(stageId, fileId) }),
 
     send_message: ({ stageId, ...body }, { actor }) => messages.send(stageId, body, actor.name),
     get_queue: async ({ stageId }) => {

@@ -14,6 +14,7 @@ import { deliver, queuedMessage } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { takeFiles } from './draft-files.ts';
 
 export interface MessageQueueParts {
   store: Store;
@@ -136,7 +137,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   }
 
   return {
-    send: (stageId, { message, mode, attachments = [], isCommand = false, messageId }, actor) =>
+    send: (stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) =>
       store.transact(async (tx) => {
         await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
         if (messageId !== undefined && (await tx.outbox.knowsMessage(stageId, messageId))) {
@@ -144,13 +145,14 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
           return { status: waits ? 'queued' : 'sent', messageId };
         }
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
-        const content = { text: message, attachments, isCommand };
+        const kept = await takeFiles(tx, stageId, files);
+        const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
         const reply = await sendNew(tx, stageId, content, actor, mode, messageId);
         return replaced === undefined ? reply : { ...reply, replaced };
       }),
 
     sendTextIn: (tx, stageId, text, actor) =>
-      sendNew(tx, stageId, { text, attachments: [], isCommand: false }, actor, 'append'),
+      sendNew(tx, stageId, { text, attachments: [], isCommand: false, attachesFiles: false }, actor, 'append'),
 
     release: (stageId) =>
       store.transact(async (tx) => {

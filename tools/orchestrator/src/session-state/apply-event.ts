@@ -107,6 +107,8 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return response(context, event);
     case 'initialized':
       return initialized(context, event);
+    case 'offered':
+      return tx.capabilities.save(record.stageId, tx.now, event.capabilities);
     case 'turn-ended':
       return turnEnded(context, event.end);
     case 'task-started': {

@@ -134,6 +134,8 @@ function newSession(stage: Stage, now: string): SessionRecord {
     contextUsage: null,
     effort: null,
     todos: [],
+    changes: null,
+    changesCountedFor: null,
     phaseIndex: 0,
     atGate: false,
     stalledSince: null,

@@ -40,6 +40,11 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create table drafts (
          stage_id text not null references stages(id) on delete cascade, key text not null, document text not null,
          primary key (stage_id, key))`,
+      `create table draft_files (
+         id text not null, stage_id text not null references stages(id) on delete cascade, added_at text not null,
+         document text not null, primary key (stage_id, id))`,
+      `create table capabilities (
+         stage_id text primary key references stages(id) on delete cascade, at text not null, document text not null)`,
       `create table logins (secret_hash text primary key, kind text not null, name text not null, created_at text not null, expires_at text)`,
       `create table counters (name text primary key, value integer not null)`,
       `insert into counters (name, value) values ('stage', 0)`,

@@ -6,15 +6,27 @@ const KEEP_EVENTS = 200_000;
 /** Some 2 KB for each of them. */
 const KEEP_BYTES = 400 * 1024 * 1024;
 const KEEP_MS = 14 * 24 * 3_600_000;
+/** Whoever added a file that waited so long for its message has forgotten it. */
+const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
 
-/** Keeps the event log from growing without bound. Transcripts, decisions and everything else that is shown stay. */
-export function startPruning({ store, edges, log }: { store: Store; edges: Edges; log: Logger }): { stop: () => void } {
+interface PruningParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+  /** Forgets the files that were added to a draft before this instant and never sent. */
+  forgetDraftFiles: (instant: string) => Promise<void>;
+}
+
+/** Keeps the store from growing without bound. Transcripts, decisions and everything else that is shown stay. */
+export function startPruning({ store, edges, log, forgetDraftFiles }: PruningParts): { stop: () => void } {
+  const before = (ms: number) => new Date(edges.now().getTime() - ms).toISOString();
   async function prune(): Promise<void> {
-    const olderThan = new Date(edges.now().getTime() - KEEP_MS).toISOString();
+    const olderThan = before(KEEP_MS);
     await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }));
+    await forgetDraftFiles(before(KEEP_DRAFT_FILES_MS));
   }
-  const run = () => void prune().catch((error: unknown) => log.error({ err: error }, 'pruning the event log failed'));
+  const run = () => void prune().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
   run();
   const timer = setInterval(run, EVERY_MS).unref();
   return { stop: () => clearInterval(timer) };

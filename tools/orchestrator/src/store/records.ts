@@ -17,6 +17,8 @@ export const SessionRecord = SessionSummary.extend({
    * says that it has read a message (seen after SIGKILL), so a resume gives it those again: it drops what it knows.
    */
   turnMessages: z.array(z.string()).default([]),
+  /** When the turn ended that `changes` was counted after; null before the first count. */
+  changesCountedFor: z.string().nullable().default(null),
   /** Why a hook kept the message of the running turn from the model; null as long as none did. */
   promptBlocked: z.string().nullable().default(null),
   /** What is known of the process: `failed` means that it could not be started. */
@@ -82,6 +84,8 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     attachments: z.array(Attachment).default([]),
     /** Have the CLI run a leading `/` as a command. */
     isCommand: z.boolean().default(false),
+    /** Have the CLI attach the files that `@path` in it names: only in what a person wrote here. */
+    attachesFiles: z.boolean().default(false),
     /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
     urgent: z.boolean().default(false),
     /** It was sent to an ended session while the disk was nearly full: the session is resumed for it when there is room. */
@@ -94,7 +98,10 @@ export const OutboxBody = z.discriminatedUnion('kind', [
 export type OutboxBody = z.infer<typeof OutboxBody>;
 
 /** What a message consists of. */
-export type MessageContent = Pick<Extract<OutboxBody, { kind: 'message' }>, 'text' | 'attachments' | 'isCommand'>;
+export type MessageContent = Pick<
+  Extract<OutboxBody, { kind: 'message' }>,
+  'text' | 'attachments' | 'isCommand' | 'attachesFiles'
+>;
 
 /** The body of a message that has not been delivered. */
 export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind: 'message' }> => ({
@@ -106,7 +113,8 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
 });
 
 /** The body of a message that is nothing but text. */
-export const textMessage = (text: string) => messageBody({ text, attachments: [], isCommand: false });
+export const textMessage = (text: string) =>
+  messageBody({ text, attachments: [], isCommand: false, attachesFiles: false });
 
 export type MessageRow = OutboxRow & { wireId: MessageId; body: Extract<OutboxBody, { kind: 'message' }> };
 

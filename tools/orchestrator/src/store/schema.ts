@@ -116,6 +116,23 @@ interface DraftsTable {
   document: string;
 }
 
+interface DraftFilesTable {
+  /** The sender's, and known in its stage alone. */
+  id: string;
+  stage_id: string;
+  added_at: string;
+  /** An `Attachment`, whole. */
+  document: string;
+}
+
+interface CapabilitiesTable {
+  stage_id: string;
+  /** When it was said. */
+  at: string;
+  /** A `Capabilities`. */
+  document: string;
+}
+
 interface LoginsTable {
   /** SHA-256 in hex: the secret itself is never stored. */
   secret_hash: string;
@@ -141,6 +158,8 @@ export interface Schema {
   events: EventsTable;
   rules: RulesTable;
   drafts: DraftsTable;
+  draft_files: DraftFilesTable;
+  capabilities: CapabilitiesTable;
   logins: LoginsTable;
   counters: CountersTable;
 }

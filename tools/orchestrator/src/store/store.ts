@@ -1,6 +1,8 @@
 import type { BoardEvent, BoardParts, NewEvent } from '@callboard/contract';
 import type { Database } from './database.ts';
 import { summaryOf } from './records.ts';
+import { capabilitiesTable } from './tables/capabilities.ts';
+import { draftFilesTable } from './tables/draft-files.ts';
 import { draftsTable } from './tables/drafts.ts';
 import { eventsTable } from './tables/events.ts';
 import { launchesTable } from './tables/launches.ts';
@@ -26,6 +28,8 @@ export function tables(db: Database) {
     events: eventsTable(db),
     rules: rulesTable(db),
     drafts: draftsTable(db),
+    draftFiles: draftFilesTable(db),
+    capabilities: capabilitiesTable(db),
     logins: loginsTable(db),
   };
 }

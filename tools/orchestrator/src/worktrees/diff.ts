@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { FileDiff, StageDiff, Worktree } from '@callboard/contract';
+import { join, resolve } from 'node:path';
+import type { ChangeCounts, FileDiff, StageDiff, Worktree } from '@callboard/contract';
 import type { Git } from './run-git.ts';
 
 /** A longer diff of one file is not shown; its counts are. */
@@ -15,15 +15,12 @@ const STATUS: Readonly<Record<string, FileDiff['status']>> = {
   T: 'modified',
 };
 
+const AGAINST = ['--cached', '--no-color', '--no-ext-diff', '--find-renames'];
+
 /** A worktree's change against its base: commits, uncommitted changes and new files together. Touches nothing. */
-export async function diffOf(git: Git, worktree: Worktree): Promise<StageDiff> {
-  const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
-  try {
-    // An index of our own, so that new files can be counted in without staging anything in the worktree.
-    const env = { GIT_INDEX_FILE: join(folder, 'index') };
-    await git.must(worktree.path, ['read-tree', 'HEAD'], env);
-    await git.must(worktree.path, ['add', '--all'], env);
-    const against = ['--cached', '--no-color', '--no-ext-diff', '--find-renames', worktree.base];
+export function diffOf(git: Git, worktree: Worktree): Promise<StageDiff> {
+  return withEverythingAdded(git, worktree, async (env) => {
+    const against = [...AGAINST, worktree.base];
     const names = await git.must(worktree.path, ['diff', '--name-status', '-z', ...against], env);
     const counts = await git.must(worktree.path, ['diff', '--numstat', '-z', ...against], env);
     const patches = await git.must(
@@ -36,6 +33,39 @@ export async function diffOf(git: Git, worktree: Worktree): Promise<StageDiff> {
       branch: worktree.branch,
       files: join3(parseNames(names), parseCounts(counts), splitPatches(patches)),
     };
+  });
+}
+
+/** How much that is. Touches nothing. */
+export function countsOf(git: Git, worktree: Worktree): Promise<ChangeCounts> {
+  return withEverythingAdded(git, worktree, async (env) => {
+    const numbers = await git.must(worktree.path, ['diff', '--numstat', '-z', ...AGAINST, worktree.base], env);
+    const files = parseCounts(numbers);
+    return {
+      files: files.length,
+      additions: files.reduce((sum, file) => sum + file.additions, 0),
+      deletions: files.reduce((sum, file) => sum + file.deletions, 0),
+    };
+  });
+}
+
+/**
+ * Works with an index of our own that has all changes and new files in it, so that nothing is staged in the worktree. It
+ * begins as a copy of the worktree's: git knows from it which files need not be read again, however many there are.
+ */
+async function withEverythingAdded<T>(
+  git: Git,
+  { path }: Worktree,
+  use: (env: Record<string, string>) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
+  try {
+    const index = join(folder, 'index');
+    const env = { GIT_INDEX_FILE: index };
+    const own = resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
+    await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
+    await git.must(path, ['add', '--all'], env);
+    return await use(env);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -151,3 +151,50 @@ describe('removing a worktree', () => {
     expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
   });
 });
+
+describe('the files of a worktree', () => {
+  it('are those that git tracks and the new ones, without what is ignored or deleted', async () => {
+    const { worktrees, project } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE, false);
+    await mkdir(join(worktree.path, 'src'));
+    await writeFile(join(worktree.path, '.gitignore'), '*.log\n');
+    await writeFile(join(worktree.path, 'src', 'a b.txt'), '');
+    await writeFile(join(worktree.path, 'noise.log'), '');
+    await rm(join(worktree.path, 'README.md'));
+    expect(await worktrees.suggestFiles(worktree, '')).toEqual(['.gitignore', 'src/a b.txt']);
+    expect(await worktrees.suggestFiles(worktree, 'A b')).toEqual(['src/a b.txt']);
+  });
+
+  it('say so when the worktree is gone', async () => {
+    const { worktrees, project } = await setUp();
+    const worktree = await worktrees.ensure(project, STAGE, false);
+    await rm(worktree.path, { recursive: true });
+    await expect(worktrees.suggestFiles(worktree, '')).rejects.toMatchObject({ code: 'worktree_failed' });
+  });
+});
+
+it('counts what was changed since the base, staged or not, committed or not, and stages nothing', async () => {
+  const { worktrees, project, git } = await setUp();
+  const worktree = await worktrees.ensure(project, STAGE, false);
+  const file = (name: string) => join(worktree.path, name);
+  expect(await worktrees.countChanges(worktree)).toEqual({ files: 0, additions: 0, deletions: 0 });
+  await writeFile(file('committed.txt'), 'one\ntwo\n');
+  await git(worktree.path, 'add', '.');
+  await git(worktree.path, 'commit', '--quiet', '--no-gpg-sign', '-m', 'More');
+  await writeFile(file('staged.txt'), 'three\n');
+  await git(worktree.path, 'add', '.');
+  await writeFile(file('new.txt'), 'four\n');
+  await rm(file('README.md'));
+  const status = await git(worktree.path, 'status', '--porcelain');
+  const counts = await worktrees.countChanges(worktree);
+  expect(counts).toMatchObject({ files: 4, additions: 4 });
+  expect(counts.deletions).toBeGreaterThan(0);
+  const { files } = await worktrees.diff(worktree);
+  expect(files.map(({ path, status }) => `${status} ${path}`)).toEqual([
+    'deleted README.md',
+    'added committed.txt',
+    'added new.txt',
+    'added staged.txt',
+  ]);
+  expect(await git(worktree.path, 'status', '--porcelain')).toBe(status);
+});

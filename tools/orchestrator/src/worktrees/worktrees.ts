@@ -1,10 +1,12 @@
 import { access, cp, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, matchesGlob } from 'node:path';
-import type { Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
+import type { ChangeCounts, Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { diffOf } from './diff.ts';
+import { countsOf, diffOf } from './diff.ts';
+import { createFileLists } from './file-lists.ts';
 import { knownWorktree, removeHalfMade } from './known-worktree.ts';
 import { mergeInto } from './merge.ts';
+import { rankFiles } from './rank-files.ts';
 import { allowRulesOf, hooksOf } from './repository-settings.ts';
 import { createGit } from './run-git.ts';
 
@@ -31,6 +33,13 @@ export interface Worktrees {
   ensure(project: Project, stageId: StageId, isRecorded: boolean): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
+  /** How much was changed since the base. @throws OperationalError `worktree_failed` */
+  countChanges(worktree: Worktree): Promise<ChangeCounts>;
+  /**
+   * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
+   * A list may be five seconds old. @throws OperationalError `worktree_failed`
+   */
+  suggestFiles(worktree: Worktree, query: string): Promise<string[]>;
   /**
    * Merges the stage's branch into the branch that the main checkout is on, and leaves the checkout untouched if it cannot.
    * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
@@ -44,8 +53,12 @@ export interface Worktrees {
   removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
 }
 
+/** As many as a list beneath a text box can show. */
+const SUGGESTED = 20;
+
 export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
   const git = createGit(env);
+  const files = createFileLists(git);
 
   async function copyIgnored(project: Project, path: string): Promise<void> {
     const { copyIgnored: globs } = project.settings;
@@ -95,6 +108,8 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
+    countChanges: (worktree) => countsOf(git, worktree),
+    suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
     merge: (project, worktree) => mergeInto(git, project, worktree),
 
     allowRules: (project) => allowRulesOf(project.path),

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit } from '../support/kit.ts';
+import { createKit, git } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
@@ -142,4 +144,22 @@ it('refuses what cannot be: an empty message, a stage that was never started', a
     code: 'no_session',
   });
   await expect(client.command('start_stage', { stageId: 'STAGE-99' })).rejects.toMatchObject({ code: 'unknown_stage' });
+});
+
+it('suggests files of the worktree, and Claude reads those that a message names; a prompt names none', async () => {
+  const { client, startStage, model, repo } = await createKit();
+  await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '--no-gpg-sign', '-m', 'Note');
+  const { stage } = await client.command('create_stage', { projectId: 'shop', title: 'Other', prompt: 'Later.' });
+  await expect(client.command('suggest_files', { stageId: stage.id })).rejects.toMatchObject({ code: 'no_session' });
+
+  const stageId = await startStage(`Look at @"a note.txt". ${said('First.')}`);
+  await client.state(stageId, 'idle');
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('THE NOTE');
+  expect(await client.command('suggest_files', { stageId, query: 'note' })).toEqual({ files: ['a note.txt'] });
+  await client.command('send_message', { stageId, message: `Now look at @"a note.txt". ${said('Second.')}` });
+  const asked = await model.waitForRequest((request) => JSON.stringify(request.messages).includes('Now look at'));
+  expect(JSON.stringify(asked.messages)).toContain('THE NOTE');
+  await client.state(stageId, 'idle');
 });

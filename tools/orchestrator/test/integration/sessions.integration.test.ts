@@ -1,6 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit } from '../support/kit.ts';
+import { createKit, git } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
@@ -122,4 +124,45 @@ it('follows the list of tasks of a model that keeps one', async () => {
     { id: '1', content: 'Form', status: 'completed' },
     { id: '2', content: 'Test it', status: 'in_progress' },
   ]);
+});
+
+it('shows the words and thoughts of a subagent that its parent waits for, under its call', async () => {
+  const { client, startStage } = await createKit();
+  const child = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
+  const input = { description: 'count', prompt: child, subagent_type: 'general-purpose', run_in_background: false };
+  const stageId = await startStage(prompt({ steps: [{ tools: [{ name: 'Agent', input }] }, { text: 'Counted.' }] }));
+  await client.state(stageId, 'idle');
+  const entries = await client.transcript(stageId);
+  const call = entries.find((entry) => entry.kind === 'tool-use');
+  const inner = entries.filter((entry) => entry.parentToolUseId === call?.toolUseId);
+  expect(inner.map((entry) => entry.kind)).toEqual(['thinking', 'text']);
+});
+
+it('keeps what Claude Code offers: for its stage, its project, and the rest of the board', async () => {
+  const { client, startStage, repo } = await createKit();
+  const ask = async (wanted: Record<string, unknown>) => {
+    const { capabilities, from } = await client.command('get_capabilities', wanted);
+    const names = capabilities?.commands.map(({ name }) => name) ?? [];
+    return { from, greets: names.includes('greet'), compacts: names.includes('compact'), capabilities };
+  };
+  expect(await ask({})).toMatchObject({ from: null, capabilities: null });
+  await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
+  const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
+  await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '--no-gpg-sign', '-m', 'A command');
+  const stageId = await startStage(said('First.'));
+  await client.state(stageId, 'idle');
+
+  const own = await ask({ stageId });
+  expect(own).toMatchObject({ from: 'stage', greets: true, compacts: true });
+  expect(own.capabilities?.commands.find(({ name }) => name === 'greet')).toMatchObject({
+    description: expect.stringContaining('Greets someone'),
+    argumentHint: '<name>',
+    isBuiltIn: false,
+  });
+  expect(own.capabilities?.models.find(({ value }) => value === 'sonnet')?.efforts).toContain('high');
+  expect(await ask({ projectId: 'shop' })).toMatchObject({ from: 'project', greets: true });
+  expect(await ask({})).toMatchObject({ from: 'installation', greets: false, compacts: true });
+  await expect(ask({ stageId: 'STAGE-99' })).rejects.toMatchObject({ code: 'unknown_stage' });
 });

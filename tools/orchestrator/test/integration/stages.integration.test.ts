@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit, git } from '../support/kit.ts';
@@ -164,4 +165,23 @@ it('copies listed ignored files into a new worktree, and keeps unmerged work whe
   const { left } = await client.command('remove_stage', { stageId });
   expect(left).toContain(path);
   expect(await readFile(join(path, 'work.txt'), 'utf8')).toBe('unsaved\n');
+});
+
+it('counts what a stage has changed once a turn has ended, and after a restart what was missed', async () => {
+  const kit = await createKit();
+  const { startStage } = kit;
+  const write = { name: 'Write', input: { file_path: 'made.txt', content: 'one\ntwo\n' } };
+  const script = prompt({ steps: [{ tools: [write] }, { text: 'Made it.' }] });
+  const stageId = await startStage(script, { permissionMode: 'acceptEdits' });
+  await kit.client.event('session-updated', ({ changes }) => changes?.files === 1 && changes.additions === 2);
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  await kit.client.command('stop_stage', { stageId });
+  await kit.stop();
+  await writeFile(join(stage.worktree?.path ?? '', 'more.txt'), 'three\n');
+  const database = new DatabaseSync(join(kit.dataDir, 'store.sqlite')); // as if it had been killed before it counted
+  database.exec("update sessions set document = json_set(document, '$.changesCountedFor', null)");
+  database.close();
+  await kit.start();
+  const counted = async () => (await kit.client.command('get_stage', { stageId })).stage.session?.changes;
+  await expect.poll(counted).toEqual({ files: 2, additions: 3, deletions: 0 });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { OutboxBody } from '../../store/records.ts';
+import { OutboxBody, textMessage } from '../../store/records.ts';
 import { encodeRow } from './encode.ts';
 
 const message = (text: string): OutboxBody =>
@@ -45,6 +45,13 @@ it('sends a message as text of a person, so that a leading slash runs no command
     origin: { kind: 'human' },
     message: { role: 'user', content: '/clear' },
   });
+});
+
+it('has the CLI attach files only in what a person wrote, and never at the price of running a command', () => {
+  const written = (text: string) => decode('m1', { ...textMessage(text), attachesFiles: true });
+  expect(written('Look at @README.md')).not.toHaveProperty('client_composed');
+  expect(written(' /clear @README.md')).toHaveProperty('client_composed', true);
+  expect(decode('m1', textMessage('Look at @README.md'))).toHaveProperty('client_composed', true);
 });
 
 it('sends an answer under the id of its request, whatever the answer itself says of an id', () => {

@@ -21,14 +21,20 @@ function block({ name, mediaType, dataBase64 }: Message['attachments'][number]):
   return { type: 'text', text: `The file ${name}:\n\n${file}` };
 }
 
+/**
+ * Plain text is marked as such: else the CLI would run a leading "/" as a command and attach the files that `@path`
+ * names, without a question and from any folder. One mark turns both off, so a "/" that is meant as text wins.
+ */
+const isPlain = ({ text, isCommand, attachesFiles }: Message): boolean =>
+  !isCommand && (!attachesFiles || text.trimStart().startsWith('/'));
+
 function frameOf(wireId: string, body: OutboxRow['body']): object {
   switch (body.kind) {
     case 'message':
       return {
         type: 'user',
         uuid: wireId,
-        // Text is sent as text: without this the CLI would run a leading "/" as a command.
-        ...(body.isCommand ? {} : { client_composed: true }),
+        ...(isPlain(body) ? { client_composed: true } : {}),
         origin: { kind: 'human' }, // else the CLI does not count it in `queued_turn_count`
         message: { role: 'user', content: content(body) },
       };

@@ -168,6 +168,38 @@ export const Initialized = z.object({
 /** The same answer, as to what the process does just now. */
 export const InitializedState = z.object({ response: z.object({ session_state: text.optional() }) });
 
+const orNull = <T extends z.ZodType>(schema: T) => schema.or(z.unknown().transform(() => null));
+
+/** In the answer to `initialize`: what may be typed behind a slash, and the models. What is not understood is null. */
+export const Offer = z.object({
+  response: z.object({
+    commands: z.array(
+      orNull(
+        z.object({
+          name: text,
+          description: text.catch(''),
+          argumentHint: text.catch(''),
+          aliases: z.array(text).catch([]),
+          /** Missing for those of the repository, the user or a plugin. */
+          builtin: z.boolean().catch(false),
+        }),
+      ),
+    ),
+    models: z.array(
+      orNull(
+        z.object({
+          value: text,
+          resolvedModel: text.optional().catch(undefined),
+          displayName: text.optional().catch(undefined),
+          description: text.catch(''),
+          supportsEffort: z.boolean().catch(false),
+          supportedEffortLevels: z.array(text).catch([]),
+        }),
+      ),
+    ),
+  }),
+});
+
 /** The reply to `get_context_usage`, as far as it is shown. */
 export const ContextUsageReply = z.object({
   response: z.object({ totalTokens: z.number(), maxTokens: z.number(), percentage: z.number() }),

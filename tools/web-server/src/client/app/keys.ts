@@ -44,9 +44,17 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     title: 'A card on the board',
     entries: [
       { keys: ['Enter'], does: 'Open the stage' },
+      { keys: ['←', '↑', '↓', '→'], does: 'Go to the card beside it' },
       { keys: ['Space'], does: 'Lift the card, and drop it' },
       { keys: ['←', '→'], does: 'Move the lifted card to another column' },
       { keys: ['Esc'], does: 'Put it back' },
+    ],
+  },
+  {
+    title: 'A transcript',
+    entries: [
+      { keys: ['Home'], does: 'Its first entry' },
+      { keys: ['End'], does: 'Its last entry' },
     ],
   },
   {
@@ -57,6 +65,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['Ctrl', 'Shift', 'Enter'], does: 'Interrupt and send now' },
       { keys: ['Shift', 'Enter'], does: 'New line' },
       { keys: ['/'], does: 'Commands' },
+      { keys: ['@'], does: 'Files' },
     ],
   },
 ];

@@ -1,4 +1,11 @@
-import { type BoardEvent, type BoardNotices, foldBoard, type QueuedMessage, type StageId } from '@callboard/contract';
+import {
+  type BoardEvent,
+  type BoardNotices,
+  type BoardView,
+  foldBoard,
+  type QueuedMessage,
+  type StageId,
+} from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
 import { refreshDecisionLog } from './decision-log.ts';
 import { takeDraft } from './drafts.ts';
@@ -14,6 +21,7 @@ export function applyEvent(cache: QueryClient, event: BoardEvent): void {
   const view = cache.getQueryData(boardQuery.queryKey);
   if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
   else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
+  if (view !== undefined && hasStarted(view, event)) void cache.invalidateQueries({ queryKey: ['capabilities'] });
   applyToStage(cache, event);
 }
 
@@ -23,6 +31,12 @@ export function applyNotices(cache: QueryClient, notices: BoardNotices): void {
   // An answer on its way may be older.
   if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });
   else cache.setQueryData(queryKey, (view) => view && { ...view, ...notices });
+}
+
+/** A session is up: Claude Code has said anew what it offers. */
+function hasStarted(before: BoardView, event: BoardEvent): boolean {
+  if (event.type !== 'session-updated' || event.data.state === 'starting') return false;
+  return before.stages.some(({ id, session }) => id === event.data.stageId && session?.state === 'starting');
 }
 
 /** Replaces all that is shown, after events were lost. */

@@ -47,9 +47,13 @@ export const queueQuery = (stageId: StageId) =>
     },
   });
 
+/** Whoever comes back to a stage finds the transcript as far as they had loaded it, and their place in it. */
+const KEEP_TRANSCRIPT_MS = 30 * 60_000;
+
 export const transcriptQuery = (stageId: StageId) =>
   queryOptions({
     queryKey: ['transcript', stageId],
+    gcTime: KEEP_TRANSCRIPT_MS,
     queryFn: async ({ signal, client, queryKey }) => {
       const loaded = await loadTranscript(stageId, client.getQueryData<Transcript>(queryKey), signal);
       return withDecisions(loaded, recentOn(client).decisions(stageId));

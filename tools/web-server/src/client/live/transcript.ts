@@ -10,6 +10,8 @@ export interface Transcript {
 }
 
 const PAGE = 200;
+/** The most that the server gives at once: for whoever wants all of it. */
+const LARGE_PAGE = 1000;
 
 const read = (stageId: StageId, query: string, signal?: AbortSignal) =>
   call(`/api/sessions/${stageId}/transcript?${query}`, {
@@ -37,6 +39,20 @@ export const loadAfter = (stageId: StageId, index: number): Promise<Transcript> 
 
 export const loadBefore = (stageId: StageId, index: number): Promise<Transcript> =>
   read(stageId, `before=${index}&limit=${PAGE}`);
+
+/** All entries before this one, however many. */
+export async function loadAllBefore(stageId: StageId, index: number): Promise<Transcript> {
+  const pages: TranscriptEntry[][] = [];
+  let total = 0;
+  for (let before = index; before > 1; ) {
+    const page = await read(stageId, `before=${before}&limit=${LARGE_PAGE}`);
+    total = page.total;
+    if (page.entries.length === 0) break;
+    pages.unshift(page.entries);
+    before = page.entries[0]?.index ?? 1;
+  }
+  return { entries: pages.flat(), total };
+}
 
 export const lastIndex = (transcript: Transcript): number => transcript.entries.at(-1)?.index ?? 0;
 

@@ -1,8 +1,11 @@
 import {
+  Attachment,
   BoardView,
+  Capabilities,
   commands,
   Decision,
   Draft,
+  DraftFile,
   PendingRequest,
   PermissionRule,
   Project,
@@ -162,4 +165,27 @@ export const draft = Draft.parse({
   value: 'And then add',
   updatedAt: queued.createdAt,
   writer: null,
+});
+
+export const capabilities = Capabilities.parse({
+  commands: [
+    { name: 'greet', description: 'Greets someone (project)', argumentHint: '<name>', aliases: [], isBuiltIn: false },
+  ],
+  models: [
+    {
+      value: 'sonnet',
+      resolved: 'claude-sonnet-5-5',
+      label: 'Sonnet',
+      description: 'Efficient for routine tasks',
+      efforts: ['low', 'medium', 'high'],
+    },
+  ],
+});
+
+export const attachment = Attachment.parse({ name: 'notes.txt', mediaType: 'text/plain', dataBase64: 'SGVsbG8=' });
+export const draftFile = DraftFile.parse({
+  fileId: '6f9619ff-8b86-4d01-b42d-00cf4fc964ff',
+  name: 'notes.txt',
+  mediaType: 'text/plain',
+  size: 5,
 });

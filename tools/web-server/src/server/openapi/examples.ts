@@ -38,11 +38,16 @@ export const examples: Examples = {
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
   remove_stage: { input: onStage, reply: { stage: Stage.parse(stage), left: null } },
   get_diff: { input: onStage, reply: { diff: the.diff } },
+  suggest_files: {
+    input: { ...onStage, query: 'login' },
+    reply: { files: ['src/login.ts', 'src/pages/login-form.tsx'] },
+  },
   start_stage: { input: onStage, reply: { stage } },
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
   complete_stage: { input: { ...onStage, merge: true }, reply: { stage } },
 
+  get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },
   get_transcript: { input: { ...onStage, after: 0, limit: 100 }, reply: { entries: the.entries, total: 1 } },
   send_message: {
@@ -54,6 +59,12 @@ export const examples: Examples = {
   release_queue: { input: onStage, reply: { session: the.session } },
   get_drafts: { input: onStage, reply: { drafts: [draft] } },
   put_draft: { input: { ...onStage, key: draft.key, value: draft.value, writer: null }, reply: { draft } },
+  add_draft_file: {
+    input: { ...onStage, fileId: the.draftFile.fileId, file: the.attachment },
+    reply: { file: the.draftFile },
+  },
+  get_draft_file: { input: { ...onStage, fileId: the.draftFile.fileId }, reply: { file: the.attachment } },
+  remove_draft_file: { input: { ...onStage, fileId: the.draftFile.fileId }, reply: { file: the.draftFile } },
   send_queued: { input: { ...onMessage, mode: 'now' }, reply: { status: 'sent', messageId: queued.messageId } },
   remove_queued: { input: onMessage, reply: { message: queued } },
   approve_tool: {

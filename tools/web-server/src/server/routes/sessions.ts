@@ -1,3 +1,4 @@
+import { CapabilitiesQuery } from '@callboard/contract';
 import { z } from 'zod';
 import { wholeNumber } from './query.ts';
 import type { Relays } from './relay.ts';
@@ -12,6 +13,13 @@ const TranscriptQuery = z.strictObject({
 
 /** The conversation of a stage: reading it, writing to it, and steering it. */
 export const sessionRelays = {
+  get_capabilities: {
+    query: CapabilitiesQuery,
+    summary: 'The slash commands and models that Claude Code offers',
+    description:
+      'As it said when it was last started: for the stage, else in its project, else anywhere, where only its own commands are told. Null before the first start.',
+    problems: ['unknown_stage'],
+  },
   get_session: { summary: 'The session of a stage', problems: ['unknown_stage', 'no_session'] },
   get_transcript: {
     query: TranscriptQuery,
@@ -26,12 +34,21 @@ export const sessionRelays = {
     description: '`key` is `message`, or the id of a request. A value of null removes it.',
     problems: ['unknown_stage'],
   },
+  add_draft_file: {
+    bodyLimit: MESSAGE_BODY_LIMIT,
+    summary: 'Keeps a file for the next message',
+    description:
+      'The draft `files` has the list. The id is yours: the same file sent again is there once. Name it in `files` of the message.',
+    problems: ['unknown_stage', 'too_many_files'],
+  },
+  get_draft_file: { summary: 'A file that is kept for the next message', problems: ['unknown_file'] },
+  remove_draft_file: { summary: 'Takes a kept file away', problems: ['unknown_file'] },
   send_message: {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Says something to Claude',
     description:
       'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits and answers with it, `steer` goes into the running turn, `now` interrupts it. A session that has ended is resumed. What was taken is never lost. The body may have 25 MiB, attachments included.',
-    problems: ['unknown_stage', 'no_session', 'claude_missing', 'launch_failed'],
+    problems: ['unknown_stage', 'unknown_file', 'no_session', 'claude_missing', 'launch_failed'],
   },
   interrupt: {
     summary: 'Interrupts the running turn',

@@ -1,3 +1,4 @@
+import { SuggestFiles } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
 /** Stages, and the commands that move them. */
@@ -23,6 +24,13 @@ export const stageRelays = {
   get_diff: {
     summary: "The worktree's change against its base, per file",
     description: 'Committed or not.',
+    problems: ['unknown_stage', 'no_session', 'worktree_failed'],
+  },
+  suggest_files: {
+    query: SuggestFiles,
+    summary: "Files of the stage's worktree, for whoever types a path",
+    description:
+      'At most twenty paths, the best first: the name begins with the query, a part of the path holds it, its letters stand in the path in this order. What git ignores is left out.',
     problems: ['unknown_stage', 'no_session', 'worktree_failed'],
   },
   start_stage: {

@@ -16,6 +16,7 @@ import { COLUMN_TITLES, COLUMNS, columnCounts, PHONE_COLUMNS } from '../model/co
 import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
 import { BoardColumn } from './board-column.tsx';
+import { onCardKeys } from './card-keys.ts';
 import type { StageCardProps } from './stage-card.tsx';
 
 const HELP =
@@ -54,7 +55,8 @@ export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'
       dragHandleUsageInstructions={HELP}
     >
       <ColumnTabs />
-      <div className={css.columns}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the cards have the focus; this hears their keys */}
+      <div className={css.columns} onKeyDown={onCardKeys}>
         {COLUMNS.map((column) => (
           <BoardColumn key={column} column={column} RequestSlot={RequestSlot} />
         ))}

@@ -1,4 +1,4 @@
-import type { StageId, StageView } from '@callboard/contract';
+import type { ChangeCounts, StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconMessages } from '@tabler/icons-react';
 import { type ComponentType, memo, useId } from 'react';
@@ -36,7 +36,13 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
     >
       <div className={css.top}>
         <h3 className={css.title} id={`${id}title`}>
-          <Link to={`/stages/${stage.id}`} title={String(stage.id)} draggable={false} aria-describedby={dragHelp}>
+          <Link
+            data-card={stage.id}
+            to={`/stages/${stage.id}`}
+            title={String(stage.id)}
+            draggable={false}
+            aria-describedby={dragHelp}
+          >
             {stage.title}
           </Link>
         </h3>
@@ -85,6 +91,7 @@ function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefine
       ) : (
         <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
       )}
+      {session !== null && session.changes !== null && session.changes.files > 0 && <Changes {...session.changes} />}
       {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
       {session !== null && session.queued > 0 && (
@@ -95,6 +102,16 @@ function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefine
         </span>
       )}
     </>
+  );
+}
+
+/** What the worktree has changed, as it was when the last turn ended. */
+function Changes({ files, additions, deletions }: ChangeCounts) {
+  const words = `${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
+  return (
+    <span className={css.changes} role="img" aria-label={words} title={words}>
+      {files} {files === 1 ? 'file' : 'files'} +{additions} −{deletions}
+    </span>
   );
 }
 

@@ -1,7 +1,9 @@
-import type { StageId } from '@callboard/contract';
-import { Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { ProjectId, type StageId } from '@callboard/contract';
+import { Autocomplete, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
 import { MODE_OPTIONS } from '../../../lib/modes.ts';
+import { useCapabilities } from '../../../live/capabilities.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import css from './forms.module.css';
 import type { PartProps } from './part-props.ts';
@@ -112,13 +114,33 @@ function ModeAndModel({ form, set }: PartProps) {
         value={form.permissionMode}
         onChange={(event) => set({ permissionMode: event.currentTarget.value })}
       />
-      <TextInput
-        label="Model"
-        placeholder="The default one"
-        value={form.model}
-        onChange={(event) => set({ model: event.currentTarget.value })}
-      />
+      <ModelField form={form} set={set} />
     </>
+  );
+}
+
+/** Any model can be written; those that Claude Code has told of are suggested. */
+function ModelField({ form, set }: Pick<PartProps, 'form' | 'set'>) {
+  const { data: projectId } = ProjectId.safeParse(form.projectId);
+  const choices = modelChoices(useCapabilities(projectId === undefined ? {} : { projectId }));
+  return (
+    <Autocomplete
+      label="Model"
+      placeholder="The default one"
+      data={choices.map(({ value }) => value)}
+      filter={({ options }) => options} // the few that there are, whatever is written
+      renderOption={({ option: { value } }) => {
+        const choice = choiceOf(choices, value);
+        return (
+          <span className={css.model}>
+            {choice?.label ?? value}
+            {choice !== undefined && choice.description !== '' && <span>{choice.description}</span>}
+          </span>
+        );
+      }}
+      value={form.model}
+      onChange={(model) => set({ model })}
+    />
   );
 }
 

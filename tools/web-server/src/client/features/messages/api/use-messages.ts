@@ -1,11 +1,4 @@
-import {
-  type Attachment,
-  commands,
-  MessageId,
-  type MessageMode,
-  type MessagePatch,
-  type StageId,
-} from '@callboard/contract';
+import { commands, MessageId, type MessageMode, type MessagePatch, type StageId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { call } from '../../../lib/api.ts';
@@ -17,7 +10,8 @@ export interface Outgoing {
   message: string;
   mode: MessageMode;
   isCommand: boolean;
-  files: readonly { id: string; content: Attachment }[];
+  /** Ids of files that the server keeps for it. */
+  files: readonly string[];
 }
 
 /**
@@ -28,7 +22,7 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
   const lastTry = useRef({ content: '', messageId: MessageId.parse(crypto.randomUUID()) });
 
   function messageIdOf({ message, isCommand, files }: Outgoing): MessageId {
-    const content = JSON.stringify([message, isCommand, files.map((file) => file.id)]);
+    const content = JSON.stringify([message, isCommand, files]);
     if (lastTry.current.content !== content)
       lastTry.current = { content, messageId: MessageId.parse(crypto.randomUUID()) };
     return lastTry.current.messageId;
@@ -38,8 +32,7 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
     run: (outgoing: Outgoing) => {
       const { message, mode, isCommand, files } = outgoing;
       const messageId = messageIdOf(outgoing);
-      const attachments = files.map((file) => file.content);
-      const body = { message, messageId, mode, isCommand, ...(attachments.length > 0 && { attachments }) };
+      const body = { message, messageId, mode, isCommand, files };
       return untilDelivered(() =>
         call(`/api/sessions/${stageId}/message`, { method: 'POST', body, reply: commands.send_message.reply }),
       );

@@ -1,47 +1,57 @@
 import type { MessageMode, SessionState, StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
-import { type ClipboardEvent, type KeyboardEvent, useId, useState } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
+import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
 import { useSendMessage } from '../api/use-messages.ts';
-import { useHeldFiles } from '../model/attachments.ts';
+import { useSuggestions } from '../api/use-suggestions.ts';
+import { completingAt, withMention } from '../model/completing.ts';
 import { composerWords, modeOfKey } from '../model/composer-words.ts';
 import { mayBeCommand } from '../model/slash-commands.ts';
-import { AttachButton, HeldFileList } from './attachments.tsx';
+import { AttachButton, AttachedFiles } from './attachments.tsx';
+import { CompletionList, useCompletions } from './completions.tsx';
 import css from './messages.module.css';
 import { SendButton } from './send-button.tsx';
-import { CompletionList, useCompletions } from './slash-completions.tsx';
-import { useFiles } from './use-files.ts';
 
 /** The text stays until the server has it. */
 export function Composer({ stageId, state }: { stageId: StageId; state: SessionState | null }) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
-  const { files, problem, add } = useFiles(stageId);
+  const files = useFiles(stageId);
   const send = useSendMessage(stageId, (sent) => {
     forget(sent.message);
-    useHeldFiles.getState().remove(stageId, new Set(sent.files.map((file) => file.id)));
+    files.sent(sent.files);
     setWantsCommand(false);
   });
   const canCommand = useCanCommand();
   const hintId = useId();
   const isStarted = state !== null;
-  const isOff = !isStarted || !canCommand || send.isPending || text.trim() === '';
+  const isOff = !isStarted || !canCommand || send.isPending || text.trim() === '' || files.onTheirWay.length > 0;
   const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
   const isCommand = wantsCommand && mayBeCommand(text);
 
   const submit = (mode: MessageMode) => {
-    if (!isOff) send.mutate({ message: text, mode, isCommand, files });
+    if (!isOff) send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
   };
   const change = (next: string) => {
     if (send.isError) send.reset();
     setText(next);
   };
-  const complete = useCompletions(text, (command) => {
-    change(`${command} `);
-    setWantsCommand(true);
+  const { box, caret, caretMoved, put } = useCaret(text, change);
+  const asked = isStarted ? completingAt(text, caret) : null;
+  const { found, note } = useSuggestions(stageId, asked);
+  const complete = useCompletions({
+    asked: asked === null ? '' : `${asked.kind} ${asked.typed}`,
+    found,
+    choose({ value }) {
+      if (asked?.kind === 'file') put(withMention(text, asked, value));
+      if (asked?.kind !== 'command') return;
+      change(`/${value} `);
+      setWantsCommand(true);
+    },
   });
   const onKeyDown = (event: KeyboardEvent) => {
     if (complete.onKeyDown(event)) return;
@@ -58,16 +68,17 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
       onDrop={(event) => {
         if (event.dataTransfer.files.length === 0) return;
         event.preventDefault();
-        if (isStarted) add(event.dataTransfer.files);
+        if (isStarted) files.add(event.dataTransfer.files);
       }}
     >
       {send.isError && <FailureNote>Not sent. {errorText(send.error)}</FailureNote>}
-      {problem !== null && <FailureNote>{problem}</FailureNote>}
-      <HeldFileList stageId={stageId} files={files} />
-      <CompletionList completions={complete} />
+      {files.problem !== null && <FailureNote>{files.problem}</FailureNote>}
+      <AttachedFiles stageId={stageId} kept={files.kept} onTheirWay={files.onTheirWay} />
+      <CompletionList completions={complete} label={asked?.kind === 'file' ? 'Files' : 'Commands'} note={note} />
       <div className={css.row}>
-        <AttachButton off={!isStarted} add={add} />
+        <AttachButton off={!isStarted} add={files.add} />
         <Textarea
+          ref={box}
           className={css.text}
           aria-label="Message"
           aria-describedby={hintId}
@@ -79,12 +90,16 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
           value={text}
           disabled={!isStarted}
           readOnly={send.isPending}
-          onChange={(event) => change(event.currentTarget.value)}
+          onChange={(event) => {
+            change(event.currentTarget.value);
+            caretMoved();
+          }}
+          onSelect={caretMoved}
           onKeyDown={onKeyDown}
           onPaste={(event: ClipboardEvent) => {
             if (event.clipboardData.files.length === 0) return;
             event.preventDefault();
-            add(event.clipboardData.files);
+            files.add(event.clipboardData.files);
           }}
         />
         <SendButton off={isOff} busy={send.isPending} isWorking={isWorking} submit={submit} />
@@ -104,4 +119,26 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
       </div>
     </div>
   );
+}
+
+/** Where the caret stands in the text box, and a way to put it somewhere together with a new text. */
+function useCaret(text: string, change: (text: string) => void) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const wanted = useRef<number | null>(null);
+  const [caret, setCaret] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once the text that it belongs to is in the box
+  useLayoutEffect(() => {
+    if (wanted.current !== null) box.current?.setSelectionRange(wanted.current, wanted.current);
+    wanted.current = null;
+  }, [text]);
+  return {
+    box,
+    caret: Math.min(caret, text.length),
+    caretMoved: () => setCaret(box.current?.selectionEnd ?? 0),
+    put(next: { text: string; caret: number }) {
+      wanted.current = next.caret;
+      setCaret(next.caret);
+      change(next.text);
+    },
+  };
 }

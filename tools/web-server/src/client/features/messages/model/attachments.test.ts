@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fileSize, mediaTypeOf, readFile, tooMuch } from './attachments.ts';
+import { fileSize, mediaTypeOf, readFile } from './attachments.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -23,13 +23,6 @@ it('hands the bytes over as they are', async () => {
   const held = await readFile(new File(['grüße'], 'a.ts', { type: 'video/mp2t' }));
   expect(held).toMatchObject({ size: 7, content: { name: 'a.ts', mediaType: 'text/plain' } });
   expect(Buffer.from(held.content.dataBase64, 'base64').toString()).toBe('grüße');
-});
-
-it('says in words when it is too much', () => {
-  const mib = (n: number) => ({ size: n * 1024 * 1024 });
-  expect(tooMuch([mib(10)], [mib(8)])).toBeNull();
-  expect(tooMuch([mib(10)], [mib(9)])).toContain('18 MiB of files at most; these would be 19 MiB');
-  expect(tooMuch(Array(20).fill(mib(0)), [mib(0)])).toContain('20 files at most');
 });
 
 it('says sizes for a glance', () => {

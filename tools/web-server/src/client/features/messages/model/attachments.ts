@@ -1,52 +1,40 @@
 import { Attachment } from '@callboard/contract';
 import { create } from 'zustand';
 
-/** A file that is to go with the next message. */
-export interface HeldFile {
-  id: string;
+/** A file as it was read, with an id of its own by which the server knows it. */
+export interface ReadFile {
+  fileId: string;
   size: number;
   content: Attachment;
 }
 
-interface HeldFiles {
-  byStage: Readonly<Record<string, readonly HeldFile[]>>;
-  add(stageId: string, files: readonly HeldFile[]): void;
-  remove(stageId: string, ids: ReadonlySet<string>): void;
+interface FilesOnTheirWay {
+  /** By stage: what was pasted, dropped or chosen, and the server does not have yet. */
+  byStage: Readonly<Record<string, readonly ReadFile[]>>;
+  add(stageId: string, file: ReadFile): void;
+  remove(stageId: string, fileId: string): void;
 }
 
-/** What was pasted, dropped or chosen and not sent. In this tab alone: files are too large for a draft. */
-export const useHeldFiles = create<HeldFiles>((set) => ({
+/** All else of a message's files lies with the server, beside the draft. */
+export const useFilesOnTheirWay = create<FilesOnTheirWay>((set) => ({
   byStage: {},
-  add: (stageId, files) =>
-    set(({ byStage }) => ({ byStage: { ...byStage, [stageId]: [...(byStage[stageId] ?? []), ...files] } })),
-  remove: (stageId, ids) =>
+  add: (stageId, file) =>
+    set(({ byStage }) => ({ byStage: { ...byStage, [stageId]: [...(byStage[stageId] ?? []), file] } })),
+  remove: (stageId, fileId) =>
     set(({ byStage }) => ({
-      byStage: { ...byStage, [stageId]: (byStage[stageId] ?? []).filter((file) => !ids.has(file.id)) },
+      byStage: { ...byStage, [stageId]: (byStage[stageId] ?? []).filter((file) => file.fileId !== fileId) },
     })),
 }));
 
-const MOST_FILES = 20;
-/** The server takes 25 MiB with each message, in which three bytes of a file take four. */
-const MOST_BYTES = 18 * 1024 * 1024;
-
-/** Why these files cannot go along with those that are held; null when they can. */
-export function tooMuch(held: readonly { size: number }[], more: readonly { size: number }[]): string | null {
-  const all = [...held, ...more];
-  if (all.length > MOST_FILES) return `A message can take ${MOST_FILES} files at most; these would be ${all.length}.`;
-  const bytes = all.reduce((sum, file) => sum + file.size, 0);
-  if (bytes <= MOST_BYTES) return null;
-  return `A message can take ${fileSize(MOST_BYTES)} of files at most; these would be ${fileSize(bytes)}.`;
-}
-
 /** Reads a file as the server wants it. @throws Error in words for a person, for one that cannot be sent */
-export async function readFile(file: File): Promise<HeldFile> {
+export async function readFile(file: File): Promise<ReadFile> {
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (bytes.length === 0) throw new Error(`${file.name} is empty.`);
   const mediaType = mediaTypeOf(file.type, bytes);
   if (mediaType === null)
     throw new Error(`${file.name} cannot be sent: Claude takes images (PNG, JPEG, GIF, WebP), PDF documents and text.`);
   const name = file.name === '' ? 'pasted' : file.name.slice(-200);
-  return { id: crypto.randomUUID(), size: file.size, content: { name, mediaType, dataBase64: base64(bytes) } };
+  return { fileId: crypto.randomUUID(), size: file.size, content: { name, mediaType, dataBase64: base64(bytes) } };
 }
 
 /** What the browser says it is, if that can be sent; else text, if it can be read as such. */

@@ -1,6 +1,6 @@
 import type { MessageMode, SessionState } from '@callboard/contract';
 
-const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands.';
+const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
 const WORKING_KEYS = 'Enter queues it, Ctrl Enter steers the running turn, Ctrl Shift Enter interrupts and sends now.';
 
 /** What happens to a message that is sent now, and by which keys. */

@@ -1,14 +1,24 @@
+import type { SlashCommand } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { completions, mayBeCommand } from './slash-commands.ts';
+import { fittingCommands, mayBeCommand } from './slash-commands.ts';
 
-it('offers the commands that begin with what was typed', () => {
-  expect(completions('/co').map((command) => command.name)).toEqual(['/compact', '/context', '/cost']);
-  expect(completions('/').length).toBeGreaterThan(5);
+const command = (name: string, aliases: string[] = []): SlashCommand => ({
+  name,
+  description: '',
+  argumentHint: '',
+  aliases,
+  isBuiltIn: true,
 });
+const names = (typed: string) =>
+  fittingCommands(
+    [command('auto-compact'), command('compact'), command('usage', ['cost']), command('init'), command('context')],
+    typed,
+  ).map(({ name }) => name);
 
-it('offers nothing in a sentence, a path or after a complete word', () => {
-  for (const text of ['', 'a /co', '/compact ', '/etc/hosts', '/nothing-like-it'])
-    expect(completions(text)).toEqual([]);
+it('offers the commands that begin with what was typed, by any of their names, then those that hold it', () => {
+  expect(names('Co')).toEqual(['compact', 'context', 'usage', 'auto-compact']);
+  expect(names('')).toHaveLength(5);
+  expect(names('nothing-like-it')).toEqual([]);
 });
 
 it('takes a slash with a word for a command that may be meant', () => {

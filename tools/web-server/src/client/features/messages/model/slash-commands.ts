@@ -1,26 +1,34 @@
-/** A command of Claude Code's that is of use in a session without a terminal. */
-interface SlashCommand {
-  name: string;
-  does: string;
-}
+import type { SlashCommand } from '@callboard/contract';
 
-const COMMANDS: readonly SlashCommand[] = [
-  { name: '/compact', does: 'Go on from a summary of the conversation' },
-  { name: '/clear', does: 'Forget the conversation and begin afresh' },
-  { name: '/context', does: 'Show what fills the context' },
-  { name: '/cost', does: 'Show what the session has cost' },
-  { name: '/usage', does: 'Show how much of the plan is used' },
-  { name: '/init', does: 'Write a CLAUDE.md for the repository' },
-  { name: '/review', does: 'Review a pull request' },
-  { name: '/security-review', does: 'Look for security problems in the change' },
-  { name: '/pr-comments', does: 'Fetch the comments of a pull request' },
+const builtIn = (name: string, description: string): SlashCommand => ({
+  name,
+  description,
+  argumentHint: '',
+  aliases: [],
+  isBuiltIn: true,
+});
+
+/** What to offer until Claude Code has said by itself what it has: before anything was started here. */
+export const COMMANDS_BEFORE_START: readonly SlashCommand[] = [
+  builtIn('compact', 'Go on from a summary of the conversation'),
+  builtIn('clear', 'Forget the conversation and begin afresh'),
+  builtIn('context', 'Show what fills the context'),
+  builtIn('usage', 'Show what the session has cost, and how much of the plan is used'),
+  builtIn('init', 'Write a CLAUDE.md for the repository'),
 ];
 
 /** Whether the text could be meant as a command: it begins with a slash and a word. */
 export const mayBeCommand = (text: string): boolean => /^\/[a-z]/i.test(text);
 
-/** The commands that begin with what was typed; none once the word is complete and something follows. */
-export function completions(text: string): readonly SlashCommand[] {
-  if (!/^\/[\w-]*$/.test(text)) return [];
-  return COMMANDS.filter((command) => command.name.startsWith(text.toLowerCase()));
+/** The commands that what was typed behind the slash may become: by their own name, by another one, by a part of one. */
+export function fittingCommands(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
+  const wanted = typed.toLowerCase();
+  const rankOf = ({ name, aliases }: SlashCommand) => {
+    if (name.toLowerCase().startsWith(wanted)) return 0;
+    const others = aliases.map((alias) => alias.toLowerCase());
+    if (others.some((alias) => alias.startsWith(wanted))) return 1;
+    return [name.toLowerCase(), ...others].some((one) => one.includes(wanted)) ? 2 : 3;
+  };
+  const ranked = commands.map((command) => ({ command, rank: rankOf(command) })).filter(({ rank }) => rank < 3);
+  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ command }) => command);
 }

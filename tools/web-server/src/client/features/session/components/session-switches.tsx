@@ -1,6 +1,7 @@
 import { Effort, PermissionMode, type StageView } from '@callboard/contract';
 import { Loader, NativeSelect } from '@mantine/core';
 import { MODE_OPTIONS } from '../../../lib/modes.ts';
+import { useCapabilities } from '../../../live/capabilities.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useSetMode, useSetModel } from '../api/use-interrupt.ts';
 import { effortOptions, modelOptions } from '../model/model-options.ts';
@@ -24,6 +25,8 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
   const asked = setModel.isPending ? setModel.variables : {};
   const model = asked.model === undefined ? session.model : asked.model;
   const effort = asked.effort ?? session.effort;
+  const capabilities = useCapabilities({ stageId: stage.id });
+  const models = modelOptions(capabilities, model);
   return (
     <div className={css.switches} aria-busy={isBusy}>
       <span role="status" className={css.confirming}>
@@ -47,14 +50,14 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
       <NativeSelect
         {...shared}
         aria-label="Model"
-        data={modelOptions(model)}
-        value={model ?? ''}
+        data={models.options}
+        value={models.value}
         onChange={(event) => setModel.mutate({ model: event.currentTarget.value || null })}
       />
       <NativeSelect
         {...shared}
         aria-label="Effort"
-        data={effortOptions(effort)}
+        data={effortOptions(capabilities, model, effort)}
         value={effort ?? ''}
         onChange={(event) => {
           const chosen = Effort.safeParse(event.currentTarget.value);

@@ -28,7 +28,7 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
               replace
             >
               {title}
-              {tab === 'changes' && <ChangeCount stage={stage} />}
+              {tab === 'changes' && <ChangeCount stage={stage} isLookedAt={tab === current} />}
             </Link>
           ))}
       </nav>
@@ -39,8 +39,11 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
   );
 }
 
-/** How many files, as far as somebody has looked. */
-function ChangeCount({ stage }: { stage: StageView }) {
+/** How many files: as they are where somebody looks at them, else as they were when the last turn ended. */
+function ChangeCount({ stage, isLookedAt }: { stage: StageView; isLookedAt: boolean }) {
   const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
-  return data === undefined ? null : <span className={css.count}> {data.files.length}</span>;
+  const counted = stage.session?.changes?.files;
+  const seen = data?.files.length;
+  const files = isLookedAt ? (seen ?? counted) : (counted ?? seen);
+  return files === undefined || files === 0 ? null : <span className={css.count}> {files}</span>;
 }

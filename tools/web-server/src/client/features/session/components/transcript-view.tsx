@@ -65,7 +65,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
   return (
     <TranscriptPartsProvider value={parts}>
       {error !== null && <FailureNote>The transcript could not be read. {errorText(error)}</FailureNote>}
-      <VirtualRows rows={rows} earlier={earlier} label="Transcript" />
+      <VirtualRows rows={rows} earlier={earlier} label="Transcript" keepAs={stage.id} />
     </TranscriptPartsProvider>
   );
 }

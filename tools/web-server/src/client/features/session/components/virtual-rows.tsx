@@ -1,7 +1,17 @@
-import { Button, Loader } from '@mantine/core';
-import { IconArrowDown } from '@tabler/icons-react';
+import { ActionIcon, Button, Loader } from '@mantine/core';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, type RefObject, useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
+import { keepPlace, placeIn } from '../model/kept-places.ts';
 import css from './transcript.module.css';
 
 export interface Row {
@@ -15,8 +25,10 @@ export interface Row {
 interface VirtualRowsProps {
   rows: readonly Row[];
   /** What comes before the first row and is not loaded. */
-  earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void };
+  earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void; loadAll: () => void };
   label: string;
+  /** Under which name the place in it is kept, for whoever comes back. */
+  keepAs: string;
 }
 
 const NEAR_END = 48;
@@ -27,31 +39,61 @@ const NEAR_START = 8;
  * Rows of any number and height, of which only those in sight exist. Opens at its end and stays there while it grows;
  * whoever has scrolled up keeps their place, whatever is added before or after it.
  */
-export function VirtualRows({ rows, earlier, label }: VirtualRowsProps) {
+export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) {
   const box = useRef<HTMLElement>(null);
-  const kept = rows.flatMap((row, index) => (row.isKept ? [index] : []));
+  const [kept] = useState(() => placeIn(keepAs, rows[0]?.key));
+  const isStuck = useRef(kept === null);
+  const always = rows.flatMap((row, index) => (row.isKept ? [index] : []));
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => 44,
     getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
-    rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
+    rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...always])].sort((a, b) => a - b),
     overscan: 6,
     gap: 12,
     paddingStart: 48,
     paddingEnd: 16,
     anchorTo: 'end',
     scrollEndThreshold: NEAR_END,
+    ...(kept !== null && { initialOffset: kept.offset, initialMeasurementsCache: kept.heights }),
   });
   const { range } = virtualizer;
-  const unseen = kept.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
-  useStickToEnd(box, rows.length > 0, virtualizer.getTotalSize(), () => virtualizer.scrollToEnd());
+  const unseen = always.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
+  useStickToEnd(box, isStuck, rows.length > 0, virtualizer.getTotalSize(), () => virtualizer.scrollToEnd());
   useLoadEarlier(box, range?.startIndex ?? null, earlier);
+  const toStart = useToStart(earlier, () => {
+    isStuck.current = false;
+    virtualizer.scrollToOffset(0);
+  });
+  const leave = useEffectEvent(() => {
+    const firstKey = rows[0]?.key;
+    const isKept = firstKey !== undefined && !isStuck.current;
+    const place = {
+      firstKey: firstKey ?? '',
+      offset: virtualizer.scrollOffset ?? 0,
+      heights: virtualizer.takeSnapshot(),
+    };
+    keepPlace(keepAs, isKept ? place : null);
+  });
+  useLayoutEffect(() => () => leave(), []);
 
   return (
     <div className={css.frame}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
-      <section className={css.scroll} ref={box} aria-label={label} tabIndex={0}>
+      <section
+        className={css.scroll}
+        ref={box}
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+        tabIndex={0}
+        onKeyDown={(event) => {
+          if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+          if (event.key === 'Home') toStart();
+          else if (event.key === 'End') virtualizer.scrollToEnd();
+          else return;
+          event.preventDefault();
+        }}
+      >
         <div className={css.column} style={{ height: virtualizer.getTotalSize() }}>
           <Earlier {...earlier} />
           {virtualizer.getVirtualItems().map(({ key, index, start }) => (
@@ -79,7 +121,19 @@ export function VirtualRows({ rows, earlier, label }: VirtualRowsProps) {
           </Button>
         )}
         {range !== null && !virtualizer.isAtEnd(NEAR_END) && (
+          <ActionIcon
+            variant="default"
+            size={32}
+            aria-label="Jump to start"
+            title="Jump to start (Home)"
+            onClick={toStart}
+          >
+            <IconArrowUp size={16} />
+          </ActionIcon>
+        )}
+        {range !== null && !virtualizer.isAtEnd(NEAR_END) && (
           <Button
+            title="Jump to end (End)"
             variant="default"
             size="compact-md"
             leftSection={<IconArrowDown size={16} />}
@@ -94,8 +148,13 @@ export function VirtualRows({ rows, earlier, label }: VirtualRowsProps) {
 }
 
 /** Keeps the box at its end while it grows, until somebody scrolls up, and again once they are back at the end. */
-function useStickToEnd(box: RefObject<HTMLElement | null>, hasRows: boolean, size: number, toEnd: () => void): void {
-  const isStuck = useRef(true);
+function useStickToEnd(
+  box: RefObject<HTMLElement | null>,
+  isStuck: RefObject<boolean>,
+  hasRows: boolean,
+  size: number,
+  toEnd: () => void,
+): void {
   useEffect(() => {
     const element = box.current;
     if (element === null) return;
@@ -113,12 +172,27 @@ function useStickToEnd(box: RefObject<HTMLElement | null>, hasRows: boolean, siz
       observer.disconnect();
       element.removeEventListener('scroll', onScroll);
     };
-  }, [box]);
+  }, [box, isStuck]);
   const stick = useEffectEvent(toEnd);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the size changes
   useLayoutEffect(() => {
     if (hasRows && isStuck.current) stick();
-  }, [hasRows, size]);
+  }, [isStuck, hasRows, size]);
+}
+
+/** Goes to the very first row, once all that comes before is there. */
+function useToStart({ left, failed, loadAll }: VirtualRowsProps['earlier'], go: () => void): () => void {
+  const [isWanted, setWanted] = useState(false);
+  const arrive = useEffectEvent(go);
+  useLayoutEffect(() => {
+    if (!isWanted || (left > 0 && !failed)) return;
+    setWanted(false);
+    if (left === 0) arrive();
+  }, [isWanted, left, failed]);
+  return () => {
+    setWanted(true);
+    loadAll();
+  };
 }
 
 /** Fetches the page before once the first rows come near; the first time after somebody has scrolled, or there is room. */

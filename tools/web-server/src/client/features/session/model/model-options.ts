@@ -1,18 +1,20 @@
-import { Effort } from '@callboard/contract';
+import { type Capabilities, Effort } from '@callboard/contract';
+import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
 
-/** The aliases by which Claude Code knows the newest model of each kind. */
-const MODELS = [
-  { value: '', label: 'Default model' },
-  { value: 'opus', label: 'Opus' },
-  { value: 'sonnet', label: 'Sonnet' },
-  { value: 'haiku', label: 'Haiku' },
-];
+interface Chosen {
+  options: { value: string; label: string }[];
+  value: string;
+}
 
-/** The models to choose from, with the one in use. */
-export const modelOptions = (current: string | null) =>
-  current === null || MODELS.some((model) => model.value === current)
-    ? MODELS
-    : [{ value: current, label: current }, ...MODELS];
+/** The models to choose from, and which of them is in use: one that is not among them is added. */
+export function modelOptions(capabilities: Capabilities | null, current: string | null): Chosen {
+  const choices = modelChoices(capabilities);
+  const options = [{ value: '', label: 'Default model' }, ...choices.map(({ value, label }) => ({ value, label }))];
+  if (current === null) return { options, value: '' };
+  const chosen = choiceOf(choices, current);
+  if (chosen !== undefined) return { options, value: chosen.value };
+  return { options: [{ value: current, label: current }, ...options], value: current };
+}
 
 const EFFORTS: Record<Effort, string> = {
   low: 'Low',
@@ -22,7 +24,15 @@ const EFFORTS: Record<Effort, string> = {
   max: 'Most',
 };
 
-const EFFORT_OPTIONS = Object.entries(EFFORTS).map(([value, label]) => ({ value, label: `${label} effort` }));
-
-export const effortOptions = (current: string | null) =>
-  Effort.safeParse(current).success ? EFFORT_OPTIONS : [{ value: '', label: 'Default effort' }, ...EFFORT_OPTIONS];
+/** The efforts that the model knows; all of them where the model is not known. */
+export function effortOptions(
+  capabilities: Capabilities | null,
+  model: string | null,
+  current: string | null,
+): { value: string; label: string }[] {
+  const choice = model === null ? undefined : choiceOf(modelChoices(capabilities), model);
+  const efforts = Effort.options.filter((effort) => choice === undefined || choice.efforts.includes(effort));
+  const options = efforts.map((value) => ({ value: String(value), label: `${EFFORTS[value]} effort` }));
+  const isAmong = options.some(({ value }) => value === current);
+  return isAmong ? options : [{ value: current ?? '', label: current ?? 'Default effort' }, ...options];
+}

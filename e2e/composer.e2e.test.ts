@@ -1,0 +1,171 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { commitAll, DOT, gated, messageBox, openStage, queuedRows } from './support/open-stage.ts';
+
+const options = (page: Page, list: string) => page.getByRole('listbox', { name: list }).getByRole('option');
+const marked = (page: Page, list: string) => options(page, list).and(page.locator('[aria-selected="true"]'));
+const isIdle = (page: Page) => page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+const attached = (page: Page) => page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
+
+/** Fires a paste or a drop with an image, as a browser does. */
+async function give(target: Locator, event: 'paste' | 'drop', name: string): Promise<void> {
+  await target.evaluate(
+    (box, { event, name, base64 }) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const data = new DataTransfer();
+      data.items.add(new File([bytes], name, { type: 'image/png' }));
+      const init = { bubbles: true, cancelable: true };
+      box.dispatchEvent(
+        event === 'paste'
+          ? new ClipboardEvent('paste', { ...init, clipboardData: data })
+          : new DragEvent('drop', { ...init, dataTransfer: data }),
+      );
+    },
+    { event, name, base64: DOT.toString('base64') },
+  );
+}
+
+it('completes the paths of files behind @, by keys and by pointer, and Claude reads those that are named', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
+    await mkdir(join(repo, 'src', 'pages'), { recursive: true });
+    await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
+    await writeFile(join(repo, 'src', 'pages', 'login-form.tsx'), 'THE FORM\n');
+    await writeFile(join(repo, 'a note.txt'), 'THE NOTE\n');
+    await commitAll(repo);
+  });
+  await isIdle(page);
+  await messageBox(page).pressSequentially('Compare @logi');
+  await expect.poll(() => options(page, 'Files').allTextContents()).toEqual(['login.tssrc', 'login-form.tsxsrc/pages']);
+  await expect.poll(() => messageBox(page).getAttribute('aria-activedescendant')).not.toBeNull();
+  await page.keyboard.press('ArrowDown');
+  await expect.poll(() => marked(page, 'Files').textContent()).toContain('login-form');
+  await page.keyboard.press('Tab');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx ');
+  await messageBox(page).pressSequentially('with @note');
+  await options(page, 'Files').filter({ hasText: 'a note.txt' }).click();
+  await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx with @"a note.txt" ');
+
+  // In the middle of the text, closed by Escape, which leaves the turn and the text alone.
+  await messageBox(page).press('Home');
+  await messageBox(page).pressSequentially('@log');
+  await options(page, 'Files').first().waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => options(page, 'Files').count()).toBe(0);
+  for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
+  await messageBox(page).pressSequentially('@zzz');
+  await page.getByText('No file of the worktree has this in its path.').waitFor();
+  for (let i = 0; i < 4; i += 1) await page.keyboard.press('Backspace');
+  await messageBox(page).press('Enter');
+  await expect
+    .poll(() => {
+      const asked = JSON.stringify(model.requests.at(-1)?.messages ?? '');
+      return [asked.includes('THE FORM'), asked.includes('THE NOTE'), asked.includes('THE LOGIN')];
+    })
+    .toEqual([true, true, false]);
+  expect(errors).toEqual([]);
+});
+
+it('offers the commands and models that Claude Code has, those of the repository among them', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
+    await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
+    const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
+    await writeFile(join(repo, '.claude', 'commands', 'greet.md'), greet);
+    await commitAll(repo);
+  });
+  await isIdle(page);
+  await messageBox(page).fill('/gre');
+  await expect.poll(() => options(page, 'Commands').first().textContent()).toContain('/greet <name>Greets someone');
+  await messageBox(page).press('Enter');
+  await expect.poll(() => messageBox(page).inputValue()).toBe('/greet ');
+  await messageBox(page).pressSequentially('Ada');
+  await messageBox(page).press('Enter');
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Say hello to Ada.');
+  await isIdle(page);
+
+  // The model and its effort, by the names that Claude Code has for them.
+  const models = page.getByRole('combobox', { name: 'Model' });
+  await expect.poll(() => models.locator('option').allTextContents()).toContain('Fable');
+  await models.selectOption('haiku');
+  await expect.poll(() => models.isEnabled()).toBe(true);
+  const effort = page.getByRole('combobox', { name: 'Effort' });
+  await effort.selectOption('high');
+  await expect.poll(() => effort.isEnabled()).toBe(true);
+  await messageBox(page).fill(prompt({ steps: [{ text: 'In short.' }] }, 'Say it'));
+  await messageBox(page).press('Enter');
+  await page.getByText('In short.').waitFor();
+  expect(model.requests.at(-1)?.model).toContain('haiku');
+  await expect.poll(() => models.inputValue()).toBe('haiku');
+  await expect.poll(() => effort.inputValue()).toBe('high');
+
+  // A new stage is offered the same.
+  await page.goto(new URL('/', page.url()).href);
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await page.getByRole('combobox', { name: 'Model' }).click();
+  await page.getByRole('option', { name: /Fable/ }).click();
+  await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
+  expect(errors).toEqual([]);
+});
+
+it('keeps pasted and dropped files over a reload, the same on all screens, until they are sent', async () => {
+  const { page, errors, model, context, url } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
+  await isIdle(page);
+  await give(messageBox(page), 'paste', 'pasted.png');
+  await attached(page).filter({ hasText: 'pasted.png' }).waitFor();
+  await give(page.getByRole('region', { name: 'Write to Claude' }).locator('> div').last(), 'drop', 'dropped.png');
+  await attached(page).filter({ hasText: 'dropped.png' }).waitFor();
+  await page.getByRole('button', { name: 'Remove dropped.png' }).waitFor();
+  await page.reload();
+  await expect.poll(() => attached(page).count()).toBe(2);
+  await expect.poll(() => attached(page).locator('img').count()).toBe(2);
+
+  const other = await context.newPage();
+  await other.goto(url);
+  await expect.poll(() => attached(other).count()).toBe(2);
+  await other.getByRole('button', { name: 'Remove pasted.png' }).click();
+  await expect.poll(() => attached(page).allTextContents()).toEqual([expect.stringContaining('dropped.png')]);
+
+  await messageBox(page).fill('Look at it');
+  await messageBox(page).press('Enter');
+  await page.getByText('With dropped.png').waitFor();
+  await expect.poll(() => attached(page).count()).toBe(0);
+  await expect.poll(() => attached(other).count()).toBe(0);
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
+  await page.reload();
+  await page.getByText('With dropped.png').waitFor();
+  await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  expect(await attached(page).count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+it('steers the running turn, and puts a message in the place of all that wait', async () => {
+  const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
+  const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
+  const { page, errors, model } = await openStage(script, 'Wait for me');
+  await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+  for (const text of ['one', 'two']) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await queuedRows(page).filter({ hasText: text }).waitFor();
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  }
+  await messageBox(page).fill('Use b.txt instead');
+  await messageBox(page).press('Control+Enter');
+  await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
+  await expect.poll(() => queuedRows(page).count()).toBe(2);
+
+  await messageBox(page).fill('three');
+  await page.getByRole('button', { name: 'Other ways to send' }).click();
+  await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
+  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
+
+  // It is read at the next step of this very turn.
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
+  model.release('end');
+  await page.getByText('All finished.').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
+  expect(errors).toEqual([]);
+});

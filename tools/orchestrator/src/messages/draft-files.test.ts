@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import type { Attachment, StageId } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { busyTestSession } from '../../test/support/test-session.ts';
+import { createBell } from '../lib/bell.ts';
+import { createDraftFiles } from './draft-files.ts';
+import { createMessageQueue } from './message-queue.ts';
+
+const note = (words: string): Attachment => ({
+  name: 'note.txt',
+  mediaType: 'text/plain',
+  dataBase64: Buffer.from(words).toString('base64'),
+});
+
+async function setUp() {
+  const session = await busyTestSession();
+  const { store, edges, stageId } = session;
+  const files = createDraftFiles({ store });
+  const queue = createMessageQueue({
+    store,
+    edges,
+    outboxBell: createBell(),
+    resumeWith: async () => true,
+    interrupt: async () => undefined,
+    onInterruptFailed: () => undefined,
+  });
+  const listed = async () =>
+    (await store.read.drafts.listOf(stageId)).find(({ key }) => key === 'files')?.value ?? null;
+  return { session, store, stageId, files, queue, listed };
+}
+
+it('keeps files for the next message, lists them in the draft, and takes them away', async () => {
+  const { session, files, stageId, listed } = await setUp();
+  const [a, b] = [randomUUID(), randomUUID()];
+  expect(await files.add(stageId, a, note('one'))).toEqual({
+    fileId: a,
+    name: 'note.txt',
+    mediaType: 'text/plain',
+    size: 3,
+  });
+  await files.add(stageId, b, note('two'));
+  await files.add(stageId, a, note('one')); // its reply was lost, say
+  expect(await listed()).toMatchObject([{ fileId: a }, { fileId: b }]);
+  expect(await files.get(stageId, b)).toEqual(note('two'));
+  await files.remove(stageId, a);
+  expect(session.events('draft-updated').at(-1)).toMatchObject({ key: 'files', value: [{ fileId: b }] });
+  await expect(files.get(stageId, a)).rejects.toMatchObject({ code: 'unknown_file' });
+  await expect(files.remove(stageId, a)).rejects.toMatchObject({ code: 'unknown_file' });
+  await expect(files.add('STAGE-99' as StageId, randomUUID(), note('x'))).rejects.toMatchObject({
+    code: 'unknown_stage',
+  });
+});
+
+it('hands them over to the message, all or none', async () => {
+  const { session, files, queue, stageId, listed } = await setUp();
+  const [a, gone] = [randomUUID(), randomUUID()];
+  await files.add(stageId, a, note('one'));
+  const withGone = { message: 'Read these', files: [a, gone] };
+  await expect(queue.send(stageId, withGone, 'Bo')).rejects.toMatchObject({ code: 'unknown_file' });
+  expect(await listed()).toMatchObject([{ fileId: a }]);
+  expect(await session.queue()).toEqual([]);
+  await queue.send(stageId, { message: 'Read it', files: [a] }, 'Bo');
+  expect((await session.queue())[0]?.attachments).toMatchObject([{ name: 'note.txt' }]);
+  expect(await listed()).toBeNull();
+});
+
+it('takes no more than one message can, and forgets what nobody sent', async () => {
+  const { store, files, stageId, listed } = await setUp();
+  for (let i = 0; i < 20; i += 1) await files.add(stageId, randomUUID(), note(`${i}`));
+  await expect(files.add(stageId, randomUUID(), note('21'))).rejects.toMatchObject({ code: 'too_many_files' });
+  await files.forgetOlder('2020-01-01T00:00:00.000Z');
+  expect(await listed()).toHaveLength(20);
+  await files.forgetOlder('2100-01-01T00:00:00.000Z');
+  expect(await listed()).toBeNull();
+  expect(await store.read.draftFiles.addedBefore('2100-01-01T00:00:00.000Z')).toEqual([]);
+});

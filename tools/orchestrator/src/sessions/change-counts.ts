@@ -1,0 +1,72 @@
+import type { StageId } from '@callboard/contract';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+
+interface ChangeCountsParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'countChanges'>;
+  log: Logger;
+}
+
+/**
+ * Counts what a worktree has changed once each turn has ended, so that a card can show it and nobody who looks at the
+ * board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
+ */
+export async function startChangeCounts({ store, worktrees, log }: ChangeCountsParts): Promise<{
+  stop: () => Promise<void>;
+}> {
+  const wanted = new Set<StageId>();
+  const lastTurns = new Map<StageId, string>();
+  let stopped = false;
+  let pass: Promise<void> | undefined;
+
+  async function count(stageId: StageId): Promise<void> {
+    const record = await store.read.sessions.find(stageId);
+    const worktree = (await store.read.stages.find(stageId))?.worktree ?? null;
+    const turn = record?.lastTurn?.at;
+    if (worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
+    const changes = await worktrees.countChanges(worktree);
+    await store.transact((tx) =>
+      changeSession(tx, stageId, (draft) => {
+        draft.record = { ...draft.record, changes, changesCountedFor: turn };
+      }),
+    );
+  }
+
+  async function countAll(): Promise<void> {
+    for (const stageId of wanted) {
+      if (stopped) return;
+      wanted.delete(stageId);
+      await count(stageId).catch((error: unknown) =>
+        log.info({ stageId, reason: messageOf(error) }, 'the changes of a worktree were not counted'),
+      );
+    }
+  }
+
+  function want(stageId: StageId): void {
+    wanted.add(stageId);
+    if (pass !== undefined || stopped) return;
+    pass = countAll().finally(() => {
+      pass = undefined;
+    });
+  }
+
+  const unlisten = store.onEvent((event) => {
+    if (event.type !== 'session-updated' || event.data.lastTurn === null) return;
+    const { stageId, lastTurn } = event.data;
+    if (lastTurns.get(stageId) === lastTurn.at) return;
+    lastTurns.set(stageId, lastTurn.at);
+    want(stageId);
+  });
+  for (const { stageId } of await store.read.sessions.list()) want(stageId);
+  return {
+    async stop() {
+      stopped = true;
+      unlisten();
+      await pass;
+    },
+  };
+}

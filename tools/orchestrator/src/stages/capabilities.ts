@@ -1,0 +1,28 @@
+import type { CapabilitiesReply, ProjectId, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * What Claude Code offers a stage, as it said when it was last started: for the stage itself, else for another one of
+ * its project, else for any, of which the commands of another repository are left out.
+ * @throws Rejection `unknown_stage`
+ */
+export async function capabilitiesOf(
+  store: Store,
+  { stageId, projectId }: { stageId?: StageId | undefined; projectId?: ProjectId | undefined },
+): Promise<CapabilitiesReply> {
+  const all = store.read.capabilities;
+  const stage = stageId === undefined ? null : await store.read.stages.find(stageId);
+  if (stageId !== undefined && stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  const own = stage === null ? null : await all.find(stage.id);
+  if (own !== null) return { capabilities: own, from: 'stage' };
+  const project = stage?.projectId ?? projectId;
+  const ofProject = project === undefined ? null : await all.newestOf(project);
+  if (ofProject !== null) return { capabilities: ofProject, from: 'project' };
+  const any = await all.newest();
+  if (any === null) return { capabilities: null, from: null };
+  return {
+    capabilities: { ...any, commands: any.commands.filter((command) => command.isBuiltIn) },
+    from: 'installation',
+  };
+}

@@ -1,0 +1,84 @@
+import { type Attachment, commands, DraftFile, FILES_KEY, filesProblem, type StageId } from '@callboard/contract';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { z } from 'zod';
+import { call, errorText } from '../../../lib/api.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { draftOf, draftsQuery } from '../../../live/drafts.ts';
+import { useCommand } from '../../../live/use-command.ts';
+import { type ReadFile, readFile, useFilesOnTheirWay } from '../model/attachments.ts';
+
+const NONE: readonly ReadFile[] = [];
+const address = (stageId: StageId, fileId: string) => `/api/sessions/${stageId}/files/${fileId}`;
+
+/** A file's content, for its picture. */
+export const draftFileQuery = (stageId: StageId, fileId: string) =>
+  queryOptions({
+    queryKey: ['draft-file', stageId, fileId],
+    queryFn: async ({ signal }): Promise<Attachment> =>
+      (await call(address(stageId, fileId), { reply: commands.get_draft_file.reply, signal })).file,
+  });
+
+/**
+ * The files that go with the stage's next message: `kept` by the server, the same on all screens, and those `onTheirWay`
+ * to it. `problem` says why the last ones were not taken.
+ */
+export function useFiles(stageId: StageId) {
+  const cache = useQueryClient();
+  const { data: draft } = useQuery({ ...draftsQuery(stageId), select: draftOf(FILES_KEY) });
+  const kept = z
+    .array(DraftFile)
+    .catch([])
+    .parse(draft?.value ?? []);
+  const onTheirWay = useFilesOnTheirWay((files) => files.byStage[stageId] ?? NONE);
+  const [problem, setProblem] = useState<string | null>(null);
+
+  async function keep(file: ReadFile): Promise<void> {
+    const { fileId, content } = file;
+    const { add, remove } = useFilesOnTheirWay.getState();
+    add(stageId, file);
+    cache.setQueryData(draftFileQuery(stageId, fileId).queryKey, content);
+    try {
+      const reply = commands.add_draft_file.reply;
+      const body = { fileId, file: content };
+      await untilDelivered(() => call(`/api/sessions/${stageId}/files`, { method: 'POST', body, reply }));
+      await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
+    } catch (error) {
+      throw new Error(`${content.name} was not added. ${errorText(error)}`, { cause: error });
+    } finally {
+      remove(stageId, fileId);
+    }
+  }
+
+  async function take(more: File[]): Promise<void> {
+    const refused = filesProblem([...kept, ...onTheirWay], more);
+    setProblem(refused);
+    if (refused !== null) return;
+    const results = await Promise.allSettled(more.map(async (file) => keep(await readFile(file))));
+    const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
+    if (problems.length > 0) setProblem(problems.join(' '));
+  }
+
+  return {
+    kept,
+    onTheirWay,
+    problem,
+    add: (list: FileList) => void take([...list]),
+    /** They went with a message: the server says so soon, this screen knows it already. */
+    sent(fileIds: readonly string[]) {
+      cache.setQueryData(draftsQuery(stageId).queryKey, (drafts) =>
+        drafts?.map((one) =>
+          one.key === FILES_KEY ? { ...one, value: kept.filter(({ fileId }) => !fileIds.includes(fileId)) } : one,
+        ),
+      );
+    },
+  };
+}
+
+/** Takes a file away again, on all screens. */
+export const useRemoveFile = (stageId: StageId) =>
+  useCommand({
+    run: (fileId: string) =>
+      call(address(stageId, fileId), { method: 'DELETE', reply: commands.remove_draft_file.reply }),
+    failed: 'The file was not removed',
+  });

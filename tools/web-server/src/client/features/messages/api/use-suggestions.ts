@@ -1,0 +1,70 @@
+import { commands, type StageId } from '@callboard/contract';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { call, errorText } from '../../../lib/api.ts';
+import { useCapabilities } from '../../../live/capabilities.ts';
+import type { Completing } from '../model/completing.ts';
+import { COMMANDS_BEFORE_START, fittingCommands } from '../model/slash-commands.ts';
+
+/** Something that what was typed may become. */
+export interface Suggestion {
+  /** What is put into the text: the command's name, or the path. */
+  value: string;
+  shown: string;
+  /** What may follow it. */
+  hint: string;
+  /** What it does. */
+  does: string;
+}
+
+interface Suggestions {
+  found: readonly Suggestion[];
+  /** Why there is nothing to choose from, or what the list is. */
+  note: string | null;
+}
+
+const NOTHING: Suggestions = { found: [], note: null };
+
+/** What the text at the caret may become. */
+export function useSuggestions(stageId: StageId, asked: Completing | null): Suggestions {
+  const capabilities = useCapabilities({ stageId });
+  const files = useFiles(stageId, asked?.kind === 'file' ? asked.typed : null);
+  if (asked === null) return NOTHING;
+  if (asked.kind === 'file') return files;
+  const found = fittingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
+    value: command.name,
+    shown: `/${command.name}`,
+    hint: command.argumentHint,
+    does: command.description,
+  }));
+  const note = capabilities === null ? 'Some of them: Claude Code tells all it has once it was started.' : null;
+  return { found, note: found.length > 0 ? note : null };
+}
+
+/** Files come and go while Claude works. */
+const FRESH_MS = 5_000;
+
+function useFiles(stageId: StageId, typed: string | null): Suggestions {
+  const { data, error } = useQuery({
+    queryKey: ['suggested-files', stageId, typed],
+    queryFn: ({ signal }) => {
+      const query = new URLSearchParams({ query: typed ?? '' });
+      return call(`/api/stages/${stageId}/files?${query}`, { reply: commands.suggest_files.reply, signal });
+    },
+    enabled: typed !== null,
+    staleTime: FRESH_MS,
+    gcTime: 10 * FRESH_MS,
+    placeholderData: keepPreviousData, // the list stays while the next letter is looked up
+  });
+  if (error !== null) return { found: [], note: `The files could not be listed. ${errorText(error)}` };
+  const found = (data?.files ?? []).map((path) => ({
+    value: path,
+    shown: nameOf(path),
+    hint: '',
+    does: folderOf(path),
+  }));
+  const isNone = data !== undefined && found.length === 0 && typed !== '';
+  return { found, note: isNone ? 'No file of the worktree has this in its path.' : null };
+}
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+const folderOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
