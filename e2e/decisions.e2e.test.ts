@@ -1,26 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { axe, findings } from './support/axe.ts';
-import { openBrowser } from './support/browser.ts';
-import { install } from './support/callboard.ts';
+import { openDesk } from './support/desk.ts';
 import { claudePids } from './support/processes.ts';
-import { apiOf } from './support/scene.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
-
-async function openDesk() {
-  const { folder, start } = await install();
-  const { origin, loginLink, stop } = await start();
-  onTestFinished(stop);
-  const { page, errors, context } = await openBrowser();
-  await context.addInitScript(axe);
-  await page.goto(loginLink);
-  await page.getByRole('region', { name: 'Backlog' }).waitFor();
-  return { folder, origin, page, errors, context, api: apiOf(page, origin) };
-}
 
 const dialog = (page: Page, title: string) => page.getByRole('dialog', { name: `${title} wants to run a command` });
 
@@ -39,7 +26,9 @@ async function loseAnswer(page: Page, folder: string, title: string): Promise<vo
 }
 
 it('offers Retry and Dismiss for an answer whose process was killed before it confirmed', async () => {
-  const { folder, origin, page, errors, context, api } = await openDesk();
+  const { folder, origin, page, errors, context, api } = await openDesk((_callboard, context) =>
+    context.addInitScript(axe),
+  );
   const stageId = await api.stage('Login form', [bash('echo one >> made.txt'), bash('echo one >> made.txt'), done]);
   await api.start(stageId);
   await loseAnswer(page, folder, 'Login form');

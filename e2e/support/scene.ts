@@ -72,6 +72,7 @@ export function apiOf(page: Page, origin: string, model?: ScriptedModel) {
   return {
     get: (path: string) => send('GET', path),
     post: (path: string, data: object = {}) => send('POST', path, data),
+    patch: (path: string, data: object) => send('PATCH', path, data),
     async stage(title: string, steps: Step[], more: object = {}): Promise<string> {
       const name = title.toLowerCase().replaceAll(/\W+/g, '-');
       model?.setScript(name, { steps });

@@ -87,6 +87,18 @@ describe('a no', () => {
     expect(deny(request(), { interrupt: true }).response).toMatchObject({ interrupt: true });
   });
 
+  it('to a question says that it was declined, and why', () => {
+    const question = request({ kind: 'question', toolName: 'AskUserQuestion' });
+    expect(deny(question, { reason: 'You choose' })).toMatchObject({
+      response: { behavior: 'deny', message: 'The user declined to answer. The reason given: You choose' },
+      verdict: { outcome: 'denied', reason: 'You choose' },
+    });
+    expect(deny(question, {}).response).toMatchObject({
+      message: 'The user declined to answer, and gave no reason.',
+    });
+    expect(timeOut(question).response.message).not.toContain('declined');
+  });
+
   it('to a form declines it', () => {
     expect(deny(request({ kind: 'elicitation' }), { reason: 'No' }).response).toEqual({ action: 'decline' });
   });

@@ -18,6 +18,9 @@ export interface Answer {
 }
 
 const DENIED = 'The user said no to this and gave no reason.';
+const NOBODY =
+  'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
+const DECLINED = 'The user declined to answer';
 
 /** @throws Rejection `wrong_kind` for a question, `bad_request` for an input that would not run */
 export function allow(request: PendingRequest, body: ApproveBody): Answer {
@@ -82,21 +85,27 @@ function acceptForm(request: PendingRequest, { updatedInput = {} }: ApproveBody)
 /** The reason is read by the model word for word, except where the turn is ended with it. */
 export function deny(request: PendingRequest, body: Pick<ApproveBody, 'reason' | 'interrupt'>): Answer {
   const reason = body.reason?.trim() ? body.reason : null;
-  const verdict = { outcome: 'denied', reason, answers: null, updatedInput: null } as const;
-  if (request.kind === 'elicitation') return { verdict, response: { action: 'decline' } };
-  // `message` must be there: without it the model reads of an invalid permission result.
+  const message = request.kind === 'question' ? declineMessage(reason) : (reason ?? DENIED);
   return {
-    verdict,
-    response: { behavior: 'deny', message: reason ?? DENIED, ...defined({ interrupt: body.interrupt }) },
+    verdict: { outcome: 'denied', reason, answers: null, updatedInput: null },
+    response: refusal(request, message, defined({ interrupt: body.interrupt })),
   };
 }
 
+const declineMessage = (reason: string | null): string =>
+  reason === null ? `${DECLINED}, and gave no reason.` : `${DECLINED}. The reason given: ${reason}`;
+
 /** What a request gets that nobody answered in time; worded apart from a person's no. */
 export function timeOut(request: PendingRequest): Answer {
-  const reason =
-    'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
-  const { response, verdict } = deny(request, { reason });
-  return { response, verdict: { ...verdict, outcome: 'timed-out' } };
+  return {
+    verdict: { outcome: 'timed-out', reason: NOBODY, answers: null, updatedInput: null },
+    response: refusal(request, NOBODY),
+  };
+}
+
+/** `message` must be there: without it the model reads of an invalid permission result. */
+function refusal({ kind }: PendingRequest, message: string, more: Record<string, unknown> = {}) {
+  return kind === 'elicitation' ? { action: 'decline' } : { behavior: 'deny', message, ...more };
 }
 
 /** @throws Rejection `wrong_kind`, `bad_request` unless exactly the questions asked are answered */

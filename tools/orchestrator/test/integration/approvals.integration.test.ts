@@ -170,6 +170,22 @@ it('has a question answered with labels and free text, and refuses incomplete an
   expect(told).toContain('Search, Export');
 });
 
+it('lets a person decline to answer, and tells Claude so with the reason', async () => {
+  const { client, startStage, model } = await createKit();
+  const options = ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label }));
+  const questions = [{ question: 'Which database?', header: 'Database', multiSelect: false, options }];
+  const stageId = await startStage(
+    prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, { text: 'I choose then.' }] }),
+  );
+  const { requestId } = await client.event('question-requested');
+  const reason = 'You know better';
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'deny', reason });
+  expect(decision).toMatchObject({ outcome: 'denied', kind: 'question', reason, delivery: 'confirmed' });
+  await client.state(stageId, 'idle');
+  const told = toolResults(model.requests.at(-1) ?? { messages: [] });
+  expect(told).toContain('The user declined to answer. The reason given: You know better');
+});
+
 it('accepts a plan with the mode that follows, and sends one back with comments', async () => {
   const { client, startStage, model } = await createKit();
   const exit = { name: 'ExitPlanMode', input: {} };

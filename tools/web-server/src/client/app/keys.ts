@@ -28,7 +28,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     title: 'A request',
     entries: [
       { keys: ['A'], does: 'Allow, accept or submit' },
-      { keys: ['D'], does: 'Deny or send back' },
+      { keys: ['D'], does: 'Deny, decline or send back' },
       { keys: ['Esc'], does: 'Set all aside' },
     ],
   },

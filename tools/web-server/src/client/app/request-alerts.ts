@@ -11,8 +11,13 @@ const KEY = 'callboard-alerts';
 const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
 type Settings = z.infer<typeof Settings>;
 
-/** What happens when a request arrives and nobody looks at Callboard. Off until asked for. */
-export const useAlertSettings = create<Settings>(() => readStored(KEY, Settings, { notify: false, sound: false }));
+const canNotify = () => 'Notification' in window && Notification.permission === 'granted';
+
+/** What happens when a request arrives and nobody looks at Callboard. Off until asked for, and where it is not allowed any more. */
+export const useAlertSettings = create<Settings>(() => {
+  const { notify, sound } = readStored(KEY, Settings, { notify: false, sound: false });
+  return { notify: notify && canNotify(), sound };
+});
 
 export function setAlerts(change: Partial<Settings>): void {
   const { notify, sound } = { ...useAlertSettings.getState(), ...change };
@@ -22,9 +27,9 @@ export function setAlerts(change: Partial<Settings>): void {
 
 /** Asks the browser for the permission. @returns false when it was refused */
 export async function turnOnNotifications(): Promise<boolean> {
-  const canNotify = 'Notification' in window && (await Notification.requestPermission()) === 'granted';
-  setAlerts({ notify: canNotify });
-  return canNotify;
+  if ('Notification' in window) await Notification.requestPermission();
+  setAlerts({ notify: canNotify() });
+  return canNotify();
 }
 
 const VISIBLE = 'callboard-visible';
@@ -93,7 +98,7 @@ async function alert(request: PendingRequest, title: string): Promise<void> {
 }
 
 function showNotification(request: PendingRequest, title: string): void {
-  if (!('Notification' in window) || Notification.permission !== 'granted') return;
+  if (!canNotify()) return;
   const shown = new Notification(title, { tag: requestKey(request), icon: '/favicon-needs-you.svg' });
   shown.onclick = () => {
     window.focus();

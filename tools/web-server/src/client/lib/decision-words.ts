@@ -3,6 +3,9 @@ import { exactDuration } from './time.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
 
+/** What a no is called: a question is declined. */
+const noWord = ({ kind }: Decision) => (kind === 'question' ? 'Declined' : 'Denied');
+
 /** A decision in one line: "Allowed by Ada, 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
@@ -10,7 +13,7 @@ export function decisionWords(decision: Decision): string {
     case 'allowed':
       return `Allowed${byWhom(decision.by)}, ${waited}`;
     case 'denied':
-      return `Denied${byWhom(decision.by)}, ${waited}`;
+      return `${noWord(decision)}${byWhom(decision.by)}, ${waited}`;
     case 'answered':
       return `Answered${byWhom(decision.by)}, ${waited}`;
     case 'timed-out':

@@ -17,8 +17,10 @@ export const OUTCOME_WORDS: Record<RequestOutcome, string> = {
 };
 
 /** "Denied by Ada". */
-export const verdictWords = ({ outcome, by }: Decision): string =>
-  `${OUTCOME_WORDS[outcome]}${by === null ? '' : ` by ${by}`}`;
+export const verdictWords = ({ outcome, kind, by }: Decision): string => {
+  const word = outcome === 'denied' && kind === 'question' ? 'Declined' : OUTCOME_WORDS[outcome];
+  return `${word}${by === null ? '' : ` by ${by}`}`;
+};
 
 /** How the answer got to Claude; null where there was none. */
 export const arrivalWords = (decision: Decision): string | null =>

@@ -25,13 +25,16 @@ export type Verdict = Omit<ApproveBody, 'requestId'>;
 export const useApprove = (request: PendingRequest): Approval =>
   useDecision<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
 
-/** Answers a question. */
+/** The answers to a question, or that there will be none. */
+type QuestionAnswer = Pick<AnswerBody, 'answers'> | Pick<Verdict, 'decision' | 'reason'>;
+
+/** Answers a question, or declines to. */
 export const useAnswer = (request: PendingRequest) =>
-  useDecision<AnswerBody['answers']>(request, (answers) => ({
-    verb: 'answer',
-    body: { requestId: request.requestId, answers },
-    outcome: 'answered',
-  }));
+  useDecision<QuestionAnswer>(request, (answer) =>
+    'answers' in answer
+      ? { verb: 'answer', body: { requestId: request.requestId, ...answer }, outcome: 'answered' }
+      : verdictAnswer(request, answer),
+  );
 
 type Answer = { outcome: RequestOutcome } & (
   | { verb: 'approve'; body: ApproveBody }

@@ -2,7 +2,14 @@ import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { contentOf, type FieldValue, type FormField, fieldsOf, isFilledIn } from '../model/elicitation.ts';
+import {
+  contentOf,
+  type FieldValue,
+  type FormField,
+  fieldProblem,
+  fieldsOf,
+  isFilledIn,
+} from '../model/elicitation.ts';
 import type { RequestBodyProps } from './kinds.ts';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
@@ -76,6 +83,7 @@ function ElicitationField({
         <TextInput
           {...common}
           inputMode={kind === 'number' ? 'decimal' : 'text'}
+          error={fieldProblem(kind, value)}
           value={String(value)}
           onChange={(event) => set(event.currentTarget.value)}
         />

@@ -1,5 +1,4 @@
 import { questionsOf } from '@callboard/contract';
-import { Button } from '@mantine/core';
 import { errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
@@ -11,12 +10,14 @@ import { useArmed } from '../model/arming.ts';
 import { withAnswer } from '../model/drafts.ts';
 import type { RequestBodyProps } from './kinds.ts';
 import { QuestionField } from './question-field.tsx';
+import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { StillSending } from './still-sending.tsx';
+import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
 
-/** One or more questions; sent together, once each has an answer. */
-export function QuestionBody({ request }: RequestBodyProps) {
+/** One or more questions; sent together, once each has an answer. A person may decline to answer. */
+export function QuestionBody({ request, keys }: RequestBodyProps) {
   const key = requestKey(request);
   const [draft, change] = useDraft(request);
   const answer = useAnswer(request);
@@ -26,6 +27,12 @@ export function QuestionBody({ request }: RequestBodyProps) {
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
   const sent = answer.isPending || answer.isSuccess;
+  const off = sent || !armed || !canAnswer;
+  const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
+  const reason = draft.reason.trim();
+  const submit = () => answer.mutate({ answers });
+  const decline = () => answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }) });
+  useVerdictKeys(keys, { act: submit, isOff: off || !complete }, { act: decline, isOff: off });
 
   return (
     <>
@@ -51,15 +58,25 @@ export function QuestionBody({ request }: RequestBodyProps) {
           </div>
         )}
         <StillSending isPending={answer.isPending} />
+        <ReasonField request={request} placeholder="Reason; Claude reads it when you decline" disabled={sent} />
         <div className={css.buttons}>
-          <Button
+          <VerdictButton
+            label="Decline"
+            hint="D"
+            variant="default"
+            act={decline}
+            disabled={off}
+            loading={sent && isDeclining}
+          />
+          <VerdictButton
+            label="Submit"
             type="submit"
-            disabled={!complete || !armed || !canAnswer || sent}
-            loading={sent}
-            onClick={() => answer.mutate(answers)}
-          >
-            Submit
-          </Button>
+            hint="A"
+            variant="filled"
+            act={submit}
+            disabled={off || !complete}
+            loading={sent && !isDeclining}
+          />
         </div>
       </div>
     </>

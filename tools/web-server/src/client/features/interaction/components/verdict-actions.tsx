@@ -1,5 +1,5 @@
 import type { PendingRequest } from '@callboard/contract';
-import { Button, Textarea } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ApiError, errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
@@ -10,6 +10,7 @@ import { useShortcuts } from '../../../ui/shortcut.ts';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useArmed } from '../model/arming.ts';
+import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 
@@ -36,7 +37,7 @@ interface VerdictActionsProps {
 /** Allow and Deny, with the reason that the model reads. */
 export function VerdictActions(props: VerdictActionsProps) {
   const { request, keys, approve, allowWith, incomplete = false, reasonToSend = same } = props;
-  const [{ reason }, change] = useDraft(request);
+  const [{ reason }] = useDraft(request);
   const armed = useArmed(requestKey(request));
   const canAnswer = useCanAnswer();
   const sent = approve.isPending || approve.isSuccess;
@@ -48,12 +49,7 @@ export function VerdictActions(props: VerdictActionsProps) {
     const text = reasonToSend(reason).trim();
     approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
   };
-  const byKey = (act: () => void, isOff: boolean) => (event: KeyboardEvent) => {
-    if (isOff || !keys(event)) return false;
-    act();
-    return true;
-  };
-  useShortcuts({ a: byKey(allow, off || incomplete), d: byKey(deny, off) });
+  useVerdictKeys(keys, { act: allow, isOff: off || incomplete }, { act: deny, isOff: off });
   const isToldAbove = props.showsRefusal === true && isRefusedInput(approve.error);
 
   return (
@@ -65,17 +61,7 @@ export function VerdictActions(props: VerdictActionsProps) {
       )}
       <StillSending isPending={approve.isPending} />
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
-      <Textarea
-        className={css.reason}
-        aria-label="Reason"
-        placeholder={props.reasonLabel}
-        autosize
-        minRows={1}
-        maxRows={6}
-        value={reason}
-        disabled={sent}
-        onChange={(event) => change({ reason: event.currentTarget.value })}
-      />
+      <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />
       <div className={css.buttons}>
         <VerdictButton
           label="Deny"
@@ -98,6 +84,21 @@ export function VerdictActions(props: VerdictActionsProps) {
   );
 }
 
+interface KeyAction {
+  act: () => void;
+  isOff: boolean;
+}
+
+/** A for a yes, D for a no, where the form may take them. */
+export function useVerdictKeys(keys: KeyPolicy, yes: KeyAction, no: KeyAction): void {
+  const byKey = (action: KeyAction) => (event: KeyboardEvent) => {
+    if (action.isOff || !keys(event)) return false;
+    action.act();
+    return true;
+  };
+  useShortcuts({ a: byKey(yes), d: byKey(no) });
+}
+
 const same = (text: string) => text;
 
 /** The server found something wrong with what was filled in. */
@@ -105,17 +106,21 @@ export const isRefusedInput = (error: Error | null): error is ApiError =>
   error instanceof ApiError && error.code === 'bad_request';
 
 interface VerdictButtonProps {
-  label: 'Allow' | 'Deny';
+  label: 'Allow' | 'Deny' | 'Decline' | 'Submit';
   hint: 'A' | 'D';
   variant: 'filled' | 'default';
   act: () => void;
   disabled: boolean;
   loading: boolean;
+  /** `submit`: Enter in a field of the form presses it. */
+  type?: 'button' | 'submit';
 }
 
-function VerdictButton({ label, hint, variant, act, disabled, loading }: VerdictButtonProps) {
+/** One of the two buttons of a form, with its key. */
+export function VerdictButton({ label, hint, variant, act, disabled, loading, type = 'button' }: VerdictButtonProps) {
   return (
     <Button
+      type={type}
       variant={variant}
       onClick={act}
       disabled={disabled}

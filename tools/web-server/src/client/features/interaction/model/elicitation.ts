@@ -64,5 +64,9 @@ export const isFilledIn = (fields: readonly FormField[], values: Values): boolea
   fields.every(({ name, kind, required, initial }) => {
     const value = values[name] ?? initial;
     if (value === '') return !required;
-    return kind !== 'number' || !Number.isNaN(Number(value));
+    return fieldProblem(kind, value) === null;
   });
+
+/** What is wrong with what was typed into a field, in words; null when nothing is. */
+export const fieldProblem = (kind: FormField['kind'], value: FieldValue): string | null =>
+  kind === 'number' && Number.isNaN(Number(value)) ? 'This is not a number.' : null;

@@ -1,0 +1,84 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { openDesk } from './support/desk.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const exact = (name: string) => ({ name, exact: true });
+
+/** What the pages have from the start: they can be put out of sight, and tell which notifications they showed. */
+function inEveryPage(): void {
+  const state = { visibility: 'visible', shown: [] as string[] };
+  Object.defineProperty(document, 'visibilityState', { get: () => state.visibility });
+  Object.assign(window, {
+    shownNotifications: state.shown,
+    setVisibility: (visibility: string) => {
+      state.visibility = visibility;
+      document.dispatchEvent(new Event('visibilitychange'));
+    },
+    Notification: class extends Notification {
+      constructor(title: string, options?: NotificationOptions) {
+        super(title, options);
+        state.shown.push(title);
+      }
+    },
+  });
+}
+
+type Seen = typeof globalThis & { shownNotifications: string[]; setVisibility: (to: string) => void };
+
+const look = (page: Page, to: 'visible' | 'hidden') =>
+  page.evaluate((visibility) => (globalThis as Seen).setVisibility(visibility), to);
+const shown = (page: Page) => page.evaluate(() => (globalThis as Seen).shownNotifications);
+
+it('counts what waits in the title, and notifies once, and only when no tab is looked at', async () => {
+  const { page, context, origin, api, errors } = await openDesk((_callboard, context) =>
+    context.addInitScript(inEveryPage),
+  );
+  await context.grantPermissions(['notifications'], { origin });
+  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('menuitemcheckbox', { name: 'Notify me' }).click();
+  await page.keyboard.press('Escape');
+  const second = await context.newPage();
+  await second.goto(`${origin}/sessions`);
+  await second.getByRole('heading', { name: 'Sessions' }).waitFor();
+  const start = async (title: string) => api.start(await api.stage(title, [bash(`touch ${title}`), { text: 'Done.' }]));
+  const titles = async () => [await page.title(), await second.title()];
+  const all = async () => [...(await shown(page)), ...(await shown(second))];
+
+  // One tab is looked at, if not this one.
+  await look(page, 'hidden');
+  await start('One');
+  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
+  await second.getByRole('dialog', { name: 'One wants to run a command' }).waitFor();
+
+  await look(second, 'hidden');
+  await start('Two');
+  await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
+  await expect.poll(all).toEqual(['Two wants to run a command']);
+
+  // What is answered is no longer counted, also in a tab that nobody looks at.
+  await look(second, 'visible');
+  await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
+  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
+  await start('Three');
+  await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
+  const icon = () => page.locator('link[rel="icon"]').getAttribute('href');
+  expect(await icon()).toBe('/favicon-needs-you.svg');
+  for (let left = 2; left > 0; left -= 1) {
+    await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
+    await expect.poll(() => page.title()).toBe(left === 1 ? 'Callboard' : '(1) Callboard');
+  }
+  expect(await icon()).toBe('/favicon.svg');
+  expect(await all()).toEqual(['Two wants to run a command']);
+
+  // A permission that was taken back is not shown as if it were there.
+  const isOn = async () => {
+    await page.reload();
+    await page.getByRole('button', { name: 'Account' }).click();
+    return page.getByRole('menuitemcheckbox', { name: 'Notify me' }).getAttribute('aria-checked');
+  };
+  expect(await isOn()).toBe('true');
+  await context.clearPermissions();
+  expect(await isOn()).toBe('false');
+  expect(errors).toEqual([]);
+});

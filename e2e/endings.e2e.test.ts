@@ -1,0 +1,122 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { type Desk, openDesk } from './support/desk.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const done = { text: 'All finished.' };
+const exact = (name: string) => ({ name, exact: true });
+const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const question = {
+  question: 'Which database?',
+  header: 'Database',
+  multiSelect: false,
+  options: ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label })),
+};
+
+/** Makes a stage and starts it; resolves with its id. */
+async function begin({ api }: Desk, title: string, steps: Parameters<Desk['api']['stage']>[1]): Promise<string> {
+  const stageId = await api.stage(title, steps);
+  await api.start(stageId);
+  return stageId;
+}
+
+const review = (page: Page, title: string) => page.getByRole('region', { name: 'Review' }).getByText(title);
+
+it('lets a person decline to answer a question, and tells Claude why', async () => {
+  const desk = await openDesk();
+  const { page, errors, model, origin } = desk;
+  const ask = { tools: [{ name: 'AskUserQuestion', input: { questions: [question] } }] };
+  const stageId = await begin(desk, 'Login form', [ask, ask, done]);
+  const dialog = page.getByRole('dialog', exact('Login form has a question'));
+  await dialog.getByRole('textbox', exact('Reason')).fill('You know better');
+  await dialog.getByRole('button', exact('Decline')).click();
+  const told = () => JSON.stringify(model.requests.at(-1)?.messages);
+  await expect.poll(() => told().includes('The user declined to answer. The reason given: You know better')).toBe(true);
+
+  // By key as well, and without a reason; the one that was given is not kept for the next question.
+  await expect.poll(() => dialog.getByRole('textbox', exact('Reason')).inputValue()).toBe('');
+  await expect.poll(() => dialog.getByRole('button', exact('Decline')).isEnabled()).toBe(true);
+  await page.keyboard.press('d');
+  await review(page, 'Login form').waitFor();
+  expect(told()).toContain('The user declined to answer, and gave no reason.');
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page
+    .getByText(/^Declined by /)
+    .first()
+    .waitFor();
+  await page.getByText('You know better').first().waitFor();
+  expect(errors).toEqual([]);
+});
+
+const FORM_SERVER = fileURLToPath(new URL('../tools/orchestrator/test/support/elicitation-server.ts', import.meta.url));
+
+it('fills in the form of a tool server, which says at once what is missing', async () => {
+  const desk = await openDesk(async ({ folder }) => {
+    const mcpServers = { asker: { type: 'stdio', command: process.execPath, args: [FORM_SERVER], env: {} } };
+    await mkdir(join(folder, 'home'), { recursive: true });
+    await writeFile(join(folder, 'home', '.claude.json'), JSON.stringify({ mcpServers }));
+  });
+  const { page, errors, origin } = desk;
+  const asks = { tools: [{ name: 'mcp__asker__ask_name', input: {} }] };
+  const stageId = await begin(desk, 'Login form', [asks, done]);
+  await page
+    .getByRole('dialog', { name: /^Login form wants to use/ })
+    .getByRole('button', exact('Allow'))
+    .click();
+  const dialog = page.getByRole('dialog', exact('Login form has a form from asker'));
+  await dialog.getByText('Your name?').waitFor();
+  const allow = dialog.getByRole('button', exact('Allow'));
+  expect(await allow.isDisabled()).toBe(true);
+  const age = dialog.getByRole('textbox', { name: 'age' });
+  await age.fill('old');
+  await dialog.getByText('This is not a number.').waitFor();
+  await dialog.getByRole('textbox', { name: 'name' }).fill('Ada');
+  expect(await allow.isDisabled()).toBe(true);
+  await age.fill('36.5');
+  await allow.click();
+  await dialog.getByRole('alert').getByText(/age/).waitFor();
+  await age.fill('36');
+  await allow.click();
+  await review(page, 'Login form').waitFor();
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page.getByText(/^Answered by /).waitFor();
+  expect(JSON.stringify(desk.model.requests.at(-1)?.messages)).toContain('\\"name\\":\\"Ada\\",\\"age\\":36');
+  expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
+});
+
+it('says that a request timed out, in the moment and afterwards', async () => {
+  const desk = await openDesk();
+  const { page, errors, api, origin } = desk;
+  await api.patch('/api/projects/shop', { settings: { requestTimeoutMs: 3_000 } });
+  const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  await dialog.waitFor();
+  const told = page.getByRole('alert').filter({ hasText: 'Timed out' });
+  await told.getByText(/^Login form wants to run a command\. Timed out, nobody answered for/).waitFor();
+  await dialog.waitFor({ state: 'hidden' });
+  await review(page, 'Login form').waitFor();
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page.getByText(/^Timed out, nobody answered for/).waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('says that Claude took a request back, in the moment and afterwards', async () => {
+  const desk = await openDesk();
+  const { page, errors, api, origin } = desk;
+  const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  await dialog.waitFor();
+  await api.post(`/api/sessions/${stageId}/interrupt`);
+  const told = page.getByRole('alert').filter({ hasText: 'Claude took the request back' });
+  await told.getByText(/^Login form wants to run a command\. Claude Code withdrew the request/).waitFor();
+  await dialog.waitFor({ state: 'hidden' });
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page
+    .getByText(/^Closed without an answer after/)
+    .first()
+    .waitFor();
+  expect(errors).toEqual([]);
+});
