@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { type NewTranscriptEntry, StageId, TranscriptEntry } from '@callboard/contract';
-import { pino } from 'pino';
+
 import { nodeEdges } from '../../tools/orchestrator/src/lib/edges.ts';
 import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite-store.ts';
+import { silent } from '../../tools/orchestrator/test/support/test-store.ts';
 
 /**
  * Makes a stage's transcript as long as `count` entries and a few, through the store itself: turns with commands and
@@ -14,7 +15,7 @@ export async function lengthenTranscript(
   count: number,
   last: readonly NewTranscriptEntry[],
 ): Promise<void> {
-  const store = await openSqliteStore(join(dataDir, 'store.sqlite'), nodeEdges, pino({ level: 'silent' }));
+  const store = await openSqliteStore(join(dataDir, 'store.sqlite'), nodeEdges, silent);
   const stageId = StageId.parse(stage);
   await store.transact(async (tx) => {
     const session = await tx.sessions.find(stageId);

@@ -5,7 +5,7 @@ import { call } from '../lib/api.ts';
 type Of = { stageId?: StageId; projectId?: ProjectId };
 
 /** What Claude Code offers a stage, or a new stage of a project, as it said when it was last started. */
-export const capabilitiesQuery = (of: Of) =>
+const capabilitiesQuery = (of: Of) =>
   queryOptions({
     queryKey: ['capabilities', of],
     queryFn: ({ signal }) => call(`/api/capabilities?${new URLSearchParams(of)}`, { reply: CapabilitiesReply, signal }),
