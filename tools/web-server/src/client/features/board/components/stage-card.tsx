@@ -1,4 +1,4 @@
-import type { ChangeCounts, StageId, StageView } from '@callboard/contract';
+import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconMessages } from '@tabler/icons-react';
 import { type ComponentType, memo, useId } from 'react';
@@ -63,6 +63,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
           {sending} …
         </div>
       )}
+      <Changes stage={stage} />
       <div className={css.foot}>
         <Foot stage={stage} askedAt={askedAt} />
         {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
@@ -91,7 +92,6 @@ function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefine
       ) : (
         <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
       )}
-      {session !== null && session.changes !== null && session.changes.files > 0 && <Changes {...session.changes} />}
       {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
       {session !== null && session.queued > 0 && (
@@ -106,12 +106,14 @@ function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefine
 }
 
 /** What the worktree has changed, as it was when the last turn ended. */
-function Changes({ files, additions, deletions }: ChangeCounts) {
+function Changes({ stage }: { stage: StageView }) {
+  const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
+  if (files === 0) return null;
   const words = `${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
   return (
-    <span className={css.changes} role="img" aria-label={words} title={words}>
-      {files} {files === 1 ? 'file' : 'files'} +{additions} −{deletions}
-    </span>
+    <div className={css.changes} role="img" aria-label={words} title={words}>
+      {count(files, 'file')} +{additions} −{deletions}
+    </div>
   );
 }
 
