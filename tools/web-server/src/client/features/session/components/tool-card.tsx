@@ -68,7 +68,7 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
   const words = [
     steps > 0 ? count(steps, 'step') : '',
     allowedElsewhere(tool),
-    tool.result === null ? (isWaiting ? 'waits for you' : 'running') : toolOutcome(tool),
+    tool.result === null ? stillOpen(isWaiting, tool.isCutOff) : toolOutcome(tool),
     toolDuration(tool),
   ];
   return (
@@ -80,6 +80,11 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
         ))}
     </span>
   );
+}
+
+function stillOpen(isWaiting: boolean, isCutOff: boolean): string {
+  if (isWaiting) return 'waits for you';
+  return isCutOff ? 'cut off' : 'running';
 }
 
 function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {

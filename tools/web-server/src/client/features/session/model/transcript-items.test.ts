@@ -17,6 +17,27 @@ it('shows a tool call with its result and its decision as one', () => {
   expect(items[0]).toMatchObject({ kind: 'tool', decisions: [allowed], result: { index: 3 } });
 });
 
+it.each([
+  [
+    'the end of its turn',
+    entry(3, 'turn-end', { outcome: 'interrupted', message: null, durationMs: 1, costUsd: 0 }),
+    false,
+  ],
+  ['the end of its process', entry(3, 'notice', { level: 'warning', code: 'process-ended', text: 'Killed.' }), true],
+  ['something else', entry(3, 'notice', { level: 'info', code: 'phase', text: 'Build begins.' }), null],
+])('says of a call without a result whether it was cut off, by %s', (_, ending, alsoInner) => {
+  const [agent, after] = transcriptItems([
+    use(1, 'agent', 'Task'),
+    use(2, 'inner', 'Bash', {}, 'agent'),
+    ending,
+    use(4, 'new'),
+  ]);
+  expect(agent).toMatchObject({ isCutOff: alsoInner !== null, children: [{ isCutOff: alsoInner === true }] });
+  expect(after).not.toMatchObject({ isCutOff: true });
+  const [told] = transcriptItems([use(1, 'x'), result(2, 'x'), ending]);
+  expect(told).toMatchObject({ isCutOff: false });
+});
+
 it('puts what a subagent did under its call', () => {
   const [agent, after] = transcriptItems([
     use(1, 'agent', 'Task'),

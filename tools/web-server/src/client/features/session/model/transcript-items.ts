@@ -7,6 +7,8 @@ export interface ToolItem {
   kind: 'tool';
   use: Entry<'tool-use'>;
   result: Entry<'tool-result'> | null;
+  /** Its turn or its process ended before there was a result. */
+  isCutOff: boolean;
   decisions: Decision[];
   /** What the subagent did that this call started. */
   children: TranscriptItem[];
@@ -30,6 +32,7 @@ export function transcriptItems(entries: readonly TranscriptEntry[]): Transcript
   const top: TranscriptItem[] = [];
   for (const entry of entries) {
     if (attach(entry, tools)) continue;
+    markCutOff(entry, tools);
     listOf(entry.parentToolUseId, { tools, strays, top }).push(toItem(entry, tools));
   }
   return foldLooks(top);
@@ -65,9 +68,18 @@ function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): b
   return false;
 }
 
+/** With its process every call ends; with its turn those of the main conversation, since subagents may work on. */
+function markCutOff(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): void {
+  const isProcess = entry.kind === 'notice' && entry.code === 'process-ended';
+  if (!isProcess && entry.kind !== 'turn-end') return;
+  for (const tool of tools.values()) {
+    if (isProcess || tool.use.parentToolUseId === null) tool.isCutOff ||= tool.result === null;
+  }
+}
+
 function toItem(entry: TranscriptEntry, tools: Map<string, ToolItem>): TranscriptItem {
   if (entry.kind !== 'tool-use') return { kind: 'entry', entry };
-  const tool: ToolItem = { kind: 'tool', use: entry, result: null, decisions: [], children: [] };
+  const tool: ToolItem = { kind: 'tool', use: entry, result: null, isCutOff: false, decisions: [], children: [] };
   tools.set(entry.toolUseId, tool);
   return tool;
 }
