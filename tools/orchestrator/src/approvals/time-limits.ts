@@ -18,52 +18,76 @@ const MAX_TIMER_MS = 2_147_483_647;
 
 /**
  * Denies requests whose time is up, also those that were open before a restart. The store is the truth: the timer only
- * says when to look again.
+ * says when to look again. Waiting goes by the clock that nobody sets: a request is not denied because the time of day
+ * jumped. How long one had waited before a restart is only known by the time of day.
  */
 export async function startTimeLimits({ store, edges, log, expire }: TimeLimitParts): Promise<{ stop: () => void }> {
+  /** By stage and request: when its time is up, in `uptimeMs`. */
+  const deadlines = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
-  let nextAt = Number.POSITIVE_INFINITY;
 
   async function look(): Promise<void> {
-    nextAt = Number.POSITIVE_INFINITY;
-    for (const request of await store.read.requests.listOpen()) {
-      if (request.expiresAt === null) continue;
-      if (Date.parse(request.expiresAt) <= edges.now().getTime()) await expireOne(request);
-      else wakeAt(request.expiresAt);
+    const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
+    for (const [key, deadline] of deadlines) {
+      if (deadline > edges.uptimeMs()) continue;
+      const request = open.get(key);
+      if (request === undefined) deadlines.delete(key);
+      else await expireOne(request);
     }
+    wait();
   }
 
   async function expireOne(request: PendingRequest): Promise<void> {
+    deadlines.delete(keyOf(request));
     try {
       await expire(request);
     } catch (error) {
       if (error instanceof Rejection) return; // somebody answered in this very moment
       log.error({ err: error, requestId: request.requestId }, 'a request whose time is up could not be denied');
-      wakeAt(new Date(edges.now().getTime() + TRY_AGAIN_MS).toISOString());
+      deadlines.set(keyOf(request), edges.uptimeMs() + TRY_AGAIN_MS);
     }
   }
 
-  function wakeAt(expiresAt: string): void {
-    const at = Date.parse(expiresAt);
-    if (at >= nextAt) return;
-    nextAt = at;
+  function wait(): void {
     clearTimeout(timer);
-    const inMs = Math.min(Math.max(0, at - edges.now().getTime()), MAX_TIMER_MS);
-    timer = setTimeout(() => {
-      look().catch((error: unknown) => log.error({ err: error }, 'looking for requests whose time is up failed'));
-    }, inMs);
-    timer.unref();
+    if (deadlines.size === 0) return;
+    const inMs = Math.max(0, Math.min(...deadlines.values()) - edges.uptimeMs());
+    timer = setTimeout(
+      () => {
+        look().catch((error: unknown) => {
+          log.error({ err: error }, 'looking for requests whose time is up failed');
+          timer = setTimeout(wait, TRY_AGAIN_MS).unref();
+        });
+      },
+      Math.min(inMs, MAX_TIMER_MS),
+    ).unref();
+  }
+
+  function add(request: PendingRequest, waitedMs: number): void {
+    if (request.expiresAt === null) return;
+    const limitMs = Date.parse(request.expiresAt) - Date.parse(request.createdAt);
+    const leftMs = Math.min(Math.max(0, limitMs - waitedMs), limitMs);
+    deadlines.set(keyOf(request), edges.uptimeMs() + leftMs);
   }
 
   const unlisten = store.onEvent(({ type, data }) => {
-    const asked =
-      type === 'approval-requested' ||
-      type === 'question-requested' ||
-      type === 'plan-requested' ||
-      type === 'elicitation-requested';
-    if (asked && data.expiresAt !== null) wakeAt(data.expiresAt);
+    switch (type) {
+      case 'approval-requested':
+      case 'question-requested':
+      case 'plan-requested':
+      case 'elicitation-requested':
+        add(data, 0);
+        return wait();
+      case 'approval-resolved':
+        deadlines.delete(keyOf(data));
+        return;
+      default:
+    }
   });
-  await look();
+  for (const request of await store.read.requests.listOpen()) {
+    add(request, edges.now().getTime() - Date.parse(request.createdAt));
+  }
+  wait();
   return {
     stop: () => {
       unlisten();
@@ -71,3 +95,6 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     },
   };
 }
+
+const keyOf = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>): string =>
+  `${stageId}/${requestId}`;

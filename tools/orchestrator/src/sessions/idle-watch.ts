@@ -14,20 +14,31 @@ export interface IdleWatchParts {
 
 const LOOK_MS = 30_000;
 
-/** Ends processes that have had nothing to do for long; a waiting session is never idle. */
+/**
+ * Ends processes that have had nothing to do for long; a waiting session is never idle. The time counts from when it
+ * was first seen to be idle, on the clock that nobody sets: a time of day that jumps ends nothing.
+ */
 export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatchParts): {
   stop: () => void;
   endAllIdle: () => Promise<void>;
 } {
-  async function endIdleSince(before: number): Promise<void> {
+  /** Since when each idle session is, by the time of day as the store has it, and in `uptimeMs` as it was seen. */
+  const seen = new Map<StageId, { stateSince: string; at: number }>();
+
+  async function endIdleFor(ms: number): Promise<void> {
     for (const { stageId, state, stateSince } of await store.read.sessions.list()) {
-      if (state === 'idle' && Date.parse(stateSince) < before) await endIdle(stageId);
+      if (state !== 'idle') {
+        seen.delete(stageId);
+        continue;
+      }
+      const known = seen.get(stageId);
+      const since = known?.stateSince === stateSince ? known : { stateSince, at: edges.uptimeMs() };
+      seen.set(stageId, since);
+      if (edges.uptimeMs() - since.at >= ms) await endIdle(stageId);
     }
   }
   const timer = setInterval(() => {
-    endIdleSince(edges.now().getTime() - idleMs).catch((error: unknown) =>
-      log.error({ err: error }, 'ending idle sessions failed'),
-    );
+    endIdleFor(idleMs).catch((error: unknown) => log.error({ err: error }, 'ending idle sessions failed'));
   }, LOOK_MS).unref();
-  return { endAllIdle: () => endIdleSince(Number.POSITIVE_INFINITY), stop: () => clearInterval(timer) };
+  return { endAllIdle: () => endIdleFor(0), stop: () => clearInterval(timer) };
 }

@@ -31,13 +31,19 @@ export async function makeGoodLoss(
       await untilStored(parts, (tx) => changeSession(tx, stageId, (draft) => addGap(draft, tx.now, since)));
     }
     const given = await store.read.outbox.listOf(launchId, ['written']);
-    const reply = await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS));
-    if (InitializedState.parse(reply).response.session_state !== 'idle') return;
+    // Twice: a message that it had just read may not have begun its turn when it answers for the first time.
+    if (!(await isAtRest(executor)) || !(await isAtRest(executor))) return;
     const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
     await untilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
   } catch (error) {
     log.warn({ stageId, reason: messageOf(error) }, 'what was lost could not be made good');
   }
+}
+
+/** Asks a process for all that it waits for, and whether it works. */
+async function isAtRest(executor: SessionExecutor): Promise<boolean> {
+  const reply = await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS));
+  return InitializedState.parse(reply).response.session_state === 'idle';
 }
 
 function addGap(draft: Parameters<typeof addEntry>[0], at: string, since: Date): void {

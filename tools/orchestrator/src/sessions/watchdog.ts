@@ -3,13 +3,18 @@ import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionExecutor } from './session-executor.ts';
 
+/** What it has to know of a running session. */
+interface Heard extends Pick<SessionExecutor, 'lastHeard'> {
+  readonly launch: Pick<SessionExecutor['launch'], 'stageId'>;
+}
+
 export interface WatchdogParts {
   store: Store;
   log: Logger;
   /** How long a session that works may be silent. */
   silenceMs: number;
   lookMs: number;
-  running: () => Iterable<SessionExecutor>;
+  running: () => Iterable<Heard>;
 }
 
 /**

@@ -80,3 +80,21 @@ it('resumes an ended session for what was sent to it below the reserve, also acr
   disk.free = 500 * MB;
   await expect.poll(() => texts(kit, stageId), { timeout: 20_000 }).toEqual(['First.', 'Second.']);
 });
+
+it('shows a gap in what runs when the disk was full for a while, and goes on with the same process', async () => {
+  const { disk, client, kit } = await createKitOnDisk();
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
+  const idleId = await kit.startStage(said('Idle.'));
+  const { requestId } = await client.event('approval-requested');
+  await client.state(idleId, 'idle');
+  disk.free = 0;
+  await client.notices(({ paused }) => paused !== null);
+  disk.free = 500 * MB;
+  const gaps = async (id: string) =>
+    (await client.transcript(id)).filter((entry) => entry.kind === 'notice' && entry.code === 'output-lost').length;
+  await expect.poll(() => gaps(stageId), { timeout: 10_000 }).toBe(1);
+  const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  expect(decision.delivery).toBe('confirmed');
+  await client.state(stageId, 'idle');
+  expect(await gaps(idleId)).toBe(0);
+});

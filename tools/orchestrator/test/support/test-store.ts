@@ -29,9 +29,8 @@ export interface TestStore {
 }
 
 /** A store in a file of its own, with one project; closed and removed when the test is over. */
-export async function openTestStore(): Promise<TestStore> {
+export async function openTestStore(edges = tickingEdges()): Promise<TestStore> {
   const file = join(await temporaryFolder(), 'store.sqlite');
-  const edges = tickingEdges();
   const store = await openSqliteStore(file, edges, silent);
   onTestFinished(store.close);
   const events: BoardEvent[] = [];

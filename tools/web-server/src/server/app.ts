@@ -45,7 +45,13 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const MAX_PARAM_LENGTH = 300;
 
 /** The whole HTTP side, not yet listening. Closing it ends the event streams first. */
-export async function buildApp({ client, hub, log, settings, now = Date.now }: AppParts): Promise<FastifyInstance> {
+export async function buildApp({
+  client,
+  hub,
+  log,
+  settings,
+  now = () => performance.now(),
+}: AppParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address

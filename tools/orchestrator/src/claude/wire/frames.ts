@@ -31,7 +31,9 @@ const Response = z.looseObject({
   response: z.looseObject({ subtype: z.string(), request_id: RequestId }),
 });
 
-const BEGINNING = '{"type":';
+/** How the lines begin whose loss would matter; objects within a line have other types, or more behind them. */
+const BEGINNING =
+  /\{"type":"(?:assistant|user|system|result|stream_event|command_lifecycle|control_request|control_response|control_cancel_request)"/g;
 
 /**
  * What one line of a spool holds: one frame, or what is left of one that was cut off with the next one behind it, in
@@ -40,9 +42,11 @@ const BEGINNING = '{"type":';
 export function parseLine(text: string): Frame[] {
   const frame = parseFrame(text);
   if (frame.kind !== 'garbage' || !text.startsWith('{') || isObject(text)) return [frame];
-  // Quotes within strings are escaped, so that this can only be the beginning of an object; one within another has more behind it.
-  for (let at = text.indexOf(BEGINNING, 1); at !== -1; at = text.indexOf(BEGINNING, at + 1)) {
-    if (isObject(text.slice(at))) return [{ kind: 'cut-off', text: text.slice(0, at) }, parseFrame(text.slice(at))];
+  // Quotes within strings are escaped, so what a tool printed is not taken for a line.
+  for (const { index: at } of text.matchAll(BEGINNING)) {
+    if (at > 0 && isObject(text.slice(at))) {
+      return [{ kind: 'cut-off', text: text.slice(0, at) }, parseFrame(text.slice(at))];
+    }
   }
   return [{ kind: 'cut-off', text }];
 }

@@ -20,12 +20,12 @@ export class RequestCounter implements FastifyRateLimitStore {
     timeWindow: number,
     _max: number,
   ): void {
-    const now = Date.now();
+    const now = performance.now(); // a time of day that is set back would keep a window open for as long
     const found = this.#windows.get(key);
     const window = found !== undefined && found.until > now ? found : { count: 0, until: now + timeWindow };
     window.count += 1;
     if (window !== found) this.#open(key, window);
-    done(null, { current: window.count, ttl: window.until - now });
+    done(null, { current: window.count, ttl: Math.ceil(window.until - now) });
   }
 
   child(): RequestCounter {

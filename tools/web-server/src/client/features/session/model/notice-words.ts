@@ -6,6 +6,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'foreign-answer': 'Answered from elsewhere',
   'launch-failed': 'Claude could not be started',
   'model-fallback': 'Another model',
+  'output-cut-off': 'A line was cut off',
+  'output-lost': 'A gap',
   'permission-denied': 'Not allowed',
   'process-ended': 'The process ended',
   'unknown-request': 'A request that is not known',

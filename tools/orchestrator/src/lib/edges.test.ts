@@ -1,0 +1,21 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { nodeEdges } from './edges.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+it('gives ids in an order that a time of day which is set back does not change', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-02T03:04:05.000Z') });
+  const ids: string[] = [];
+  for (const jumpMs of [0, 3_600_000, -24 * 3_600_000, 0, 24 * 3_600_000, -1]) {
+    vi.setSystemTime(Date.now() + jumpMs);
+    ids.push(nodeEdges.newId(), nodeEdges.newId());
+  }
+  expect(ids.toSorted()).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it('knows how much is free where a folder lies, and says when it cannot', async () => {
+  expect(nodeEdges.freeBytes(await temporaryFolder())).toBeGreaterThan(0);
+  expect(() => nodeEdges.freeBytes('/nowhere/at/all')).toThrow('ENOENT');
+});
