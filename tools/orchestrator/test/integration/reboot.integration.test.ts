@@ -11,7 +11,13 @@ import { createKit } from '../support/kit.ts';
 it('takes a session of an earlier boot for interrupted, and leaves the process alone that has its number now', async () => {
   const kit = await createKit({ where: 'apart' });
   const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
-  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
+  // A first turn that has ended, since a conversation is lost whose process is killed right at its beginning.
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await kit.client.state(stageId, 'idle');
+  await kit.client.command('send_message', {
+    stageId,
+    message: prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }),
+  });
   await kit.client.event('approval-requested');
   const { session } = await kit.client.command('get_session', { stageId });
   const [claude] = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
