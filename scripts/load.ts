@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({
   options: {
     megabytes: { type: 'string', default: '1024' },
-    rate: { type: 'string', default: '12' },
+    rate: { type: 'string', default: '5' },
     clients: { type: 'string', default: '10' },
     minutes: { type: 'string', default: '10' },
   },
