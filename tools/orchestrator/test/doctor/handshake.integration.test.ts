@@ -41,7 +41,7 @@ describe('the handshake', () => {
     const report = await shakeHands(REAL_CLAUDE);
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
-    expect(report.checks).toHaveLength(15);
+    expect(report.checks).toHaveLength(16);
   });
 
   it('sees each promise that is broken, and those that are not', { timeout: 120_000 }, async () => {
@@ -54,6 +54,7 @@ describe('the handshake', () => {
       pending: 'no',
       cancel: 'no',
       'deny-reason': 'no',
+      source: 'no',
       'updated-input': 'no',
       question: 'no',
       mode: 'no',

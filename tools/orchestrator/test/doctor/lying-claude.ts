@@ -41,6 +41,7 @@ function distort(line: Line): Line | null {
 function garble(line: Line): Line | null {
   if (line.response?.response?.behavior !== undefined) return null; // no echo
   if (line.type === 'control_cancel_request') return null;
+  delete line.tool_result_meta; // keeps to itself who let a tool run
   if (line.subtype === 'status' && line.permissionMode !== undefined) return null;
   if (line.response !== undefined && 'pending_permission_requests' in line.response) {
     line.response.pending_permission_requests = [];

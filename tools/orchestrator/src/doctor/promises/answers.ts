@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoggedRequest } from '@callboard/scripted-model';
 import { z } from 'zod';
+import { UserMessage } from '../../claude/wire/messages.ts';
 import { type KeptPromise, require } from '../kept-promise.ts';
 
 /** What a person's answer does to the conversation. */
@@ -21,6 +22,23 @@ export const answerPromises: readonly KeptPromise[] = [
       require(result?.content === message, `the model read ${JSON.stringify(result?.content)}`);
       require(result.is_error === true, 'the model was not told that it is a refusal');
       require(!existsSync(join(lab.cwd, 'denied')), 'it ran the tool all the same');
+    },
+  },
+  {
+    id: 'source',
+    sentence: 'tells of each tool who let it run',
+    reliedOnFor: 'noticing a hook that allows tools in the place of a person',
+    needs: ['asks'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      await talk.say([{ tools: [{ name: 'Bash', input: { command: 'touch let' } }] }, { text: 'Done.' }]);
+      await talk.answer(await talk.asked(), { behavior: 'allow' });
+      await talk.result();
+      const told = talk
+        .messages('user')
+        .flatMap((message) => UserMessage.safeParse(message).data?.tool_result_meta ?? []);
+      const sources = told.map(({ permission_decision }) => permission_decision?.source);
+      require(sources.includes('user_temporary'), `it told ${JSON.stringify(sources)}`);
     },
   },
   {
