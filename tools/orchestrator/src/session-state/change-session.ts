@@ -16,12 +16,15 @@ export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft>
 export const noSession = (stageId: StageId) =>
   new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 
-/** The state that follows from what is known. Background Bash (a dev server, say) does not keep a session busy. */
+/** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
+export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
+  backgroundTasks.some((task) => task.type !== 'local_bash');
+
+/** The state that follows from what is known. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
   if (record.phase !== 'live') return record.phase;
   if (openRequests > 0) return 'waiting';
-  const agentsWork = record.backgroundTasks.some((task) => task.type !== 'local_bash');
-  return record.turnRunning || agentsWork ? 'busy' : 'idle';
+  return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
 }
 
 /**
