@@ -123,6 +123,19 @@ it('drops a message that it has had, also after a resume', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'ran'), 'utf8')).toBe('once\n');
 });
 
+it('denies a call that is too large to be shown, in words that Claude reads, and goes on', async () => {
+  const kit = await createKit({ isEmulated: true });
+  const steps = [{ tools: [{ name: 'Paste', input: { chars: 20_000_000 } }] }, { text: 'In smaller pieces, then.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  await turns(kit, stageId, 1);
+  const transcript = await kit.client.transcript(stageId);
+  const result = transcript.find(({ kind }) => kind === 'tool-result');
+  expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too large to be shown to a person') });
+  expect(transcript.flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []))).toEqual(['too-large']);
+  expect(await kit.client.command('get_pending', {})).toEqual({ pending: [] });
+  await kit.client.state(stageId, 'idle');
+});
+
 async function nthRequest(kit: Kit, n: number) {
   await expect.poll(() => asked(kit).length, { interval: 5 }).toBeGreaterThanOrEqual(n);
   const data = asked(kit)[n - 1];
