@@ -113,6 +113,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
       await sessions.stop(stageId, 'Ended, since its stage was completed.');
     }
+    // Before the merge: a refusal behind it would look as if nothing had been done.
+    await stages.requireCompletable(stageId);
     if (merge && stage?.worktree != null && project !== null) await worktrees.merge(project, stage.worktree);
     await stages.complete(stageId);
   }
