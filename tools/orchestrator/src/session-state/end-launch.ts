@@ -34,8 +34,6 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
   switch (row.kind) {
     case 'message':
       await tx.outbox.assign(row.id, null);
-      if (row.body.kind === 'message')
-        await tx.outbox.setBody(row.id, { ...row.body, urgent: false, awaitsRoom: false });
       draft.queueChanged = true;
       return;
     case 'control':
