@@ -34,8 +34,8 @@ export interface Worktrees {
   ensure(project: Project, stageId: StageId, isRecorded: boolean): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
-  /** How much was changed since the base. @throws OperationalError `worktree_failed` */
-  countChanges(worktree: Worktree): Promise<ChangeCounts>;
+  /** How much was changed since the base. @throws OperationalError `worktree_failed`, also when the signal aborts */
+  countChanges(worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
   /**
    * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
    * A list may be five seconds old. @throws OperationalError `worktree_failed`
@@ -111,7 +111,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
-    countChanges: (worktree) => countsOf(git, worktree),
+    countChanges: (worktree, signal) => countsOf(createGit(env, signal), worktree),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
     merge: (project, worktree) => merges(project.path, () => mergeInto(git, project, worktree)),
 
