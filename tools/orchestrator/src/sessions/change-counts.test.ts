@@ -11,10 +11,14 @@ it('counts once for each turn that ends, and ends the git that counts when it is
   const session = await busyTestSession({ worktree: WORKTREE });
   let counted = 0;
   let hangs = false;
+  let ended = 0;
   async function countChanges(_worktree: typeof WORKTREE, signal: AbortSignal) {
     counted++;
-    if (hangs) await once(signal, 'abort');
-    if (hangs) throw new Error('git was ended');
+    if (hangs) {
+      await once(signal, 'abort');
+      ended++;
+      throw new Error('git was ended');
+    }
     return { ...NOTHING, files: counted };
   }
   const counts = await startChangeCounts({ store: session.store, worktrees: { countChanges }, log: silent });
@@ -24,6 +28,7 @@ it('counts once for each turn that ends, and ends the git that counts when it is
   await session.tell(turnEnded());
   await expect.poll(() => counted).toBe(2);
   await counts.stop();
+  expect(ended).toBe(1);
   await session.tell(turnEnded());
   expect(counted).toBe(2);
 });
