@@ -151,7 +151,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     async adopt(launchId, process) {
       const session = await attach(launchId, process);
       const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
-      initialize.catch((error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'));
+      initialize.then(
+        // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
+        () => makeGoodLoss(session.executor, { ...storing, edges }, null),
+        (error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'),
+      );
     },
     async settle(launchId, identity) {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
