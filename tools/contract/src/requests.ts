@@ -49,18 +49,20 @@ export type RequestOutcome = z.infer<typeof RequestOutcome>;
 
 /**
  * How far an answer got: `accepted` (stored), `written` (in the process's input), `confirmed` (echoed by the CLI),
- * `not-applied` (withdrawn before the answer counted), `unknown` (the process died before it confirmed),
+ * `not-applied` (withdrawn before the answer counted), `unknown` (its process, or its turn, ended before it was confirmed),
  * `none` (there was no answer to deliver).
  */
 export const Delivery = z.enum(['accepted', 'written', 'confirmed', 'not-applied', 'unknown', 'none']);
 export type Delivery = z.infer<typeof Delivery>;
 
-/** What is known of an answer that nobody confirmed before its process ended. */
+/** What is known of an answer that was not confirmed before its process, or its turn, ended. */
 export const LostTrace = z.object({
+  /** Which of them ended. */
+  ended: z.enum(['process', 'turn']).default('process'),
   /** When it was handed to the process; null where it may have been, while nobody watched. */
   writtenAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime(),
-  /** Why the process ended, in words. */
+  /** Why it ended, or what is missing of it, in words. */
   endReason: z.string(),
 });
 export type LostTrace = z.infer<typeof LostTrace>;

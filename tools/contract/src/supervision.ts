@@ -52,6 +52,8 @@ export type ToServer = z.infer<typeof ToServer>;
 export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), port: Port }),
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
+  /** It could not be made (the store cannot write, say). */
+  z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
   /**
    * It cannot start, said before it exits. `fatal`: trying again will not help (the port is taken, the data directory
    * is in use); a first start gives up with `message`.

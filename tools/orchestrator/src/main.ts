@@ -65,16 +65,19 @@ async function giveUp(code: string, message: string, fatal: boolean): Promise<vo
 }
 
 async function createLogin(id: string): Promise<void> {
-  const code = await (await starting)?.createLoginCode();
-  if (code !== undefined) await tell({ type: 'login-created', id, code });
+  try {
+    const code = await (await starting)?.createLoginCode();
+    if (code !== undefined) await tell({ type: 'login-created', id, code });
+  } catch (error) {
+    log.error({ err: error }, 'no login link could be made');
+    await tell({ type: 'login-failed', id, message: messageOf(error) });
+  }
 }
 
 process.on('message', (raw) => {
   const { data: message } = ToServer.safeParse(raw);
   if (message?.type === 'configure' && starting === undefined) void configure(message.config);
-  if (message?.type === 'create-login') {
-    createLogin(message.id).catch((error: unknown) => log.error({ err: error }, 'no login link could be made'));
-  }
+  if (message?.type === 'create-login') void createLogin(message.id);
 });
 process.on('disconnect', () => exit(0));
 process.on('SIGTERM', () => exit(0));

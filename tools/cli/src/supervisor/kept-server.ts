@@ -12,7 +12,10 @@ export interface KeptServer {
    * for good, or with the signal's reason.
    */
   ready(signal: AbortSignal): Promise<number>;
-  /** A one-time login code, from whichever process of the server is there to make one. */
+  /**
+   * A one-time login code, from whichever process of the server is there to make one.
+   * @throws OperationalError if that one could not, or the signal's reason
+   */
   createLogin(signal: AbortSignal): Promise<string>;
   /** No new process any more. */
   retire(): void;

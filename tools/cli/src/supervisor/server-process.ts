@@ -2,13 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { FromServer, type ToServer } from '@callboard/contract';
 import type { Environment } from '../edges.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, OperationalError } from '../errors.ts';
 
 /** One process of a server, from its start to its end. */
 export interface ServerProcess {
   /** Resolves, never rejects, once the process is gone and all it said was heard, with the cause in words. */
   readonly ended: Promise<string>;
-  /** A one-time login code; null if the process ended first. Only the orchestrator makes them. */
+  /**
+   * A one-time login code; null if the process ended first. Only the orchestrator makes them.
+   * @throws OperationalError in the words of the server, if it could not make one
+   */
   createLogin(): Promise<string | null>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -26,12 +29,12 @@ export interface ServerProcessParts {
 
 /** Starts a server on the Node that runs this. */
 export function startServerProcess(parts: ServerProcessParts): ServerProcess {
-  const logins = new Map<string, (code: string | null) => void>();
+  const logins = new Map<string, PromiseWithResolvers<string | null>>();
   const child = spawnServer(parts);
   if (child instanceof Error) return neverStarted(child);
 
   const ended = endOf(child).finally(() => {
-    for (const settle of logins.values()) settle(null);
+    for (const login of logins.values()) login.resolve(null);
     logins.clear();
   });
   // A message that cannot be sent means that the process is ending, which `ended` tells.
@@ -49,7 +52,11 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
       case 'failed':
         return parts.onFailed(message);
       case 'login-created':
-        logins.get(message.id)?.(message.code);
+        logins.get(message.id)?.resolve(message.code);
+        logins.delete(message.id);
+        return;
+      case 'login-failed':
+        logins.get(message.id)?.reject(new OperationalError(`no login link could be made: ${message.message}`));
         logins.delete(message.id);
     }
   });
@@ -58,11 +65,12 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
     ended,
     createLogin: () => {
       if (!child.connected) return ended.then(() => null);
-      const { promise, resolve } = Promise.withResolvers<string | null>();
+      const login = Promise.withResolvers<string | null>();
       const id = randomUUID();
-      logins.set(id, resolve);
+      logins.set(id, login);
+      login.promise.catch(() => {}); // whoever wanted it may have gone
       send({ type: 'create-login', id });
-      return promise;
+      return login.promise;
     },
     kill: (signal) => void child.kill(signal),
   };

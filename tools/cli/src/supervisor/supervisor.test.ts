@@ -40,6 +40,14 @@ it('starts both with one secret, and lets no secret out', async () => {
   expect([...web.commandLine, ...orchestrator.commandLine].join(' ')).not.toContain(secret);
 });
 
+it.each([
+  ['fail', 'no login link could be made: The disk is full.'],
+  ['hang', 'no login link was made within 0.05 s'],
+])('says so when the login link cannot be made: %s', async (LOGINS, words) => {
+  const { supervisor } = supervise({ env: { ...process.env, LOGINS }, loginMs: LOGINS === 'hang' ? 50 : 30_000 });
+  await expect(supervisor.start(never)).rejects.toThrow(words);
+});
+
 it('starts a server that was killed again, on the same port with the same configuration', async () => {
   const { supervisor, lines } = supervise();
   const { port } = await supervisor.start(never);

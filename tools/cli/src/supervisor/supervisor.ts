@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { OrchestratorConfig, WebServerConfig } from '@callboard/contract';
 import type { Environment } from '../edges.ts';
+import { OperationalError } from '../errors.ts';
 import { authority } from '../find-callboard.ts';
 import type { StartOptions } from '../start-options.ts';
 import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
@@ -14,8 +15,8 @@ export interface ServerEntries {
 /** Keeps the orchestrator and the web server up. */
 export interface Supervisor {
   /**
-   * Starts both; resolves once both are up. Rejects with ServerFailed when one cannot start, or with the
-   * signal's reason; `stop` is due in every case. Called once.
+   * Starts both; resolves once both are up. Rejects with ServerFailed when one cannot start, with OperationalError
+   * when no login link can be made, or with the signal's reason; `stop` is due in every case. Called once.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
   /** Stops both, the web server first. Every caller gets the same promise. */
@@ -31,6 +32,8 @@ export interface SupervisorParts {
   readonly env: Environment;
   readonly log: (line: string) => void;
   readonly timing?: KeptServerTiming;
+  /** How long the login link may take. */
+  readonly loginMs?: number;
   /** Whether the last supervisor was killed: its servers may need a moment to notice, and to leave the ports. */
   readonly isTakeover: boolean;
 }
@@ -45,7 +48,7 @@ const TAKEOVER_PATIENCE_MS = 10_000;
 
 /** Makes a supervisor; nothing runs before `start`. */
 export function createSupervisor(parts: SupervisorParts): Supervisor {
-  const { options, servers, env, log, timing = defaultTiming } = parts;
+  const { options, servers, env, log, timing = defaultTiming, loginMs = 30_000 } = parts;
   const secret = randomBytes(32).toString('base64url');
   const { CALLBOARD_TOKEN: _token, ...serverEnv } = env;
   const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
@@ -72,6 +75,16 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     return server;
   };
 
+  async function createLogin(orchestrator: KeptServer, signal: AbortSignal): Promise<string> {
+    const late = AbortSignal.timeout(loginMs);
+    try {
+      return await orchestrator.createLogin(AbortSignal.any([signal, late]));
+    } catch (error) {
+      if (error !== late.reason) throw error;
+      throw new OperationalError(`no login link was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
+    }
+  }
+
   async function stopAll(): Promise<void> {
     // A Ctrl-C reaches the servers as well: one that ends by itself, while we wait for another, is not to come back.
     for (const server of running) server.retire();
@@ -83,7 +96,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       const orchestrator = keep(keepOrchestrator());
       const orchestratorPort = await orchestrator.ready(signal);
       const port = await keep(keepWebServer(orchestratorPort)).ready(signal);
-      const code = await orchestrator.createLogin(signal);
+      const code = await createLogin(orchestrator, signal);
       return { port, loginLink: `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}` };
     },
     stop: () => {

@@ -85,7 +85,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
         return;
       if (event.data.delivery !== 'written') resolve(event.data);
     });
-    const stored = async () => (await store.read.requests.find(stageId, requestId))?.decision ?? decision;
+    const stored = async () => (await store.read.requests.findDecision(stageId, requestId)) ?? decision;
     try {
       const now = await stored();
       if (now.delivery !== 'accepted' && now.delivery !== 'written') return requireApplied(now);

@@ -35,3 +35,9 @@ it('never asks for something that was denied', () => {
   expect(message('approval', 'denied')).toContain('go on without it');
   expect(message('approval', 'denied')).not.toContain('make the call again');
 });
+
+it('does not speak of a process that ended where only the confirmation was lost', () => {
+  const text = message('approval', 'allowed', { lost: { ended: 'turn', writtenAt: AT, endedAt: AT, endReason: '' } });
+  expect(text).toMatch(/^The confirmation of the answer to your call of the tool Bash \(tool use toolu_1\) was lost/);
+  expect(text).not.toContain('process');
+});

@@ -5,11 +5,15 @@ import type { Decision, PendingRequest } from '@callboard/contract';
  * it arrived, and to look before doing it again. It allows nothing: a call that is made again is asked for again.
  */
 export function retryMessage(request: PendingRequest, decision: Decision): string {
-  return [whatHappened(request), whatWasDecided(request, decision), whatToDo(request, decision)].join('\n\n');
+  return [whatHappened(request, decision), whatWasDecided(request, decision), whatToDo(request, decision)].join('\n\n');
 }
 
-const whatHappened = (request: PendingRequest): string =>
-  `Your process ended just after ${callOf(request)} had been answered, before it was known whether the answer reached you. It may have, or not.`;
+function whatHappened(request: PendingRequest, { lost }: Decision): string {
+  const call = callOf(request);
+  return lost?.ended === 'turn'
+    ? `The confirmation of the answer to ${call} was lost, so it is not known whether the answer reached you. It may have, or not.`
+    : `Your process ended just after ${call} had been answered, before it was known whether the answer reached you. It may have, or not.`;
+}
 
 function callOf({ kind, displayName, toolName, toolUseId }: PendingRequest): string {
   const id = toolUseId === '' ? '' : ` (tool use ${toolUseId})`;

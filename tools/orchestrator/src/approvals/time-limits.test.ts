@@ -88,3 +88,22 @@ it('tries again after a store that failed, and gives up where somebody was faste
   await pass(60 * MINUTE);
   expect(tries).toBe(2);
 });
+
+it('leaves no timer behind when it is stopped in the middle of a look', async () => {
+  const { session, start, pass } = await setUp();
+  const gate = Promise.withResolvers<void>();
+  let isExpiring = false;
+  const limits = await start(async () => {
+    isExpiring = true;
+    await gate.promise;
+    throw new Error('the store is closed');
+  });
+  await session.tell(asked('r1'));
+  await pass(10 * MINUTE);
+  await vi.waitFor(() => expect(isExpiring).toBe(true));
+  limits.stop();
+  const before = vi.getTimerCount();
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(vi.getTimerCount()).toBe(before);
+});

@@ -25,6 +25,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   /** By stage and request: when its time is up, in `uptimeMs`. */
   const deadlines = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
 
   async function look(): Promise<void> {
     const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
@@ -50,13 +51,13 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
 
   function wait(): void {
     clearTimeout(timer);
-    if (deadlines.size === 0) return;
+    if (stopped || deadlines.size === 0) return;
     const inMs = Math.max(0, Math.min(...deadlines.values()) - edges.uptimeMs());
     timer = setTimeout(
       () => {
         look().catch((error: unknown) => {
           log.error({ err: error }, 'looking for requests whose time is up failed');
-          timer = setTimeout(wait, TRY_AGAIN_MS).unref();
+          if (!stopped) timer = setTimeout(wait, TRY_AGAIN_MS).unref();
         });
       },
       Math.min(inMs, MAX_TIMER_MS),
@@ -90,6 +91,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   wait();
   return {
     stop: () => {
+      stopped = true;
       unlisten();
       clearTimeout(timer);
     },

@@ -1,17 +1,18 @@
-import type {
-  Actor,
-  BoardEvent,
-  BoardView,
-  CommandInput,
-  CommandReply,
-  CommandType,
-  ProjectId,
-  SessionView,
-  Stage,
-  StageId,
-  StageView,
-  TranscriptEntry,
-  Worktree,
+import {
+  type Actor,
+  type BoardEvent,
+  type BoardView,
+  boardView,
+  type CommandInput,
+  type CommandReply,
+  type CommandType,
+  type ProjectId,
+  type SessionView,
+  type Stage,
+  type StageId,
+  type StageView,
+  type TranscriptEntry,
+  type Worktree,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { LostAnswers } from '../approvals/lost-answers.ts';
@@ -70,7 +71,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   const { messages, drafts, draftFiles, capabilities, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
-    const stage = (await board()).stages.find((candidate) => candidate.id === stageId);
+    const stage = boardView(await store.boardOf(stageId)).stages.find((candidate) => candidate.id === stageId);
     if (stage === undefined) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
     return { stage };
   }
@@ -87,8 +88,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   /** A decision's entry is written when it is made; how far its delivery got since is looked up. */
   async function withCurrentDecision(entry: TranscriptEntry): Promise<TranscriptEntry> {
     if (entry.kind !== 'decision') return entry;
-    const stored = await store.read.requests.find(entry.stageId, entry.decision.requestId);
-    return { ...entry, decision: stored?.decision ?? entry.decision };
+    const now = await store.read.requests.findDecision(entry.stageId, entry.decision.requestId);
+    return { ...entry, decision: now ?? entry.decision };
   }
 
   async function eventsSince(since: number, limit: number): Promise<{ events: BoardEvent[]; resync: boolean }> {
@@ -113,6 +114,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
       await sessions.stop(stageId, 'Ended, since its stage was completed.');
     }
+    // Before the merge: a refusal behind it would look as if nothing had been done.
+    await stages.requireCompletable(stageId);
     if (merge && stage?.worktree != null && project !== null) await worktrees.merge(project, stage.worktree);
     await stages.complete(stageId);
   }

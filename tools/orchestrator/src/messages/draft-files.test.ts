@@ -3,6 +3,7 @@ import type { Attachment, StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { createBell } from '../lib/bell.ts';
+import { createDrafts } from '../stages/drafts.ts';
 import { createDraftFiles } from './draft-files.ts';
 import { createMessageQueue } from './message-queue.ts';
 
@@ -73,4 +74,15 @@ it('takes no more than one message can, and forgets what nobody sent', async () 
   await files.forgetOlder('2100-01-01T00:00:00.000Z');
   expect(await listed()).toBeNull();
   expect(await store.read.draftFiles.addedBefore('2100-01-01T00:00:00.000Z')).toEqual([]);
+});
+
+it('lets nobody write the list of files but by adding and removing them', async () => {
+  const { store, files, queue, stageId } = await setUp();
+  const fileId = randomUUID();
+  await files.add(stageId, fileId, note('one'));
+  const put = createDrafts({ store }).put({ stageId, key: 'files', value: 'nonsense', writer: null });
+  await expect(put).rejects.toMatchObject({ code: 'bad_request' });
+  expect(await queue.send(stageId, { message: 'Look', mode: 'append', files: [fileId] }, 'Bo')).toMatchObject({
+    status: 'queued',
+  });
 });

@@ -123,3 +123,13 @@ it('keeps it also where the queue was empty, or was put in another order, meanwh
   await session.end();
   expect(await texts(session)).toEqual(['two', 'four', 'three']);
 });
+
+it('lets one that was to go at once wait as well, when a person interrupts before Claude has read it', async () => {
+  const { session, send } = await setUp();
+  const { messageId } = await send('now!', 'now');
+  await session.tell(turnEnded('interrupted'));
+  expect(sent(session)).toEqual(['Do it', 'now!']);
+  await session.tell({ type: 'message-progress', messageId, progress: 'cancelled' });
+  expect(await texts(session)).toEqual(['now!']);
+  expect(await session.record()).toMatchObject({ state: 'idle', queueHeld: true });
+});

@@ -1,4 +1,4 @@
-import { boardView, type StageId } from '@callboard/contract';
+import { boardView, type SessionState, type StageId } from '@callboard/contract';
 import { pickRunnable } from '../domain/pick-runnable.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -27,8 +27,8 @@ export interface Scheduler {
 /** In case a hint was lost. */
 const LOOK_AGAIN_MS = 30_000;
 
-/** What can make a stage ready, or room for one. */
-const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed', 'session-updated']);
+/** What can make a stage ready, or room for one; a session does when its state changes, which is seldom told of it. */
+const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
 export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
   async function pass(): Promise<void> {
@@ -49,8 +49,12 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
   }
 
   const passes = createNudged(pass, (error) => log.error({ err: error }, 'a pass of the scheduler failed'));
-  const unlisten = store.onEvent(({ type }) => {
+  const states = new Map<StageId, SessionState>();
+  const unlisten = store.onEvent(({ type, data }) => {
     if (HINTS.has(type)) passes.nudge();
+    if (type !== 'session-updated' || states.get(data.stageId) === data.state) return;
+    states.set(data.stageId, data.state);
+    passes.nudge();
   });
   const timer = setInterval(passes.nudge, LOOK_AGAIN_MS).unref();
   passes.nudge();

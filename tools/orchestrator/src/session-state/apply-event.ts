@@ -1,34 +1,21 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type LaunchId, RequestId } from '@callboard/contract';
 import type { AgentEvent, TurnEnd } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
 import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../domain/shortened.ts';
 import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
-import type { Edges } from '../lib/edges.ts';
 import { own } from '../lib/own.ts';
 import { textMessage } from '../store/records.ts';
-import type { Tx } from '../store/store.ts';
+import { agentsWork } from './change-session.ts';
 import { hasUnreadMessages } from './delivery.ts';
-import { addEntry, type SessionDraft } from './draft.ts';
-import { settleByResult } from './lost-answers.ts';
+import { addEntry } from './draft.ts';
+import type { EventContext } from './event-context.ts';
+import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
-import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
-
-export interface EventContext {
-  tx: Tx;
-  draft: SessionDraft;
-  launchId: LaunchId;
-  edges: Edges;
-  /** Absolute path of the worktree, to shorten what is shown. */
-  worktree: string | null;
-  /** An answer took effect that nobody gave here: the agent, or something it started, answered for itself. */
-  onForeignAnswer: () => void;
-  /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
-  mayHooksAllow: boolean;
-}
+import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 
 async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): Promise<void> {
   const { record } = draft;
+  // A subagent goes on behind the turn, and so may what it asked.
+  if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
   const { durationMs, costUsd, tokens } = end;
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
   const { outcome, message } =
@@ -92,13 +79,13 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       const { type: kind, text, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
-      return settleByResult(tx, record.stageId, event);
+      return settleByResult(tx, record.stageId, context.launchId, event);
     }
     case 'todos':
       draft.record = { ...record, todos: [...todosAfterNews(record.todos, event.news)] };
       return;
     case 'asked':
-      return openRequest(tx, draft, RequestId.parse(event.requestId), event.kind, event.ask);
+      return asked(context, event);
     case 'asked-unknown':
       return refuse(context, event.requestId, event.subtype);
     case 'withdrawn':
@@ -201,103 +188,4 @@ async function conversationLost({ tx, draft, launchId, edges }: EventContext): P
   const text =
     'Claude Code has no record of this conversation, so it cannot be resumed (it was ended before anything was written). Start the stage to begin afresh with its prompt; the work in its worktree is untouched.';
   addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'conversation-lost', text });
-}
-
-/** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
-async function initialized(context: EventContext, event: Extract<AgentEvent, { type: 'initialized' }>): Promise<void> {
-  const { tx, draft, launchId } = context;
-  draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
-  const theirs = new Set(event.open.map((open) => open.requestId));
-  for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
-    if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
-    if (!theirs.has(request.requestId)) await closeRequest(tx, draft, request, 'Claude Code no longer waits for it.');
-  }
-  for (const { requestId, kind, ask } of event.open) {
-    await openRequest(tx, draft, RequestId.parse(requestId), kind, ask);
-  }
-  for (const { requestId, subtype, raw } of event.unclear) {
-    const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
-    if (isAnswered) continue; // when it was first printed
-    addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
-    if (requestId !== null) await refuse(context, requestId, subtype);
-  }
-}
-
-/** An unknown request is answered at once, so that the CLI cannot hang on it. */
-export async function refuse(
-  { tx, draft, launchId, edges }: EventContext,
-  requestId: string,
-  subtype: string,
-): Promise<void> {
-  const { stageId } = draft.record;
-  const body = {
-    kind: 'answer',
-    response: { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` },
-  } as const;
-  await tx.outbox.insert({
-    id: edges.newId(),
-    stageId,
-    launchId,
-    wireId: requestId,
-    body,
-    actor: null,
-    createdAt: tx.now,
-  });
-  const text = `Claude Code asked for "${subtype}", which Callboard does not know; it was told so.`;
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'unknown-request', text });
-}
-
-/** The CLI took its request back. An answer that it has not confirmed until now did not count. */
-async function withdrawn({ tx, draft, launchId }: EventContext, requestId: string): Promise<void> {
-  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(requestId));
-  if (stored === null) return;
-  if (stored.decision === null) {
-    await closeRequest(
-      tx,
-      draft,
-      stored.request,
-      'Claude Code withdrew the request: its turn was interrupted or something else decided.',
-    );
-    return;
-  }
-  const row = await tx.outbox.findByWireId(launchId, requestId);
-  if (row === null || row.state === 'confirmed' || row.state === 'void') return;
-  await tx.outbox.setVoid(row.id, 'the request was withdrawn first');
-  await setDelivery(tx, stored, 'not-applied');
-}
-
-async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
-  const { tx, draft, launchId, onForeignAnswer } = context;
-  const row = await tx.outbox.findByWireId(launchId, event.requestId);
-  if (row?.body.kind === 'control') {
-    await tx.outbox.setConfirmed(row.id, tx.now);
-    return;
-  }
-  const { request_id: _id, ...echoed } = event.response;
-  if (row?.body.kind === 'answer' && isDeepStrictEqual(echoed, row.body.response)) {
-    await tx.outbox.setConfirmed(row.id, tx.now);
-    const stored = await requestOf(tx, row);
-    if (stored !== null) await setDelivery(tx, stored, 'confirmed');
-    return;
-  }
-  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(event.requestId));
-  if (stored === null) return; // an answer to a question of an earlier orchestrator
-  const text =
-    'A request was answered by something other than Callboard. The session is being stopped: a script that Claude ran may have approved its own request. Look at the last steps before going on.';
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-answer', text });
-  if (stored.decision === null) {
-    await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
-  } else if (row !== null) {
-    await tx.outbox.setVoid(row.id, 'another answer counted');
-    await setDelivery(tx, stored, 'not-applied');
-  }
-  tx.afterCommit(onForeignAnswer);
-}
-
-/** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
-function foreignHook({ tx, draft, onForeignAnswer }: EventContext): void {
-  const text =
-    'A hook allowed this tool, though neither you nor the project run hooks that may. The session is being stopped: a script that Claude ran may have written the hook to approve its own calls. Look at the settings files of the worktree before going on.';
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-hook', text });
-  tx.afterCommit(onForeignAnswer);
 }

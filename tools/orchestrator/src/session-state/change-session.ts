@@ -16,12 +16,15 @@ export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft>
 export const noSession = (stageId: StageId) =>
   new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 
-/** The state that follows from what is known. Background Bash (a dev server, say) does not keep a session busy. */
+/** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
+export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
+  backgroundTasks.some((task) => task.type !== 'local_bash');
+
+/** The state that follows from what is known. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
   if (record.phase !== 'live') return record.phase;
   if (openRequests > 0) return 'waiting';
-  const agentsWork = record.backgroundTasks.some((task) => task.type !== 'local_bash');
-  return record.turnRunning || agentsWork ? 'busy' : 'idle';
+  return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
 }
 
 /**
@@ -30,17 +33,17 @@ export function deriveState(record: SessionRecord, openRequests: number): Sessio
  */
 export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRecord> {
   const { stageId } = draft.record;
-  const open = (await tx.requests.listOpenOf(stageId)).length;
+  const open = await tx.requests.countOpenOf(stageId);
   if (deriveState(draft.record, open) === 'idle') await deliverNext(tx, draft);
   if (deriveState(draft.record, open) === 'idle') await followPipeline(tx, draft);
   const state = deriveState(draft.record, open);
-  const queue = await tx.outbox.queueOf(stageId);
+  const queued = await tx.outbox.countQueued(stageId); // their attachments are read only when they are told of
   draft.record = {
     ...draft.record,
     state,
     stateSince: state === draft.before.state ? draft.before.stateSince : tx.now,
-    queued: queue.length,
-    queueHeld: draft.record.queueHeld && queue.length > 0,
+    queued,
+    queueHeld: draft.record.queueHeld && queued > 0,
   };
   await tx.sessions.save(draft.record);
   if (draft.entries.length > 0) {
@@ -48,7 +51,7 @@ export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRec
     await tx.emit({ type: 'transcript-appended', data: { stageId, index: draft.record.transcriptLength } });
   }
   if (draft.queueChanged || draft.record.queueHeld !== draft.before.queueHeld) {
-    const rows = queue.map(queuedMessage);
+    const rows = (await tx.outbox.queueOf(stageId)).map(queuedMessage);
     await tx.emit({ type: 'queue-updated', data: { stageId, queue: rows, held: draft.record.queueHeld } });
   }
   if (draft.record.mode !== draft.before.mode) {

@@ -32,8 +32,9 @@ export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Pro
   const { launchId, stageId } = draft.record;
   if (launchId === null) return; // no process: the rows stay where they are
   await tx.outbox.assign(row.id, launchId);
+  // What let it go is used up: one that comes back unread waits like every other.
+  await tx.outbox.setBody(row.id, { ...row.body, entered: true, urgent: false, awaitsRoom: false });
   if (!row.body.entered) {
-    await tx.outbox.setBody(row.id, { ...row.body, entered: true });
     addEntry(draft, tx.now, {
       kind: 'user',
       parentToolUseId: null,

@@ -1,4 +1,5 @@
 import { type NewTranscriptEntry, TranscriptEntry } from '@callboard/contract';
+import { shortenedRaw } from '../domain/shortened.ts';
 import type { SessionRecord } from '../store/records.ts';
 
 /**
@@ -20,3 +21,7 @@ export function addEntry(draft: SessionDraft, at: string, entry: NewTranscriptEn
   draft.record = { ...draft.record, transcriptLength: index };
   draft.entries.push(TranscriptEntry.parse({ ...entry, stageId: draft.record.stageId, index, at }));
 }
+
+/** Adds what is not understood, as it came, as far as it is kept. */
+export const addRaw = (draft: SessionDraft, at: string, raw: unknown): void =>
+  addEntry(draft, at, { kind: 'unknown', parentToolUseId: null, raw: shortenedRaw(raw) });

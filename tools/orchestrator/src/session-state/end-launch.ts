@@ -34,8 +34,6 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
   switch (row.kind) {
     case 'message':
       await tx.outbox.assign(row.id, null);
-      if (row.body.kind === 'message')
-        await tx.outbox.setBody(row.id, { ...row.body, urgent: false, awaitsRoom: false });
       draft.queueChanged = true;
       return;
     case 'control':
@@ -46,7 +44,12 @@ async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: Launc
       // While nobody watched it may have been written without having been marked.
       const isUnwritten = row.state === 'accepted' && (end.kind !== 'died' || end.wasWatched);
       if (!isUnwritten)
-        return loseAnswer(tx, row, { writtenAt: row.writtenAt, endedAt: tx.now, endReason: end.reason });
+        return loseAnswer(tx, row, {
+          ended: 'process',
+          writtenAt: row.writtenAt,
+          endedAt: tx.now,
+          endReason: end.reason,
+        });
       const stored = await requestOf(tx, row);
       if (stored !== null) await setDelivery(tx, stored, 'not-applied');
       return;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { allow, decide, decision, write } from '../../test/support/test-answers.ts';
-import { asked, busyTestSession, type TestSession, type Told } from '../../test/support/test-session.ts';
+import { allow, decide, decision, echo, write } from '../../test/support/test-answers.ts';
+import { asked, busyTestSession, type TestSession, type Told, turnEnded } from '../../test/support/test-session.ts';
 
 const result = (fields: { isError?: boolean; text?: string; toolUseId?: string } = {}): Told => ({
   type: 'tool-result',
@@ -85,5 +85,43 @@ describe('an answer whose process ended before it confirmed', () => {
     await session.tell(result());
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
     expect(session.events('decision-updated').at(-1)).toMatchObject({ delivery: 'confirmed' });
+  });
+});
+
+describe('an answer whose echo was lost, in a process that lives', () => {
+  it('is confirmed by the result of its call', async () => {
+    const session = await answered();
+    await session.tell(result());
+    expect(await decision(session)).toMatchObject({ delivery: 'confirmed' });
+    await session.tell(turnEnded());
+    await session.end();
+    expect(session.events('decision-updated').map(({ delivery }) => delivery)).toEqual(['confirmed']);
+  });
+
+  it('is for a person to settle once its turn is over', async () => {
+    const session = await answered();
+    await session.tell(turnEnded());
+    expect(await decision(session)).toMatchObject({
+      delivery: 'unknown',
+      lost: { ended: 'turn', writtenAt: expect.any(String) },
+    });
+    expect(await unsettled(session)).toBe(1);
+    await session.end();
+    expect(await decision(session)).toMatchObject({ lost: { ended: 'turn' } });
+  });
+
+  it('is confirmed by an echo that comes all the same', async () => {
+    const session = await answered();
+    await session.tell(turnEnded(), echo());
+    expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
+    expect(await unsettled(session)).toBe(0);
+  });
+
+  it('waits for as long as a subagent works, which may have asked', async () => {
+    const session = await answered();
+    const task = { taskId: 't1', type: 'local_agent', description: 'Look around' };
+    await session.tell({ type: 'tasks', tasks: [task] }, turnEnded());
+    await session.tell(echo());
+    expect(session.events('decision-updated').map(({ delivery }) => delivery)).toEqual(['confirmed']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Decision, LostTrace, StageId } from '@callboard/contract';
+import type { Decision, LaunchId, LostTrace, StageId } from '@callboard/contract';
 import { z } from 'zod';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
@@ -18,7 +18,7 @@ const Denial = z.object({ response: z.object({ message: z.string() }) });
 const LOOK_BACK = 200;
 
 /**
- * Records that a process ended before it confirmed an answer. Where the result of the call was seen all the same, the
+ * Records that a process or a turn ended before an answer was confirmed. Where the result of the call was seen all the same, the
  * answer has counted; else its fate is unknown, and a person settles it.
  */
 export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promise<void> {
@@ -31,16 +31,40 @@ export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promi
   await updateDecision(tx, { ...decision, delivery: 'unknown', lost });
 }
 
-/** Settles by itself an answer whose fate was unknown, where the resumed conversation shows the result of its call. */
-export async function settleByResult(tx: Tx, stageId: StageId, result: SeenResult): Promise<void> {
+/**
+ * Settles by itself an answer that the result of its call shows to have counted: one whose fate was unknown, in a
+ * resumed conversation; and one that was given to this launch, whose echo was lost (on a full disk, say).
+ */
+export async function settleByResult(tx: Tx, stageId: StageId, launchId: LaunchId, result: SeenResult): Promise<void> {
+  for (const row of await unconfirmed(tx, launchId)) {
+    const stored = await requestOf(tx, row);
+    if (stored?.decision == null || !showsThatItCounted(stored.decision, row, result)) continue;
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    await setDelivery(tx, stored, 'confirmed');
+  }
   for (const decision of await tx.requests.listUnsettledOf(stageId)) {
     if (decision.toolUseId !== result.toolUseId) continue;
     const stored = await tx.requests.find(stageId, decision.requestId);
     const row = stored === null ? null : await tx.outbox.findByWireId(stored.launchId, decision.requestId);
     if (stored === null || row === null || !showsThatItCounted(decision, row, result)) continue;
-    await updateDecision(tx, { ...decision, delivery: 'confirmed', lost: null });
+    await setDelivery(tx, stored, 'confirmed');
   }
 }
+
+/**
+ * The turn is over and nothing waits any more. An answer that was written for it and never echoed either counted, or was
+ * overtaken by a withdrawal; what told of it was lost, so a person settles it.
+ */
+export async function loseUnconfirmed(tx: Tx, launchId: LaunchId): Promise<void> {
+  for (const row of await unconfirmed(tx, launchId)) {
+    const endReason = 'What Claude Code printed of it was lost.';
+    await tx.outbox.setVoid(row.id, endReason);
+    await loseAnswer(tx, row, { ended: 'turn', writtenAt: row.writtenAt, endedAt: tx.now, endReason });
+  }
+}
+
+const unconfirmed = async (tx: Tx, launchId: LaunchId): Promise<OutboxRow[]> =>
+  (await tx.outbox.listOf(launchId, ['written'])).filter(({ kind }) => kind === 'answer');
 
 /**
  * A call that went well was let run: nobody else answers for us without an alarm. A call that failed tells nothing,

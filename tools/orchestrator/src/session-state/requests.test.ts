@@ -226,3 +226,47 @@ it('shows an open request that is not understood, and refuses it once, so that t
   expect(await refusals()).toHaveLength(1);
   expect(await session.pending()).toEqual([]);
 });
+
+describe('a request that is too large to be shown', () => {
+  const input = { command: 'x'.repeat(5 * 1024 * 1024) };
+  const tooLarge: Told = { type: 'asked', requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) };
+
+  it('is denied at once, in words for Claude and in words for people, and is not kept', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    expect(await session.pending()).toEqual([]);
+    expect(session.events('approval-requested')).toEqual([]);
+    const message = expect.stringContaining('too large to be shown to a person');
+    expect(await answerRow(session)).toMatchObject({
+      ...{ state: 'accepted', actor: null },
+      body: { response: { subtype: 'success', response: { behavior: 'deny', message } } },
+    });
+    expect(await notices(session)).toEqual(['too-large']);
+    expect(JSON.stringify(await session.transcript()).length).toBeLessThan(10_000);
+  });
+
+  it('is denied once, however often it is listed, and confirmed by its echo', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    await session.tell(up([{ requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) }]));
+    expect((await session.outbox()).filter(({ kind }) => kind === 'answer')).toHaveLength(1);
+    const body = (await answerRow(session))?.body;
+    await session.tell(echo(body?.kind === 'answer' ? body.response : {}));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('raises an alarm where something else allowed it', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    await session.tell(echo());
+    expect(session.alarms()).toBe(1);
+    expect(await notices(session)).toEqual(['too-large', 'foreign-answer']);
+  });
+
+  it('is a form as well, which is declined', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked', requestId: 'r1', kind: 'elicitation', ask: sampleAsk({ input }) });
+    expect(await answerRow(session)).toMatchObject({ body: { response: { response: { action: 'decline' } } } });
+  });
+});

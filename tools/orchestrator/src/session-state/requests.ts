@@ -84,9 +84,14 @@ export async function closeRequest(
   await decideRequest(tx, draft, request, verdict);
 }
 
-/** Records how far an answer got. */
-export async function setDelivery(tx: Tx, { decision }: StoredRequest, delivery: Decision['delivery']): Promise<void> {
-  if (decision !== null && decision.delivery !== delivery) await updateDecision(tx, { ...decision, delivery });
+/** Records how far an answer got, which is not `unknown` any more. */
+export async function setDelivery(
+  tx: Tx,
+  { decision }: StoredRequest,
+  delivery: Exclude<Decision['delivery'], 'unknown'>,
+): Promise<void> {
+  if (decision !== null && decision.delivery !== delivery)
+    await updateDecision(tx, { ...decision, delivery, lost: null });
 }
 
 /** Records what became of a decision, and tells of it. */

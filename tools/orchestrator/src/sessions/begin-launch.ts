@@ -81,6 +81,7 @@ export async function beginLaunch(
   await giveAgain(tx, draft);
   if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
   else await deliver(tx, draft, message);
+  await stopAwaitingRoom(tx, stageId);
   await saveDraft(tx, draft);
   const { sessionId, mode, effort } = draft.record;
   return {
@@ -93,6 +94,13 @@ export async function beginLaunch(
     effort,
     rules: await tx.rules.listFor(stage.projectId, stageId),
   };
+}
+
+/** What was sent while there was no room is in the queue of a session that runs now: nothing resumes it for that again. */
+async function stopAwaitingRoom(tx: Tx, stageId: StageId): Promise<void> {
+  for (const { id, body } of await tx.outbox.queueOf(stageId)) {
+    if (body.awaitsRoom) await tx.outbox.setBody(id, { ...body, awaitsRoom: false });
+  }
 }
 
 /** What the turn that was cut off had been given goes first, under its old ids: the CLI drops what its transcript has. */

@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { createNudged } from '../lib/wait.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -16,19 +17,19 @@ interface ChangeCountsParts {
  * board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
  */
 export async function startChangeCounts({ store, worktrees, log }: ChangeCountsParts): Promise<{
+  /** Resolves when no git of ours runs any more. */
   stop: () => Promise<void>;
 }> {
   const wanted = new Set<StageId>();
   const lastTurns = new Map<StageId, string>();
-  let stopped = false;
-  let pass: Promise<void> | undefined;
+  const stopping = new AbortController();
 
   async function count(stageId: StageId): Promise<void> {
     const record = await store.read.sessions.find(stageId);
     const worktree = (await store.read.stages.find(stageId))?.worktree ?? null;
     const turn = record?.lastTurn?.at;
     if (worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
-    const changes = await worktrees.countChanges(worktree);
+    const changes = await worktrees.countChanges(worktree, stopping.signal);
     await store.transact((tx) =>
       changeSession(tx, stageId, (draft) => {
         draft.record = { ...draft.record, changes, changesCountedFor: turn };
@@ -38,7 +39,7 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
 
   async function countAll(): Promise<void> {
     for (const stageId of wanted) {
-      if (stopped) return;
+      if (stopping.signal.aborted) return;
       wanted.delete(stageId);
       await count(stageId).catch((error: unknown) =>
         log.info({ stageId, reason: messageOf(error) }, 'the changes of a worktree were not counted'),
@@ -46,12 +47,11 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
     }
   }
 
+  const passes = createNudged(countAll, (error) => log.error({ err: error }, 'counting changes failed'));
+
   function want(stageId: StageId): void {
     wanted.add(stageId);
-    if (pass !== undefined || stopped) return;
-    pass = countAll().finally(() => {
-      pass = undefined;
-    });
+    passes.nudge();
   }
 
   const unlisten = store.onEvent((event) => {
@@ -64,9 +64,9 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
   for (const { stageId } of await store.read.sessions.list()) want(stageId);
   return {
     async stop() {
-      stopped = true;
       unlisten();
-      await pass;
+      stopping.abort();
+      await passes.stop();
     },
   };
 }

@@ -34,7 +34,16 @@ export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatch
       const known = seen.get(stageId);
       const since = known?.stateSince === stateSince ? known : { stateSince, at: edges.uptimeMs() };
       seen.set(stageId, since);
-      if (edges.uptimeMs() - since.at >= ms) await endIdle(stageId);
+      if (edges.uptimeMs() - since.at >= ms) await endOne(stageId);
+    }
+  }
+
+  /** One that does not end does not hold up the others. */
+  async function endOne(stageId: StageId): Promise<void> {
+    try {
+      await endIdle(stageId);
+    } catch (error) {
+      log.error({ err: error, stageId }, 'ending an idle session failed');
     }
   }
   const timer = setInterval(() => {

@@ -15,7 +15,8 @@ const REPLY_MS = 10_000;
  * transcript gets a visible gap, and the process is asked anew which requests are open, and whether it still works.
  * Never rejects.
  *
- * @param since when the disk was first seen to be full; null where a line was cut off, which shows by itself.
+ * @param since when the disk was first seen to be full; null where that is not known, or where a line was cut off, which
+ *   shows by itself.
  */
 export async function makeGoodLoss(
   executor: SessionExecutor,

@@ -27,7 +27,7 @@ export interface RunningParts {
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
 export interface RunningSession {
   readonly executor: SessionExecutor;
-  /** Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent. */
+  /** Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent, and tried again after a failure. */
   stop(reason: string): Promise<void>;
   /** Lets the process live on without us. */
   detach(): Promise<void>;
@@ -93,9 +93,12 @@ export function watchSession(
     ended,
     stop(reason) {
       stopReason ??= reason;
-      stopping ??= escalate().then(async () => {
-        await ended;
-      });
+      stopping ??= escalate()
+        .then(async () => void (await ended))
+        .catch((error: unknown) => {
+          stopping = undefined; // whoever asks again is not told of this failure, but has it tried again
+          throw error;
+        });
       return stopping;
     },
     async detach() {

@@ -1,28 +1,21 @@
 import type { Effort, LaunchId, PermissionMode, StageId } from '@callboard/contract';
-import { claudeArguments } from '../claude/arguments.ts';
-import type { Channel } from '../claude/channel.ts';
-import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
-import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
-import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
-import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
-import { mayUserHooksAllow } from '../claude/user-hooks.ts';
-import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
+import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
+import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
-import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
-import type { LaunchRecord, MessageRow } from '../store/records.ts';
+import type { MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { type BegunLaunch, beginLaunch, requireStage } from './begin-launch.ts';
+import { attachLaunch } from './attach-launch.ts';
+import { requireStage } from './begin-launch.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
+import { createLaunching } from './launching.ts';
 import { makeGoodLoss } from './make-good-loss.ts';
-import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
-import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
-import { createSessionExecutor, type ExecutorParts, type SessionExecutor } from './session-executor.ts';
-import { untilStored } from './until-stored.ts';
+import type { RunningSession, StopGraces } from './running-session.ts';
+import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 
 export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | 'onCutOff' | 'onUnreadable'> {
   worktrees: Worktrees;
@@ -79,11 +72,11 @@ export interface Sessions {
 const CONFIRMATION_MS = 10_000;
 
 export function createSessions(parts: SessionsParts): Sessions {
-  const { store, edges, log, worktrees, dataDir, env, graces, initializeTimeoutMs, outboxBell } = parts;
+  const { store, edges, log, initializeTimeoutMs, graces, outboxBell } = parts;
   const running = new Map<StageId, RunningSession>();
-  const launching = new Set<Promise<unknown>>();
   const letting = new AbortController();
   const storing = { store, log, signal: letting.signal };
+  const { start, launchIn, settled } = createLaunching({ ...parts, storing, attach });
 
   function keep(session: RunningSession): void {
     const { stageId } = session.executor.launch;
@@ -104,6 +97,12 @@ export function createSessions(parts: SessionsParts): Sessions {
       .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping failed'));
   }
 
+  const onUnreadable = (stageId: StageId): void =>
+    stopBecause(
+      stageId,
+      'Ended by Callboard, since what Claude Code prints can no longer be read. A message resumes the session.',
+    );
+
   function onCutOff(stageId: StageId): void {
     const session = running.get(stageId);
     if (session !== undefined) void makeGoodLoss(session.executor, { ...storing, edges }, null);
@@ -112,118 +111,11 @@ export function createSessions(parts: SessionsParts): Sessions {
   async function attach(
     launchId: LaunchId,
     process: AgentProcess,
-    open: typeof openStdioChannel = openStdioChannel,
+    open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
-    const launch = await store.read.launches.find(launchId);
-    if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
-    const stage = await store.read.stages.find(launch.stageId);
-    const channel = openOrRead(open, launch, process);
-    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
-    const place = {
-      worktree: stage?.worktree?.path ?? null,
-      mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
-    };
-    const executor = createSessionExecutor(launch, process, channel, place, {
-      ...parts,
-      onForeignAnswer,
-      onCutOff,
-      onUnreadable: (id) =>
-        stopBecause(
-          id,
-          'Ended by Callboard, since what Claude Code prints can no longer be read. A message resumes the session.',
-        ),
-    });
-    const session = watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
+    const session = await attachLaunch({ ...parts, onForeignAnswer, onCutOff, onUnreadable }, launchId, process, open);
     keep(session);
     return session;
-  }
-
-  async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
-    const { launchId, folder, conversation, permissionMode, model, effort } = begun;
-    const command = await parts.findClaude();
-    const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
-    const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
-    const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
-    await createLaunchFolder(folder);
-    const args = claudeArguments({
-      dataDir,
-      permissionMode,
-      model,
-      effort,
-      conversation,
-      allow: [...allow, ...repositoryRules],
-      directories,
-      withoutHooks: hooksOff.length > 0,
-    });
-    const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
-    await untilStored(storing, async (tx) => {
-      await tx.launches.setLive(launchId, process.identity);
-      if (hooksOff.length > 0)
-        await changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, hooksOffNotice(hooksOff)));
-    });
-    const session = await attach(launchId, process);
-    await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
-  }
-
-  async function untilUp(session: RunningSession, initialized: Promise<unknown>): Promise<void> {
-    try {
-      await initialized;
-    } catch (error) {
-      const late = error instanceof DOMException && error.name === 'TimeoutError';
-      if (late) await session.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
-      const end = await session.ended;
-      throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
-    }
-  }
-
-  /** Spawns what was begun; a failure is settled like a process that died, then told. */
-  function carryOut(stageId: StageId, begun: BegunLaunch): Promise<void> {
-    const launched = spawn(stageId, begun).catch(async (error: unknown) => {
-      // A process that was spawned and could not be recorded before we were stopped is found by its marker.
-      if (!letting.signal.aborted) await settleFailed(stageId, begun.launchId, error);
-      throw error;
-    });
-    return whileLaunching(launched);
-  }
-
-  /** Whoever stops us waits for it. */
-  function whileLaunching<T>(work: Promise<T>): Promise<T> {
-    launching.add(work);
-    const done = () => launching.delete(work);
-    work.then(done, done);
-    return work;
-  }
-
-  /** Whoever waits for the start hears of its failure also while that cannot be stored. */
-  async function settleFailed(stageId: StageId, launchId: LaunchId, error: unknown): Promise<void> {
-    const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
-    const settle = async (tx: Tx) => {
-      if ((await tx.launches.find(launchId))?.state !== 'ended') await endLaunch(tx, stageId, launchId, end);
-    };
-    try {
-      await store.transact(settle);
-    } catch (failure) {
-      if (!isStorageFailure(failure)) throw failure;
-      whileLaunching(untilStored(storing, settle)).catch((cause: unknown) =>
-        log.error({ err: cause, stageId }, 'settling a failed start failed'),
-      );
-    }
-  }
-
-  /** Begins a launch in the caller's transaction and spawns it after the commit; false where there is no room for one. */
-  async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
-    if (tx.noRoom() !== null) {
-      await changeSession(tx, stageId, async (draft) => {
-        await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
-        draft.queueChanged = true;
-      });
-      return false;
-    }
-    const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
-    tx.afterCommit(() => {
-      carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
-    });
-    return true;
   }
 
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
@@ -249,12 +141,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   }
 
   return {
-    async start(stageId, actor) {
-      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir }, stageId, actor));
-      await carryOut(stageId, begun).catch((error: unknown) => {
-        throw launchRejection(error);
-      });
-    },
+    start,
     resumeWith: launchIn,
     goOn: () => giveWhatWaits({ store, log, outboxBell, resumeWith: launchIn }),
     async makeGood(since) {
@@ -264,7 +151,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     async adopt(launchId, process) {
       const session = await attach(launchId, process);
       const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
-      initialize.catch((error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'));
+      initialize.then(
+        // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
+        () => makeGoodLoss(session.executor, { ...storing, edges }, null),
+        (error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'),
+      );
     },
     async settle(launchId, identity) {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
@@ -333,24 +224,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {
       letting.abort();
-      await Promise.allSettled(launching);
+      await settled();
       await Promise.all([...running.values()].map((session) => session.detach()));
     },
   };
-}
-
-/** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
-function openOrRead(
-  open: typeof openStdioChannel,
-  { folder, spoolOffset }: LaunchRecord,
-  process: AgentProcess,
-): Channel {
-  try {
-    return open(folder, spoolOffset, process.identity.pid);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'process_gone') return openSpoolOnly(folder, spoolOffset);
-    throw error;
-  }
 }
 
 /** What was chosen holds for later launches as well. */
@@ -368,15 +245,4 @@ async function keepModel(
   const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };
   await tx.stages.update(stage);
   await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
-}
-
-function launchRejection(error: unknown): unknown {
-  if (!(error instanceof AppError) || error instanceof Rejection) return error;
-  switch (error.code) {
-    case 'claude_missing':
-    case 'worktree_failed':
-      return new Rejection(error.code, error.message, { cause: error });
-    default:
-      return new Rejection('launch_failed', `The session could not be started. ${error.message}`, { cause: error });
-  }
 }

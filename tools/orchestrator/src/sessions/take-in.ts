@@ -1,8 +1,10 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Logger } from '../lib/logger.ts';
-import { applyEvent, type EventContext, refuse } from '../session-state/apply-event.ts';
+import { applyEvent } from '../session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
+import { addRaw } from '../session-state/draft.ts';
+import type { EventContext } from '../session-state/event-context.ts';
+import { refuse } from '../session-state/take-requests.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { untilStored } from './until-stored.ts';
 
@@ -55,7 +57,7 @@ async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: read
 async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end }: LastingLine): Promise<void> {
   const draft = await openDraft(tx, stageId);
   for (const raw of events) {
-    addEntry(draft, tx.now, { kind: 'unknown', parentToolUseId: null, raw });
+    addRaw(draft, tx.now, raw);
     // Nobody will be asked, so the CLI must not wait.
     if (raw.type === 'asked') await refuse({ ...context, tx, draft }, raw.requestId, raw.ask.toolName);
   }

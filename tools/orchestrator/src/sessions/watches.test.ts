@@ -70,3 +70,18 @@ it.each([0, DAY, -DAY])('calls silence by what really went by when the time of d
   await pass(MINUTE);
   await vi.waitFor(async () => expect((await session.record()).stalledSince).toBe(heard.at.toISOString()));
 });
+
+it('ends the other idle processes also where one does not end', async () => {
+  const { session, store, edges, addStage, ...test } = await setUp();
+  const second = await busyTestSession({}, { store, edges, addStage, events: test.events, file: test.file });
+  for (const each of [session, second]) await each.tell(turnEnded());
+  const asked: StageId[] = [];
+  const endIdle = async (stageId: StageId) => {
+    asked.push(stageId);
+    throw new Error('it does not end');
+  };
+  const watch = startIdleWatch({ store, edges, log: silent, idleMs: MINUTE, endIdle });
+  onTestFinished(watch.stop);
+  await watch.endAllIdle();
+  expect(asked.toSorted()).toEqual([session.stageId, second.stageId].toSorted());
+});

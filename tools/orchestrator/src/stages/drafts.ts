@@ -1,4 +1,4 @@
-import type { Draft, StageId } from '@callboard/contract';
+import { type Draft, FILES_KEY, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
 
@@ -6,7 +6,10 @@ import type { Store } from '../store/store.ts';
 export interface Drafts {
   /** @throws Rejection `unknown_stage` */
   list(stageId: StageId): Promise<Draft[]>;
-  /** Keeps it, or removes it where its value is null. @throws Rejection `unknown_stage` */
+  /**
+   * Keeps it, or removes it where its value is null.
+   * @throws Rejection `unknown_stage`; `bad_request` for the list of files, which follows from the files themselves
+   */
   put(draft: Omit<Draft, 'updatedAt'>): Promise<Draft>;
 }
 
@@ -20,6 +23,9 @@ export function createDrafts({ store }: { store: Store }): Drafts {
     put: (wanted) =>
       store.transact(async (tx) => {
         if ((await tx.stages.find(wanted.stageId)) === null) throw unknown(wanted.stageId);
+        if (wanted.key === FILES_KEY) {
+          throw new Rejection('bad_request', 'The list of files is kept by the server: add and remove files instead.');
+        }
         const draft = { ...wanted, updatedAt: tx.now };
         if (draft.value === null) await tx.drafts.remove(draft.stageId, draft.key);
         else await tx.drafts.save(draft);

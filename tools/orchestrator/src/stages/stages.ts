@@ -1,6 +1,6 @@
 import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store, Tables, Tx } from '../store/store.ts';
 
 /** Stages as people write and change them. */
 export interface Stages {
@@ -8,7 +8,9 @@ export interface Stages {
   create(stage: NewStage): Promise<Stage>;
   /** @throws Rejection `unknown_stage`, `unknown_dependency`, `stage_running` when prompt or mode of a started stage would change */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
-  /** Marks it done. @throws Rejection `unknown_stage`, `already_done` */
+  /** Whether it can be marked done now. @throws as `complete` */
+  requireCompletable(stageId: StageId): Promise<void>;
+  /** Marks it done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
   complete(stageId: StageId): Promise<Stage>;
   /** Takes it off the board with all its records. @throws Rejection `unknown_stage`, `stage_running` */
   remove(stageId: StageId): Promise<Stage>;
@@ -69,11 +71,11 @@ export function createStages({ store }: { store: Store }): Stages {
         return save(tx, { ...stage, ...changes, updatedAt: tx.now });
       }),
 
+    requireCompletable: async (stageId) => void (await completable(store.read, stageId)),
+
     complete: (stageId) =>
       store.transact(async (tx) => {
-        const stage = await require(tx, stageId);
-        if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
-        await requireNoProcess(tx, stageId);
+        const stage = await completable(tx, stageId);
         return save(tx, { ...stage, completedAt: tx.now, updatedAt: tx.now });
       }),
 
@@ -88,13 +90,20 @@ export function createStages({ store }: { store: Store }): Stages {
   };
 }
 
-async function require(tx: Tx, stageId: StageId): Promise<Stage> {
+async function completable(tx: Tables, stageId: StageId): Promise<Stage> {
+  const stage = await require(tx, stageId);
+  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
+  await requireNoProcess(tx, stageId);
+  return stage;
+}
+
+async function require(tx: Tables, stageId: StageId): Promise<Stage> {
   const stage = await tx.stages.find(stageId);
   if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
   return stage;
 }
 
-async function requireNoProcess(tx: Tx, stageId: StageId): Promise<void> {
+async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   const session = await tx.sessions.find(stageId);
   if (session !== null && session.launchId !== null) {
     throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);

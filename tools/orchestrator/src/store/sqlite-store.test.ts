@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as later } from 'node:timers/promises';
-import { type BoardEvent, MessageId, type NewEvent } from '@callboard/contract';
+import { type BoardEvent, boardView, MessageId, type NewEvent } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { asked, busyTestSession } from '../../test/support/test-session.ts';
 import {
   openTestStore,
   sampleProject,
@@ -157,6 +158,24 @@ it('shows a board whose number fits what is on it', async () => {
     pending: [],
   });
   expect(events).toHaveLength(1);
+});
+
+it('shows one stage as the whole board does', async () => {
+  const test = await openTestStore();
+  const { store } = test;
+  const AT = '2026-01-02T03:04:05.000Z';
+  await test.addStage({ id: 'done', completedAt: AT });
+  await test.addStage({ id: 'free', dependsOn: ['done'] });
+  await test.addStage({ id: 'blocked', dependsOn: ['free', 'done'] });
+  const session = await busyTestSession({ id: 'asks' }, test);
+  await session.tell(asked('r1'));
+  const { stages } = boardView(await store.board());
+  expect(stages.map(({ column }) => column)).toEqual(['done', 'ready', 'backlog', 'needs-you']);
+  for (const stage of stages) {
+    const parts = await store.boardOf(stage.id);
+    expect(boardView(parts).stages.find(({ id }) => id === stage.id)).toEqual(stage);
+  }
+  expect((await store.boardOf(stageId('nobody'))).stages).toEqual([]);
 });
 
 it('has everything again after it was closed, and never gives a number twice', async () => {

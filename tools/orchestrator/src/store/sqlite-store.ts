@@ -7,7 +7,7 @@ import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { Schema } from './schema.ts';
 import { isDamage, storageFailed, troubleOf } from './storage-failure.ts';
-import { readBoard, type Store, type Tx, tables } from './store.ts';
+import { readBoard, readBoardOf, type Store, type Tx, tables } from './store.ts';
 
 /**
  * The store in one SQLite file, brought up to date first.
@@ -131,6 +131,7 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     probe: () => inTurn(() => sql`update counters set value = value`.execute(db)).then(() => undefined),
     read: tables(db),
     board: () => db.transaction().execute((trx) => readBoard(tables(trx))),
+    boardOf: (stageId) => db.transaction().execute((trx) => readBoardOf(tables(trx), stageId)),
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

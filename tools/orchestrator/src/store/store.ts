@@ -1,6 +1,6 @@
-import type { BoardEvent, BoardParts, NewEvent } from '@callboard/contract';
+import type { BoardEvent, BoardParts, NewEvent, Stage, StageId } from '@callboard/contract';
 import type { Database } from './database.ts';
-import { summaryOf } from './records.ts';
+import { type SessionRecord, summaryOf } from './records.ts';
 import { capabilitiesTable } from './tables/capabilities.ts';
 import { draftFilesTable } from './tables/draft-files.ts';
 import { draftsTable } from './tables/drafts.ts';
@@ -64,6 +64,8 @@ export interface Store {
   readonly read: Tables;
   /** All that the board shows, true at its `seq`. */
   board(): Promise<BoardParts>;
+  /** What of it a stage's own card follows from: that stage (if there is one), and those that it depends on. */
+  boardOf(stageId: StageId): Promise<BoardParts>;
   /** Hears every event after its commit. Returns how to stop hearing. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
   /** Writes, and changes nothing: to find out whether the store can. @throws OperationalError `storage_failed` */
@@ -77,17 +79,37 @@ export interface Store {
 /** The board's parts, read in one transaction. */
 export async function readBoard(all: Tables): Promise<BoardParts> {
   const sessions = new Map((await all.sessions.list()).map((record) => [record.stageId, record]));
-  const stages = (await all.stages.list()).map((stage) => {
-    const record = sessions.get(stage.id);
-    return { ...stage, session: record === undefined ? null : summaryOf(record) };
-  });
   return {
     seq: await all.events.lastSeq(),
     projects: await all.projects.list(),
-    stages,
+    stages: (await all.stages.list()).map((stage) => withSession(stage, sessions.get(stage.id) ?? null)),
     pending: await all.requests.listOpen(),
     unsettled: await all.requests.listUnsettled(),
-    warnings: [],
-    paused: null,
+    ...NO_NOTICES,
   };
 }
+
+/** As `Store.boardOf`, read in one transaction. */
+export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardParts> {
+  const stage = await all.stages.find(stageId);
+  const others = await Promise.all((stage?.dependsOn ?? []).map((id) => all.stages.find(id)));
+  const session = await all.sessions.find(stageId);
+  return {
+    seq: await all.events.lastSeq(),
+    projects: [],
+    stages: [
+      ...(stage === null ? [] : [withSession(stage, session)]),
+      ...others.flatMap((other) => (other === null ? [] : [withSession(other, null)])),
+    ],
+    pending: await all.requests.listOpenOf(stageId),
+    unsettled: await all.requests.listUnsettledOf(stageId),
+    ...NO_NOTICES,
+  };
+}
+
+const NO_NOTICES = { warnings: [], paused: null };
+
+const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
+  ...stage,
+  session: record === null ? null : summaryOf(record),
+});

@@ -84,6 +84,20 @@ describe('making a worktree', () => {
     expect(await checkout()).toEqual(before);
   });
 
+  it('makes one anew also where the removal of what was left was ended half-way', async () => {
+    const { lab, path, project, worktreesOn, git } = await setUp();
+    for (const file of FILES) await writeFile(join(path, file), `${file}\n`);
+    await git(path, 'add', '--all');
+    await git(path, 'commit', '--quiet', '-m', 'Files');
+    await dieOnceAtCheckoutOf(lab, path, 'file-20.txt');
+    await expect(worktreesOn().ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree remove', 'kill -9 $$');
+    await expect(worktreesOn(PATH).ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
+    expect(await readFile(join(worktree.path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
+  });
+
   it('copies ignored files that a first attempt did not get to, and never again once that was done', async () => {
     const { path, project, worktreesOn, git, isThere } = await setUp();
     await writeFile(join(path, '.git', 'info', 'exclude'), '*.env\n');
@@ -115,6 +129,20 @@ describe('merging', () => {
       expect(await readFile(join(path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
     },
   );
+
+  it('does one after another in the same checkout, whoever asks at once', async () => {
+    const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
+    const worktrees = worktreesOn();
+    const others = [];
+    for (const id of ['STAGE-2', 'STAGE-3']) {
+      const other = await worktrees.ensure(project, stageId(id), false);
+      await lab.commit(other.path, `${id}.txt`, 'mine\n');
+      others.push(other);
+    }
+    await Promise.all([worktree, ...others].map((each) => worktrees.merge(project, each)));
+    const merged = await git(path, 'log', '--merges', '--format=%s');
+    for (const id of ['STAGE-1', 'STAGE-2', 'STAGE-3']) expect(merged).toContain(id);
+  });
 
   it('knows that it is done where git was killed after it was', async () => {
     const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();

@@ -22,9 +22,10 @@ export async function removeHalfMade(git: Git, repository: string, path: string)
     () => false,
     () => true,
   );
+  // The mark goes last: whoever is ended in the middle of this finds it again.
+  if (!isBroken) return void (await git.must(repository, ['worktree', 'remove', '--force', '--force', path]));
   // Without its `.git` file git does not take the folder for a worktree, and would leave it.
-  if (isBroken) await rm(path, { recursive: true, force: true });
+  await rm(path, { recursive: true, force: true });
   await git.must(repository, ['worktree', 'unlock', path]);
-  if (isBroken) await git.must(repository, ['worktree', 'prune']);
-  else await git.must(repository, ['worktree', 'remove', '--force', path]);
+  await git.must(repository, ['worktree', 'prune']);
 }

@@ -20,7 +20,8 @@ export interface Git {
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-export function createGit(userEnv: Record<string, string>): Git {
+/** @param signal ends what runs when it aborts, as if it had been killed */
+export function createGit(userEnv: Record<string, string>, signal?: AbortSignal): Git {
   const run: Git['try'] = async (cwd, args, env = {}) => {
     const { failed, isTerminated, timedOut, stdout, stderr, shortMessage } = await execa('git', args, {
       cwd,
@@ -30,6 +31,7 @@ export function createGit(userEnv: Record<string, string>): Git {
       stdin: 'ignore',
       timeout: TIMEOUT_MS,
       maxBuffer: MAX_OUTPUT_BYTES,
+      ...(signal === undefined ? {} : { cancelSignal: signal }),
     });
     return {
       failed,

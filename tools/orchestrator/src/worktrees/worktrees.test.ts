@@ -14,6 +14,7 @@ async function setUp() {
 }
 
 const STAGE = stageId('STAGE-1');
+const never = new AbortController().signal;
 
 describe('looking at a folder', () => {
   it('finds the top of the repository from any folder inside of it', async () => {
@@ -177,7 +178,7 @@ it('counts what was changed since the base, staged or not, committed or not, and
   const { worktrees, project, git } = await setUp();
   const worktree = await worktrees.ensure(project, STAGE, false);
   const file = (name: string) => join(worktree.path, name);
-  expect(await worktrees.countChanges(worktree)).toEqual({ files: 0, additions: 0, deletions: 0 });
+  expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
   await writeFile(file('committed.txt'), 'one\ntwo\n');
   await git(worktree.path, 'add', '.');
   await git(worktree.path, 'commit', '--quiet', '--no-gpg-sign', '-m', 'More');
@@ -186,7 +187,7 @@ it('counts what was changed since the base, staged or not, committed or not, and
   await writeFile(file('new.txt'), 'four\n');
   await rm(file('README.md'));
   const status = await git(worktree.path, 'status', '--porcelain');
-  const counts = await worktrees.countChanges(worktree);
+  const counts = await worktrees.countChanges(worktree, never);
   expect(counts).toMatchObject({ files: 4, additions: 4 });
   expect(counts.deletions).toBeGreaterThan(0);
   const { files } = await worktrees.diff(worktree);

@@ -2,6 +2,7 @@ import { access, cp, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, matchesGlob } from 'node:path';
 import type { ChangeCounts, Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { createFileLists } from './file-lists.ts';
 import { knownWorktree, removeHalfMade } from './known-worktree.ts';
@@ -33,8 +34,8 @@ export interface Worktrees {
   ensure(project: Project, stageId: StageId, isRecorded: boolean): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
-  /** How much was changed since the base. @throws OperationalError `worktree_failed` */
-  countChanges(worktree: Worktree): Promise<ChangeCounts>;
+  /** How much was changed since the base. @throws OperationalError `worktree_failed`, also when the signal aborts */
+  countChanges(worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
   /**
    * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
    * A list may be five seconds old. @throws OperationalError `worktree_failed`
@@ -59,6 +60,8 @@ const SUGGESTED = 20;
 export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
   const git = createGit(env);
   const files = createFileLists(git);
+  /** By main checkout: two merges at once would see, and take back, each other's work. */
+  const merges = createTurns();
 
   async function copyIgnored(project: Project, path: string): Promise<void> {
     const { copyIgnored: globs } = project.settings;
@@ -108,9 +111,9 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
-    countChanges: (worktree) => countsOf(git, worktree),
+    countChanges: (worktree, signal) => countsOf(createGit(env, signal), worktree),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
-    merge: (project, worktree) => mergeInto(git, project, worktree),
+    merge: (project, worktree) => merges(project.path, () => mergeInto(git, project, worktree)),
 
     allowRules: (project) => allowRulesOf(project.path),
     hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BoardEvent, TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
@@ -121,6 +121,40 @@ it('drops a message that it has had, also after a resume', async () => {
   await kit.client.state(stageId, 'idle');
   const { stage } = await kit.client.command('get_stage', { stageId });
   expect(await readFile(join(stage.worktree?.path ?? '', 'ran'), 'utf8')).toBe('once\n');
+});
+
+it('denies a call that is too large to be shown, in words that Claude reads, and goes on', async () => {
+  const kit = await createKit({ isEmulated: true });
+  const steps = [{ tools: [{ name: 'Paste', input: { chars: 20_000_000 } }] }, { text: 'In smaller pieces, then.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  await turns(kit, stageId, 1);
+  const transcript = await kit.client.transcript(stageId);
+  const result = transcript.find(({ kind }) => kind === 'tool-result');
+  expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too large to be shown to a person') });
+  expect(transcript.flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []))).toEqual(['too-large']);
+  expect(await kit.client.command('get_pending', {})).toEqual({ pending: [] });
+  await kit.client.state(stageId, 'idle');
+});
+
+it('does not take a process for busy after a restart whose turn ended in what was lost', async () => {
+  const kit = await createKit({ where: 'apart', isEmulated: true });
+  const steps = [{ tools: [run('until test -e go; do sleep 0.05; done')] }, { text: 'Done.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  await decide(kit, stageId, 1, { decision: 'allow' });
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  await kit.kill();
+  await writeFile(join(stage.worktree?.path ?? '', 'go'), '');
+  const spool = join(kit.dataDir, 'sessions', stageId, stage.session?.launchId ?? '', 'out.jsonl');
+  const resultLine = async () => /\{"type":"result".*\n/.exec(await readFile(spool, 'latin1'));
+  await expect.poll(resultLine, { interval: 20 }).not.toBeNull();
+  const lost = await resultLine();
+  const file = await open(spool, 'r+');
+  await file.write('\n'.repeat(lost?.[0].length ?? 0), lost?.index ?? 0);
+  await file.close();
+  await kit.start('apart');
+  await kit.client.state(stageId, 'idle');
+  const { session } = await kit.client.command('get_session', { stageId });
+  expect(session.lastTurn).toMatchObject({ outcome: 'interrupted', message: expect.stringContaining('lost') });
 });
 
 async function nthRequest(kit: Kit, n: number) {

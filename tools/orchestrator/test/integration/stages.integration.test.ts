@@ -148,6 +148,20 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
   expect(await readFile(join(repo, 'nëu file.txt'), 'utf8')).toBe('new\n');
 });
 
+it('merges nothing of a stage that cannot be completed', async () => {
+  const { client, startStage, repo } = await createKit({ isEmulated: true });
+  const steps = [{ tools: [{ name: 'Bash', input: { command: 'touch a' } }] }];
+  const stageId = await startStage(prompt({ steps }));
+  await client.state(stageId, 'waiting');
+  const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  await git(path, 'commit', '--quiet', '--allow-empty', '-m', 'Half of it');
+  const head = await git(repo, 'rev-parse', 'HEAD');
+  await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
+    code: 'stage_running',
+  });
+  expect(await git(repo, 'rev-parse', 'HEAD')).toBe(head);
+});
+
 it('copies listed ignored files into a new worktree, and keeps unmerged work when a stage is deleted', async () => {
   const { client, startStage, repo } = await createKit();
   await writeFile(join(repo, '.gitignore'), '.env\nbig/\n');

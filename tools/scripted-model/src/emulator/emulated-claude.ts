@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Conversation } from './conversation.ts';
 import { type InputLine, isRecord } from './input.ts';
 import { MODEL, type Printer, type ToolUse } from './printer.ts';
-import { asksFirst, runTool } from './tools.ts';
+import { askedInput, asksFirst, runTool } from './tools.ts';
 
 export interface EmulatorParts {
   conversation: Conversation;
@@ -161,7 +161,9 @@ export function createEmulatedClaude({ conversation, printer, permissionMode, cw
     printer.toolResult(tool.id, signal.aborted ? REJECTED : text, isError || signal.aborted);
   }
 
-  function ask({ id, name, input }: ToolUse, signal: AbortSignal): Promise<Record<string, unknown> | null> {
+  function ask(tool: ToolUse, signal: AbortSignal): Promise<Record<string, unknown> | null> {
+    const { id, name } = tool;
+    const input = askedInput(tool);
     const request_id = randomUUID();
     const isQuestion = name === 'AskUserQuestion';
     const request = {

@@ -11,7 +11,11 @@ export interface ToolOutcome {
 /** Whether the CLI would ask a person before it runs this tool. */
 export const asksFirst = ({ name }: ToolUse): boolean => name !== 'Flood';
 
-/** Runs a tool call that may run. `Flood` is the emulator's own; of the CLI's tools it has those that chaos needs. */
+/** What a person is asked with; `Paste` asks with as long a text as it is told, which a script need not hold. */
+export const askedInput = ({ name, input }: ToolUse): Record<string, unknown> =>
+  name === 'Paste' ? { ...input, text: 'x'.repeat(Number(input.chars)) } : input;
+
+/** Runs a tool call that may run. `Flood` and `Paste` are the emulator's own; of the CLI's tools it has those that chaos needs. */
 export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
   switch (tool.name) {
     case 'Bash':

@@ -29,11 +29,13 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
     else parts = [];
   }
 
+  const lineSoFar = (): string =>
+    length > longest
+      ? `A line of ${length} bytes is too long and was not kept.`
+      : Buffer.concat(parts).toString('utf8');
+
   function endLine(): string {
-    const text =
-      length > longest
-        ? `A line of ${length} bytes is too long and was not kept.`
-        : Buffer.concat(parts).toString('utf8');
+    const text = lineSoFar();
     parts = [];
     length = 0;
     return text;
@@ -60,6 +62,6 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
     /** Offset behind the last byte taken, whether or not it completed a line. */
     position: () => offset,
     /** The bytes of a line that has no newline yet: what a process that died left behind. */
-    rest: () => Buffer.concat(parts).toString('utf8'),
+    rest: lineSoFar,
   };
 }

@@ -89,6 +89,10 @@ export function outboxTable(db: Database) {
     async queueOf(stageId: StageId): Promise<MessageRow[]> {
       return (await queued(stageId).execute()).map(toRow).map(toMessage);
     },
+    async countQueued(stageId: StageId): Promise<number> {
+      const query = queued(stageId).clearSelect().clearOrderBy();
+      return (await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count;
+    },
     /** The highest place that a message of the stage ever had; 0 before the first. */
     async lastPosition(stageId: StageId): Promise<number> {
       const row = await db

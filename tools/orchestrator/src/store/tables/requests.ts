@@ -19,23 +19,31 @@ export interface StoredRequest {
   decision: Decision | null;
 }
 
+const toDecision = (text: string): Decision => Decision.parse(JSON.parse(text));
+
 const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
   request: PendingRequest.parse(JSON.parse(row.document)),
   launchId: LaunchId.parse(row.launch_id),
-  decision: row.decision === null ? null : Decision.parse(JSON.parse(row.decision)),
+  decision: row.decision === null ? null : toDecision(row.decision),
 });
 
 /** Pending requests and their decisions. */
 export function requestsTable(db: Database) {
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
-  const unsettled = () => select().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
+  // A request may be megabytes long: whoever wants its decision does not read it.
+  const decisions = () => db.selectFrom('requests').select(['decision', 'decided_at']);
+  const unsettled = () => decisions().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
   return {
     async listOpen(): Promise<PendingRequest[]> {
       return (await open().execute()).map((row) => toStored(row).request);
     },
     async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
       return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
+    },
+    async countOpenOf(stageId: StageId): Promise<number> {
+      const open = db.selectFrom('requests').where('state', '=', 'open').where('stage_id', '=', stageId);
+      return (await open.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count;
     },
     /** Answers whose fate is unknown and that nobody has settled, the oldest first. */
     async listUnsettled(): Promise<Decision[]> {
@@ -47,6 +55,11 @@ export function requestsTable(db: Database) {
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
       const row = await select().where('stage_id', '=', stageId).where('request_id', '=', requestId).executeTakeFirst();
       return row === undefined ? null : toStored(row);
+    },
+    /** What was decided; null for a request that is open, or that there never was. */
+    async findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null> {
+      const query = decisions().where('stage_id', '=', stageId).where('request_id', '=', requestId);
+      return (await query.execute()).flatMap(decisionOf)[0] ?? null;
     },
     /** False when the stage has a request of that id already; then nothing changes. */
     async open(request: PendingRequest, launchId: LaunchId): Promise<boolean> {
@@ -100,7 +113,7 @@ export function requestsTable(db: Database) {
   }
 
   function decided(filter: Omit<DecisionQuery, 'limit'>) {
-    let query = select().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
+    let query = decisions().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
     if (filter.projectId !== undefined) query = query.where('stage_id', 'in', stagesOf(filter.projectId));
     if (filter.stageId !== undefined) query = query.where('stage_id', '=', filter.stageId);
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
@@ -120,7 +133,5 @@ function stateOf(decision: Decision): string {
 
 export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
 
-const decisionOf = (row: Selectable<Schema['requests']>): Decision[] => {
-  const { decision } = toStored(row);
-  return decision === null ? [] : [decision];
-};
+const decisionOf = ({ decision }: { decision: string | null }): Decision[] =>
+  decision === null ? [] : [toDecision(decision)];

@@ -36,32 +36,39 @@ export const Nothing = z.unknown();
 
 /** One call to the web server; its reply is checked here, once. */
 export async function call<T>(path: string, { reply, ...request }: Call<T>): Promise<T> {
-  const response = await send(path, request);
-  const data = await readJson(response);
+  const { response, data } = await send(path, request);
   if (!response.ok) throw problemOf(response.status, data);
   const parsed = reply.safeParse(data);
   if (!parsed.success) throw new ApiError(response.status, 'unreadable', unreadable(z.prettifyError(parsed.error)));
   return parsed.data;
 }
 
-async function send(path: string, request: Omit<Call<unknown>, 'reply'>): Promise<Response> {
+/** Sends it, and reads the whole answer: a connection may break in the middle of it. */
+async function send(
+  path: string,
+  request: Omit<Call<unknown>, 'reply'>,
+): Promise<{ response: Response; data: unknown }> {
   const { method = 'GET', body, signal, keepalive = false } = request;
   try {
-    return await fetch(path, {
+    const response = await fetch(path, {
       method,
       keepalive,
       headers: body === undefined ? {} : { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
+    return { response, data: jsonOf(await response.text()) };
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ApiError(0, 'network', 'Callboard did not answer. Nothing here was lost; try again once it is back.');
+    throw unanswered();
   }
 }
 
-async function readJson(response: Response): Promise<unknown> {
-  const text = await response.text();
+/** No answer came, or half of one. */
+export const unanswered = () =>
+  new ApiError(0, 'network', 'Callboard did not answer. Nothing here was lost; try again once it is back.');
+
+function jsonOf(text: string): unknown {
   if (text === '') return null;
   try {
     return JSON.parse(text);

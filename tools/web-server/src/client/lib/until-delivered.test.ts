@@ -10,11 +10,11 @@ const failing = (codes: ApiErrorCode[]) => async (attempt: number) => {
 const now = async () => {};
 
 it('sends again until somebody takes it', async () => {
-  expect(await untilDelivered(failing(['orchestrator_unreachable', 'network', 'starting']), now)).toBe(4);
+  expect(await untilDelivered(failing(['orchestrator_unreachable', 'network', 'starting']), { wait: now })).toBe(4);
 });
 
 it('takes a refusal for an answer', async () => {
-  await expect(untilDelivered(failing(['network', 'already_decided']), now)).rejects.toMatchObject({
+  await expect(untilDelivered(failing(['network', 'already_decided']), { wait: now })).rejects.toMatchObject({
     code: 'already_decided',
   });
 });
@@ -25,7 +25,26 @@ it('gives up after half a minute', async () => {
   const wait = async (ms: number) => {
     waited += ms;
   };
-  await expect(untilDelivered(send, wait)).rejects.toMatchObject({ code: 'network' });
+  await expect(untilDelivered(send, { wait })).rejects.toMatchObject({ code: 'network' });
   expect(waited).toBeGreaterThan(29_000);
+  expect(waited).toBeLessThan(33_000);
+});
+
+/** A server that holds the connection and says nothing. */
+const hang = (signal: AbortSignal) =>
+  new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+it('gives up an attempt that nobody answers, and sends again', async () => {
+  const send = (attempt: number, signal: AbortSignal) => (attempt < 3 ? hang(signal) : Promise.resolve(attempt));
+  expect(await untilDelivered(send, { wait: now, attemptMs: 5 })).toBe(3);
+});
+
+it('says that nobody answered where every attempt hangs', async () => {
+  let waited = 0;
+  const wait = async (ms: number) => {
+    waited += ms;
+  };
+  const sent = untilDelivered((_attempt, signal) => hang(signal), { wait, attemptMs: 1 });
+  await expect(sent).rejects.toMatchObject({ code: 'network' });
   expect(waited).toBeLessThan(33_000);
 });

@@ -22,13 +22,14 @@ export const draftOf = (key: string) => (drafts: Draft[]) => drafts.find((draft)
 export async function putDraft(
   cache: QueryClient,
   { stageId, key, value }: Pick<Draft, 'stageId' | 'key' | 'value'>,
-  { keepalive = false } = {},
+  { keepalive = false, signal }: { keepalive?: boolean; signal?: AbortSignal } = {},
 ): Promise<void> {
   const body = { key, value, writer: TAB_ID };
   const { draft } = await call(`/api/sessions/${stageId}/drafts`, {
     method: 'POST',
     body,
     keepalive,
+    ...(signal === undefined ? {} : { signal }),
     reply: commands.put_draft.reply,
   });
   takeDraft(cache, draft);

@@ -83,7 +83,12 @@ export const decision = Decision.parse({
   delivery: 'written',
 });
 
-const lost = { writtenAt: at, endedAt: at, endReason: 'The Claude Code process was ended by SIGKILL.' };
+const lost = {
+  ended: 'process',
+  writtenAt: at,
+  endedAt: at,
+  endReason: 'The Claude Code process was ended by SIGKILL.',
+} as const;
 const settled = (how: 'dismissed' | 'retried'): Decision => ({
   ...decision,
   delivery: 'unknown',

@@ -13,7 +13,7 @@ const HOW = { dismiss: 'dismissed', retry: 'retried' } as const;
 export function useSettle(decision: Decision) {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: (way: Way) => untilDelivered((attempt) => settle(decision, way, attempt)),
+    mutationFn: (way: Way) => untilDelivered((attempt, signal) => settle(decision, way, attempt, signal)),
     onSuccess: () => removeUnsettled(cache, decision),
     onError(error) {
       if (!isConflict(error)) return;
@@ -24,10 +24,10 @@ export function useSettle(decision: Decision) {
 }
 
 /** Nothing is settled twice, so that it may be sent again; one of ours that had arrived after all is no conflict. */
-async function settle({ stageId, requestId }: Decision, way: Way, attempt: number): Promise<void> {
+async function settle({ stageId, requestId }: Decision, way: Way, attempt: number, signal: AbortSignal): Promise<void> {
   const path = `/api/sessions/${stageId}/decisions/${encodeURIComponent(requestId)}/${way}`;
   try {
-    await call(path, { method: 'POST', reply: commands.dismiss_decision.reply });
+    await call(path, { method: 'POST', reply: commands.dismiss_decision.reply, signal });
   } catch (error) {
     const isOurs = isConflict(error) && error.decision?.settlement?.how === HOW[way];
     if (attempt === 1 || !isOurs) throw error;

@@ -117,9 +117,9 @@ async function deliver(request: PendingRequest, { verb, body, outcome }: Answer)
   const wasOwn = isOwn(key);
   markOwn(key); // the news of it may come before the reply
   try {
-    await untilDelivered(async (attempt) => {
+    await untilDelivered(async (attempt, signal) => {
       try {
-        await call(`/api/sessions/${request.stageId}/${verb}`, { method: 'POST', body, reply });
+        await call(`/api/sessions/${request.stageId}/${verb}`, { method: 'POST', body, reply, signal });
       } catch (error) {
         const isOurs = error instanceof ApiError && error.decision?.outcome === outcome;
         if (attempt === 1 || !isOurs) throw error;

@@ -9,6 +9,8 @@ import { useCommand } from '../../../live/use-command.ts';
 import { type ReadFile, readFile, useFilesOnTheirWay } from '../model/attachments.ts';
 
 const NONE: readonly ReadFile[] = [];
+/** A large file on a slow line. */
+const UPLOAD_MS = 120_000;
 const address = (stageId: StageId, fileId: string) => `/api/sessions/${stageId}/files/${fileId}`;
 
 /** A file's content, for its picture. */
@@ -41,7 +43,9 @@ export function useFiles(stageId: StageId) {
     try {
       const reply = commands.add_draft_file.reply;
       const body = { fileId, file: content };
-      await untilDelivered(() => call(`/api/sessions/${stageId}/files`, { method: 'POST', body, reply }));
+      const path = `/api/sessions/${stageId}/files`;
+      const send = (_attempt: number, signal: AbortSignal) => call(path, { method: 'POST', body, reply, signal });
+      await untilDelivered(send, { attemptMs: UPLOAD_MS });
       await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
     } catch (error) {
       throw new Error(`${content.name} was not added. ${errorText(error)}`, { cause: error });

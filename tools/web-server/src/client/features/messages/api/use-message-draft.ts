@@ -45,7 +45,7 @@ const draft = (stageId: StageId, text: string) => ({ stageId, key: KEY, value: t
 
 async function save(cache: QueryClient, stageId: StageId, text: string): Promise<void> {
   try {
-    await untilDelivered(() => putDraft(cache, draft(stageId, text)));
+    await untilDelivered((_attempt, signal) => putDraft(cache, draft(stageId, text), { signal }));
     useUnsavedDrafts.getState().saved(stageId, text);
   } catch {
     // It stays in this tab; the next key that is typed tries again.

@@ -33,8 +33,8 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
       const { message, mode, isCommand, files } = outgoing;
       const messageId = messageIdOf(outgoing);
       const body = { message, messageId, mode, isCommand, files };
-      return untilDelivered(() =>
-        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, reply: commands.send_message.reply }),
+      return untilDelivered((_attempt, signal) =>
+        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, signal, reply: commands.send_message.reply }),
       );
     },
     done: (_, outgoing) => {

@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'output-lost': 'A gap',
   'permission-denied': 'Not allowed',
   'process-ended': 'The process ended',
+  'too-large': 'Too large to be asked for',
   'unknown-request': 'A request that is not known',
 };
 

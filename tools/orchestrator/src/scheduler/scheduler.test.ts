@@ -1,0 +1,31 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
+import { silent } from '../../test/support/test-store.ts';
+import { startScheduler } from './scheduler.ts';
+
+it('looks at the board when the state of a session changes, and not at each of its steps', async () => {
+  const session = await busyTestSession();
+  const { store } = session;
+  const board = vi.spyOn(store, 'board');
+  const scheduler = startScheduler({
+    ...{ store, log: silent, maxParallel: 1, mayStart: () => true },
+    start: async () => undefined,
+  });
+  onTestFinished(scheduler.stop);
+  await session.tell(asked('r1'));
+  await scheduler.drain();
+  const before = board.mock.calls.length;
+  const input = { command: 'make' };
+  for (const toolUseId of ['u1', 'u2', 'u3']) {
+    const block = { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { ...input, toolUseId } } as const;
+    await session.tell({ type: 'block', apiMessageId: 'm1', parentToolUseId: null, block });
+    await session.tell({ type: 'conversation', sessionId: toolUseId });
+    await scheduler.drain();
+  }
+  expect(session.events('session-updated').length).toBeGreaterThan(3);
+  expect(board.mock.calls.length).toBe(before);
+  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await session.tell(turnEnded());
+  await scheduler.drain();
+  expect(board.mock.calls.length).toBeGreaterThan(before);
+});

@@ -1,0 +1,18 @@
+import type { LaunchId } from '@callboard/contract';
+import type { Edges } from '../lib/edges.ts';
+import type { Tx } from '../store/store.ts';
+import type { SessionDraft } from './draft.ts';
+
+/** What an event of an agent is taken in with. */
+export interface EventContext {
+  tx: Tx;
+  draft: SessionDraft;
+  launchId: LaunchId;
+  edges: Edges;
+  /** Absolute path of the worktree, to shorten what is shown. */
+  worktree: string | null;
+  /** An answer took effect that nobody gave here: the agent, or something it started, answered for itself. */
+  onForeignAnswer: () => void;
+  /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
+  mayHooksAllow: boolean;
+}

@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util';
+import { RequestId } from '@callboard/contract';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import { addEntry, addRaw } from './draft.ts';
+import type { EventContext } from './event-context.ts';
+import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
+
+/** More than a person can look through, and enough to fill every board and every frame that it would be sent in, as JSON. */
+const LONGEST_ASK = 4 * 1024 * 1024;
+
+type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' | 'ask'>;
+
+/**
+ * Claude waits for a person. What is too large to be shown is denied at once, in words that the model reads: nobody is
+ * asked to allow what cannot be looked at.
+ */
+export async function asked(context: EventContext, { requestId, kind, ask }: Asked): Promise<void> {
+  const { tx, draft, launchId } = context;
+  const { length } = JSON.stringify(ask);
+  if (length <= LONGEST_ASK) return openRequest(tx, draft, RequestId.parse(requestId), kind, ask);
+  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // it was, when it was first printed
+  const size = `${Math.ceil(length / 1024 / 1024)} MiB`;
+  const message = `This is too large to be shown to a person (${size}), so nobody was asked and it was not run. This is not a decision of the user: split it up into smaller calls.`;
+  const response = kind === 'elicitation' ? { action: 'decline' } : { behavior: 'deny', message };
+  await answer(context, requestId, { subtype: 'success', response });
+  const text = `Claude asked to use ${ask.displayName} with ${size} of input. That is too large to be shown, so nobody was asked: it was denied, and Claude was told to split it up.`;
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'too-large', text });
+}
+
+/** An answer that no person is asked for. */
+async function answer(
+  { tx, draft, launchId, edges }: EventContext,
+  requestId: string,
+  response: Record<string, unknown>,
+): Promise<void> {
+  const row = { id: edges.newId(), stageId: draft.record.stageId, launchId, wireId: requestId };
+  await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, actor: null, createdAt: tx.now });
+}
+
+/** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
+export async function initialized(
+  context: EventContext,
+  event: Extract<AgentEvent, { type: 'initialized' }>,
+): Promise<void> {
+  const { tx, draft, launchId } = context;
+  draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
+  const theirs = new Set(event.open.map((open) => open.requestId));
+  for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
+    if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
+    if (!theirs.has(request.requestId)) await closeRequest(tx, draft, request, 'Claude Code no longer waits for it.');
+  }
+  for (const open of event.open) await asked(context, open);
+  for (const { requestId, subtype, raw } of event.unclear) {
+    const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
+    if (isAnswered) continue; // when it was first printed
+    addRaw(draft, tx.now, raw);
+    if (requestId !== null) await refuse(context, requestId, subtype);
+  }
+}
+
+/** An unknown request is answered at once, so that the CLI cannot hang on it. */
+export async function refuse(context: EventContext, requestId: string, subtype: string): Promise<void> {
+  const { tx, draft } = context;
+  await answer(context, requestId, { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` });
+  const text = `Claude Code asked for "${subtype}", which Callboard does not know; it was told so.`;
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'unknown-request', text });
+}
+
+/** The CLI took its request back. An answer that it has not confirmed until now did not count. */
+export async function withdrawn({ tx, draft, launchId }: EventContext, requestId: string): Promise<void> {
+  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(requestId));
+  if (stored === null) return;
+  if (stored.decision === null) {
+    await closeRequest(
+      tx,
+      draft,
+      stored.request,
+      'Claude Code withdrew the request: its turn was interrupted or something else decided.',
+    );
+    return;
+  }
+  const row = await tx.outbox.findByWireId(launchId, requestId);
+  if (row === null || row.state === 'confirmed' || row.state === 'void') return;
+  await tx.outbox.setVoid(row.id, 'the request was withdrawn first');
+  await setDelivery(tx, stored, 'not-applied');
+}
+
+/** A reply of the CLI, or its echo of the answer that counted. */
+export async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
+  const { tx, draft, launchId, onForeignAnswer } = context;
+  const row = await tx.outbox.findByWireId(launchId, event.requestId);
+  if (row?.body.kind === 'control') {
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    return;
+  }
+  const { request_id: _id, ...echoed } = event.response;
+  if (row?.body.kind === 'answer' && isDeepStrictEqual(echoed, row.body.response)) {
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    const stored = await requestOf(tx, row);
+    if (stored !== null) await setDelivery(tx, stored, 'confirmed');
+    return;
+  }
+  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(event.requestId));
+  if (stored === null && row === null) return; // to nothing that we know
+  const text =
+    'A request was answered by something other than Callboard. The session is being stopped: a script that Claude ran may have approved its own request. Look at the last steps before going on.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-answer', text });
+  if (row !== null) await tx.outbox.setVoid(row.id, 'another answer counted');
+  if (stored?.decision === null)
+    await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
+  else if (stored !== null && row !== null) await setDelivery(tx, stored, 'not-applied');
+  tx.afterCommit(onForeignAnswer);
+}
+
+/** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
+export function foreignHook({ tx, draft, onForeignAnswer }: EventContext): void {
+  const text =
+    'A hook allowed this tool, though neither you nor the project run hooks that may. The session is being stopped: a script that Claude ran may have written the hook to approve its own calls. Look at the settings files of the worktree before going on.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-hook', text });
+  tx.afterCommit(onForeignAnswer);
+}

@@ -1,0 +1,49 @@
+import type { LaunchId } from '@callboard/contract';
+import type { Channel } from '../claude/channel.ts';
+import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
+import { mayUserHooksAllow } from '../claude/user-hooks.ts';
+import { AppError } from '../lib/errors.ts';
+import type { LaunchRecord } from '../store/records.ts';
+import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
+import { createSessionExecutor, type ExecutorParts } from './session-executor.ts';
+
+export interface AttachParts extends ExecutorParts {
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+}
+
+/** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
+export async function attachLaunch(
+  parts: AttachParts,
+  launchId: LaunchId,
+  process: AgentProcess,
+  open: typeof openStdioChannel = openStdioChannel,
+): Promise<RunningSession> {
+  const { store, log, env, graces } = parts;
+  const launch = await store.read.launches.find(launchId);
+  if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
+  const stage = await store.read.stages.find(launch.stageId);
+  const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+  const place = {
+    worktree: stage?.worktree?.path ?? null,
+    mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
+  };
+  const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
+  return watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
+}
+
+/** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
+function openOrRead(
+  open: typeof openStdioChannel,
+  { folder, spoolOffset }: LaunchRecord,
+  process: AgentProcess,
+): Channel {
+  try {
+    return open(folder, spoolOffset, process.identity.pid);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'process_gone') return openSpoolOnly(folder, spoolOffset);
+    throw error;
+  }
+}

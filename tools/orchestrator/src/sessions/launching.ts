@@ -1,0 +1,174 @@
+import type { LaunchId, RepositoryHook, StageId } from '@callboard/contract';
+import { claudeArguments } from '../claude/arguments.ts';
+import { endMarked } from '../claude/launch/end-processes.ts';
+import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
+import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
+import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
+import type { Edges } from '../lib/edges.ts';
+import { AppError, messageOf, OperationalError, Rejection } from '../lib/errors.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
+import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import type { MessageRow } from '../store/records.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
+import type { Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
+import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
+import type { RunningSession, StopGraces } from './running-session.ts';
+import { type UntilStoredParts, untilStored } from './until-stored.ts';
+
+export interface LaunchingParts {
+  /** Its signal aborts when we let go of all. */
+  storing: UntilStoredParts;
+  edges: Edges;
+  worktrees: Worktrees;
+  dataDir: string;
+  findClaude: () => Promise<string>;
+  env: Record<string, string>;
+  graces: StopGraces;
+  initializeTimeoutMs: number;
+  attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningSession>;
+}
+
+/** Begins launches, and spawns what was begun. */
+export interface Launching {
+  /** As `Sessions.start`. */
+  start(stageId: StageId, actor: string | null): Promise<void>;
+  /** Begins a launch in the caller's transaction and spawns it after the commit; false where there is no room for one. */
+  launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** Resolves when nothing that was begun is on its way any more. */
+  settled(): Promise<void>;
+}
+
+export function createLaunching(parts: LaunchingParts): Launching {
+  const { storing, edges, worktrees, dataDir, env, graces, initializeTimeoutMs, attach } = parts;
+  const { store, log } = storing;
+  const launching = new Set<Promise<unknown>>();
+
+  async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
+    const { launchId, folder, conversation, permissionMode, model, effort } = begun;
+    const command = await parts.findClaude();
+    const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
+    const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
+    const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
+    await createLaunchFolder(folder);
+    const args = claudeArguments({
+      dataDir,
+      permissionMode,
+      model,
+      effort,
+      conversation,
+      allow: [...allow, ...repositoryRules],
+      directories,
+      withoutHooks: hooksOff.length > 0,
+    });
+    const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
+    const session = await takeUp(stageId, launchId, process, hooksOff);
+    await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
+  }
+
+  /** A process that cannot be taken up is ended before its launch is settled: nothing runs that nobody sees. */
+  async function takeUp(
+    stageId: StageId,
+    launchId: LaunchId,
+    process: AgentProcess,
+    hooksOff: readonly RepositoryHook[],
+  ): Promise<RunningSession> {
+    try {
+      await untilStored(storing, async (tx) => {
+        await tx.launches.setLive(launchId, process.identity);
+        if (hooksOff.length > 0)
+          await changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, hooksOffNotice(hooksOff)));
+      });
+      return await attach(launchId, process);
+    } catch (error) {
+      // One that was spawned and could not be recorded before we were stopped is found by its marker.
+      if (!storing.signal.aborted) await endMarked([launchId], graces.signalMs);
+      throw error;
+    }
+  }
+
+  async function untilUp(session: RunningSession, initialized: Promise<unknown>): Promise<void> {
+    try {
+      await initialized;
+    } catch (error) {
+      const late = error instanceof DOMException && error.name === 'TimeoutError';
+      if (late) await session.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
+      const end = await session.ended;
+      throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
+    }
+  }
+
+  /** Spawns what was begun; a failure is settled like a process that died, then told. */
+  function carryOut(stageId: StageId, begun: BegunLaunch): Promise<void> {
+    const launched = spawn(stageId, begun).catch(async (error: unknown) => {
+      if (!storing.signal.aborted) await settleFailed(stageId, begun.launchId, error);
+      throw error;
+    });
+    return whileLaunching(launched);
+  }
+
+  /** Whoever stops us waits for it. */
+  function whileLaunching<T>(work: Promise<T>): Promise<T> {
+    launching.add(work);
+    const done = () => launching.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  /** Whoever waits for the start hears of its failure also while that cannot be stored. */
+  async function settleFailed(stageId: StageId, launchId: LaunchId, error: unknown): Promise<void> {
+    const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
+    const settle = async (tx: Tx) => {
+      if ((await tx.launches.find(launchId))?.state !== 'ended') await endLaunch(tx, stageId, launchId, end);
+    };
+    try {
+      await store.transact(settle);
+    } catch (failure) {
+      if (!isStorageFailure(failure)) throw failure;
+      whileLaunching(untilStored(storing, settle)).catch((cause: unknown) =>
+        log.error({ err: cause, stageId }, 'settling a failed start failed'),
+      );
+    }
+  }
+
+  async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
+    if (tx.noRoom() !== null) {
+      await changeSession(tx, stageId, async (draft) => {
+        await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
+        draft.queueChanged = true;
+      });
+      return false;
+    }
+    const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message.actor, message);
+    tx.afterCommit(() => {
+      carryOut(stageId, begun).catch((error: unknown) => log.warn({ err: error, stageId }, 'resuming failed'));
+    });
+    return true;
+  }
+
+  return {
+    async start(stageId, actor) {
+      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir }, stageId, actor));
+      await carryOut(stageId, begun).catch((error: unknown) => {
+        throw launchRejection(error);
+      });
+    },
+    launchIn,
+    async settled() {
+      await Promise.allSettled(launching);
+    },
+  };
+}
+
+function launchRejection(error: unknown): unknown {
+  if (!(error instanceof AppError) || error instanceof Rejection) return error;
+  switch (error.code) {
+    case 'claude_missing':
+    case 'worktree_failed':
+      return new Rejection(error.code, error.message, { cause: error });
+    default:
+      return new Rejection('launch_failed', `The session could not be started. ${error.message}`, { cause: error });
+  }
+}

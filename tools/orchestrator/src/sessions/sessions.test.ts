@@ -1,0 +1,44 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
+import { createBell } from '../lib/bell.ts';
+import { createWorktrees } from '../worktrees/worktrees.ts';
+import { createSessions } from './sessions.ts';
+
+it('ends a process that it has spawned and cannot take up, before it calls the start failed', async () => {
+  const folder = await temporaryFolder();
+  const claude = join(folder, 'claude');
+  await writeFile(claude, '#!/bin/sh\nexec sleep 600\n');
+  await chmod(claude, 0o755);
+  const { store, edges, addStage } = await openTestStore();
+  const stageId = await addStage();
+  const marked: (readonly number[])[] = [];
+  const left = async () => [...(await findMarkedProcesses()).values()].flat().filter((pid) => marked[0]?.includes(pid));
+  onTestFinished(async () => {
+    for (const pid of await left()) process.kill(pid, 'SIGKILL');
+  });
+  // The first thing that is asked about a launch once its process was spawned.
+  const find = async (id: Parameters<typeof store.read.launches.find>[0]) => {
+    marked.push((await findMarkedProcesses()).get(id) ?? []);
+    throw new Error('too many open files');
+  };
+  const env = { PATH: process.env.PATH ?? '', HOME: folder };
+  const sessions = createSessions({
+    ...{ store: { ...store, read: { ...store.read, launches: { ...store.read.launches, find } } }, edges, log: silent },
+    ...{ dataDir: folder, env, outboxBell: createBell(), findClaude: async () => claude, initializeTimeoutMs: 60_000 },
+    graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },
+    worktrees: {
+      ...createWorktrees({ dataDir: folder, env }),
+      ensure: async () => ({ path: folder, branch: 'callboard/S1', base: 'main' }),
+    },
+    onTextDelta: () => undefined,
+  });
+  await expect(sessions.start(stageId, 'Ada')).rejects.toThrow('too many open files');
+  expect(marked).toHaveLength(1);
+  expect(marked[0]).toHaveLength(1);
+  expect(await left()).toEqual([]);
+  expect(await store.read.sessions.find(stageId)).toMatchObject({ state: 'failed', launchId: null });
+});
