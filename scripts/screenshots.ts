@@ -153,7 +153,7 @@ async function spoil(page: Page, origin: string, folder: string, { running, appr
 
 /** A board whose disk counts as nearly full, and what whoever is not logged in sees. */
 async function others(page: Page): Promise<void> {
-  const { start } = await install({ CALLBOARD_DISK_RESERVE_MB: '1000000000' }, atEnd);
+  const { start } = await install({ CALLBOARD_DISK_RESERVE_MB: '999999' }, atEnd);
   const { loginLink, stop } = await start();
   atEnd(stop);
   await page.goto(loginLink);
@@ -184,6 +184,8 @@ async function everyWay(page: Page, name: string, show: () => Promise<void>): Pr
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await show();
       await page.waitForTimeout(400);
+      const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+      if (isTooWide) throw new Error(`${name} is wider than the screen: ${width}`);
       await page.screenshot({ path: join(resolve(String(target)), `${name}-${width}-${colorScheme}.png`) });
     }
   }
