@@ -3,7 +3,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { axe, findings } from './support/axe.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-import { makeScene, type Scene } from './support/scene.ts';
+import { DOT } from './support/open-stage.ts';
+import { apiOf, makeScene, type Scene } from './support/scene.ts';
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 
@@ -93,12 +94,48 @@ const STATES: Record<string, State> = {
     await page.getByRole('region', { name: 'Decision log' }).getByRole('listitem').first().waitFor();
   },
   'a stage that is finished': (page, { review }) => stage(page, review),
+  'files to complete with, and one attached': async (page, { review }) => {
+    await stage(page, review);
+    await page.locator('input[type="file"]').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: DOT });
+    await page.getByRole('button', { name: 'Remove a.png' }).waitFor();
+    const box = page.getByRole('textbox', { name: 'Message' });
+    await box.fill('Compare it with @');
+    await page.getByRole('listbox', { name: 'Files' }).getByRole('option').first().waitFor();
+    await page.waitForTimeout(150);
+  },
+  'commands to complete with': async (page) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill('/co');
+    await page.getByRole('listbox', { name: 'Commands' }).getByRole('option').first().waitFor();
+    await page.getByRole('button', { name: 'Remove a.png' }).click();
+  },
+  'a plan with a comment': async (page, { plan }) => {
+    await stage(page, plan);
+    await page
+      .getByRole('button', { name: /^Comment on/ })
+      .first()
+      .click();
+    await page.getByRole('textbox', { name: 'Comment' }).waitFor();
+  },
+  'what is always allowed': async (page, { approval }) => {
+    await stage(page, approval);
+    await page.getByRole('button', { name: 'Always allow …' }).click();
+    await page.getByRole('button', { name: 'Always allow', exact: true }).waitFor();
+  },
   'a stage that runs': (page, { running }) => stage(page, running),
   'a stage that asks': async (page, { approval }) => {
     await stage(page, approval);
     await page.getByRole('form').first().waitFor();
   },
 };
+
+/** Interrupts a turn behind which a message waits. */
+async function holdQueue(page: Page, origin: string, stageId: string): Promise<void> {
+  const api = apiOf(page, origin);
+  await api.post(`/api/sessions/${stageId}/message`, { message: 'Then the tests' });
+  await api.post(`/api/sessions/${stageId}/interrupt`);
+  await stage(page, stageId);
+  await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Held/).waitFor();
+}
 
 it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes', { timeout: 240_000 }, async () => {
   const { start, model } = await install();
@@ -118,6 +155,12 @@ it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes
       await page.waitForTimeout(150);
       found.push(...(await findings(page, `${name}, ${colorScheme}`)));
     }
+  }
+  await holdQueue(page, origin, scene.running);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.waitForTimeout(150);
+    found.push(...(await findings(page, `a queue that is held, ${colorScheme}`)));
   }
   expect(found).toEqual([]);
   expect(errors).toEqual([]);

@@ -109,6 +109,12 @@ it('runs a command as it was edited, and tells at the field what would not run',
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await readFile(join(dataDir, 'worktrees', 'shop', id, 'a.txt'), 'utf8')).toBe('two\n');
   expect(await readFile(path, 'utf8')).toBe('three\n');
+
+  // The transcript says what ran, not only what Claude asked for.
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').click();
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  await expect.poll(() => transcript.getByText(/^Allowed with changes by/).count()).toBe(2);
+  await transcript.getByText('echo two >> a.txt').waitFor();
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
 

@@ -153,6 +153,32 @@ it('sends files along, keeps the draft over a reload, and runs a command only wh
   expect(errors).toEqual([]);
 });
 
+it('lets mode, model and effort of an ended session be changed, for its next start', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'More', exact: true }).click();
+  await page.getByRole('menuitem', { name: /^Stop/ }).click();
+  await page.getByText('From the next start').waitFor();
+  for (const [name, value] of [
+    ['Permission mode', 'acceptEdits'],
+    ['Model', 'haiku'],
+    ['Effort', 'high'],
+  ] as const) {
+    const choice = page.getByRole('combobox', { name });
+    await choice.selectOption(value);
+    await expect.poll(async () => [await choice.isEnabled(), await choice.inputValue()]).toEqual([true, value]);
+  }
+  const write = { name: 'Write', input: { file_path: 'made.txt', content: 'made\n' } };
+  await messageBox(page).fill(prompt({ steps: [{ tools: [write] }, { text: 'Second.' }] }, 'Go on'));
+  await messageBox(page).press('Enter');
+  await page.getByText('Second.').waitFor(); // it was not asked for
+  expect(model.requests.at(-1)?.model).toContain('haiku');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
+  await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
+  expect(await page.getByText('From the next start').count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
 it('changes the mode, shows what was changed, and merges it or says why not', async () => {
   const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
   const { page, errors } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {

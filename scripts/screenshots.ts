@@ -4,10 +4,12 @@ import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openBrowser } from '../e2e/support/browser.ts';
 import { install } from '../e2e/support/callboard.ts';
-import { makeScene, type Scene } from '../e2e/support/scene.ts';
+import { DOT } from '../e2e/support/open-stage.ts';
+import { claudePidOf } from '../e2e/support/processes.ts';
+import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 
-const [folder] = process.argv.slice(2);
-if (folder === undefined) {
+const [target] = process.argv.slice(2);
+if (target === undefined) {
   console.error('Usage: npm run screenshots -- <folder>');
   process.exit(2);
 }
@@ -103,6 +105,64 @@ const PICTURES: Record<string, Look> = {
   },
 };
 
+/** Writes into the message box, which may have the same as a draft. */
+async function type(page: Page, text: string): Promise<void> {
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill('');
+  await box.fill(text);
+}
+
+/** What changes the scene, and so comes last; each is seen with what came before it. */
+const LAST: Record<string, Look> = {
+  'completion-files': async (page, { review }) => {
+    await stage(page, review);
+    await type(page, 'Compare it with @');
+    await page.getByRole('listbox', { name: 'Files' }).getByRole('option').first().waitFor();
+  },
+  'completion-commands': async (page, { review }) => {
+    await stage(page, review);
+    await type(page, '/co');
+    await page.getByRole('listbox', { name: 'Commands' }).getByRole('option').first().waitFor();
+  },
+  'queue-held': async (page, { running }) => {
+    await stage(page, running);
+    await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Held/).waitFor();
+  },
+  'unsettled-board': async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.getByText('an answer may not have reached Claude').first().scrollIntoViewIfNeeded();
+  },
+  'unsettled-stage': (page, { approval }) => stage(page, approval),
+  'unsettled-inbox': open('/inbox'),
+};
+
+/** Interrupts a turn behind which messages wait, and loses an answer on its way. */
+async function spoil(page: Page, origin: string, folder: string, { running, approval }: Scene): Promise<void> {
+  const api = apiOf(page, origin);
+  const attachments = [{ name: 'the page.png', mediaType: 'image/png', dataBase64: DOT.toString('base64') }];
+  await api.post(`/api/sessions/${running}/message`, { message: 'Then the tests' });
+  await api.post(`/api/sessions/${running}/message`, { message: 'It has to look like this', attachments });
+  await api.post(`/api/sessions/${running}/interrupt`);
+  const { pending } = await api.get(`/api/sessions/${approval}/pending`);
+  const pid = await claudePidOf(folder, approval);
+  process.kill(pid, 'SIGSTOP'); // so it reads no more
+  await api.post(`/api/sessions/${approval}/approve`, { requestId: pending[0]?.requestId, decision: 'allow' });
+  process.kill(pid, 'SIGKILL');
+}
+
+/** A board whose disk counts as nearly full, and what whoever is not logged in sees. */
+async function others(page: Page): Promise<void> {
+  const { start } = await install({ CALLBOARD_DISK_RESERVE_MB: '999999' }, atEnd);
+  const { loginLink, stop } = await start();
+  atEnd(stop);
+  await page.goto(loginLink);
+  await page.getByText('The disk is nearly full').waitFor();
+  await everyWay(page, 'disk-low', () => open('/')(page));
+  await page.context().clearCookies();
+  await everyWay(page, 'logged-out', async () => void (await page.goto(new URL('/', page.url()).href)));
+}
+
 async function stage(page: Page, stageId: string): Promise<void> {
   await open(`/stages/${stageId}`)(page);
   await alone(page);
@@ -124,14 +184,16 @@ async function everyWay(page: Page, name: string, show: () => Promise<void>): Pr
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await show();
       await page.waitForTimeout(400);
-      await page.screenshot({ path: join(resolve(String(folder)), `${name}-${width}-${colorScheme}.png`) });
+      const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+      if (isTooWide) throw new Error(`${name} is wider than the screen: ${width}`);
+      await page.screenshot({ path: join(resolve(String(target)), `${name}-${width}-${colorScheme}.png`) });
     }
   }
 }
 
 try {
-  await mkdir(resolve(folder), { recursive: true });
-  const { start, model, repo } = await install({}, atEnd);
+  await mkdir(resolve(target), { recursive: true });
+  const { start, model, repo, folder } = await install({}, atEnd);
   const format = { matcher: 'Edit|Write', hooks: [{ type: 'command', command: 'npm run format' }] };
   await mkdir(join(repo, '.claude'));
   await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify({ hooks: { PostToolUse: [format] } }));
@@ -143,7 +205,14 @@ try {
   await everyWay(page, 'empty', () => open('/')(page));
   const scene = await makeScene(page, origin, model);
   for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
+  await spoil(page, origin, folder, scene);
+  for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
+  await page.getByText('It is not known').first().waitFor();
   if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
+  await PICTURES.board?.(page, scene);
+  await stop();
+  await everyWay(page, 'connection-lost', () => page.getByText('The connection to Callboard is lost').waitFor());
+  await others(page);
 } finally {
   for (const end of ends) await end();
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, readlink } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -24,6 +25,14 @@ export async function claudePids(folder: string): Promise<number[]> {
   return lines
     .filter((line) => line.includes('--permission-prompt-tool=stdio'))
     .map((line) => Number.parseInt(line, 10));
+}
+
+/** The one of them that works for a stage: in its worktree. */
+export async function claudePidOf(folder: string, stageId: string): Promise<number> {
+  for (const pid of await claudePids(folder)) {
+    if (basename(await readlink(`/proc/${pid}/cwd`)) === stageId) return pid;
+  }
+  throw new Error(`no claude runs for ${stageId}`);
 }
 
 const MARKS = {

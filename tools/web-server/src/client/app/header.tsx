@@ -3,7 +3,6 @@ import { notifications } from '@mantine/notifications';
 import {
   IconBell,
   IconBellRinging,
-  IconHistory,
   IconKeyboard,
   IconLogout,
   IconMoon,
@@ -12,8 +11,7 @@ import {
   IconUserCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import clsx from 'clsx';
-import { Link, NavLink, useNavigate } from 'react-router';
+import { NavLink, useNavigate } from 'react-router';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { call, Nothing } from '../lib/api.ts';
 import { count } from '../lib/time.ts';
@@ -44,7 +42,7 @@ export function Header() {
         <NavLink className={css.link} to="/sessions">
           Sessions
         </NavLink>
-        <NavLink className={clsx(css.link, css.roomy)} to="/decisions">
+        <NavLink className={css.link} to="/decisions">
           Decisions
         </NavLink>
       </nav>
@@ -111,25 +109,35 @@ function Health() {
   );
 }
 
-function SchemeToggle() {
+function useOtherScheme() {
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('light') === 'dark';
-  const label = isDark ? 'Use the light scheme' : 'Use the dark scheme';
+  return {
+    label: isDark ? 'Use the light scheme' : 'Use the dark scheme',
+    Icon: isDark ? IconSun : IconMoon,
+    use: () => setColorScheme(isDark ? 'light' : 'dark'),
+  };
+}
+
+function SchemeToggle() {
+  const { label, Icon, use } = useOtherScheme();
   return (
     <ActionIcon
+      className={css.roomy}
       variant="subtle"
       color="gray"
       size={32}
       aria-label={label}
       title={label}
-      onClick={() => setColorScheme(isDark ? 'light' : 'dark')}
+      onClick={use}
     >
-      {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
+      <Icon size={18} />
     </ActionIcon>
   );
 }
 
 function AccountMenu() {
+  const scheme = useOtherScheme();
   const logout = useCommand({
     run: () => call('/api/logout', { method: 'POST', reply: Nothing }),
     failed: 'You are still logged in',
@@ -145,8 +153,8 @@ function AccountMenu() {
       <Menu.Dropdown>
         <AlertItems />
         <Menu.Divider />
-        <Menu.Item leftSection={<IconHistory size={16} />} component={Link} to="/decisions">
-          Decisions
+        <Menu.Item leftSection={<scheme.Icon size={16} />} onClick={scheme.use}>
+          {scheme.label}
         </Menu.Item>
         <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
           Keys

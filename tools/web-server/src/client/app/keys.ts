@@ -37,7 +37,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     entries: [
       { keys: ['J'], does: 'The next request' },
       { keys: ['K'], does: 'The one before' },
-      { keys: ['Enter'], does: 'Open the request' },
+      { keys: ['Enter'], does: 'Open the stage' },
     ],
   },
   {
@@ -51,10 +51,11 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     ],
   },
   {
-    title: 'A transcript',
+    title: 'A stage',
     entries: [
-      { keys: ['Home'], does: 'Its first entry' },
-      { keys: ['End'], does: 'Its last entry' },
+      { keys: ['Esc Esc'], does: 'Interrupt the turn' },
+      { keys: ['Home'], does: 'First entry of the transcript' },
+      { keys: ['End'], does: 'Last entry of the transcript' },
     ],
   },
   {

@@ -6,6 +6,7 @@ const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE
 
 it('says who decided what, and for how long Claude waited', () => {
   expect(decisionWords(made({}))).toBe('Allowed by Ada, 4 min 12 s');
+  expect(decisionWords(made({ updatedInput: { command: 'make' } }))).toBe('Allowed with changes by Ada, 4 min 12 s');
   expect(decisionWords(made({ outcome: 'denied', by: null }))).toBe('Denied, 4 min 12 s');
   expect(decisionWords(made({ outcome: 'denied', kind: 'question' }))).toBe('Declined by Ada, 4 min 12 s');
   expect(decisionWords(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');

@@ -6,12 +6,16 @@ const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
 /** What a no is called: a question is declined. */
 const noWord = ({ kind }: Decision) => (kind === 'question' ? 'Declined' : 'Denied');
 
+/** Something else ran than what Claude had asked for. */
+export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
+  kind === 'approval' && outcome === 'allowed' && updatedInput !== null;
+
 /** A decision in one line: "Allowed by Ada, 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
     case 'allowed':
-      return `Allowed${byWhom(decision.by)}, ${waited}`;
+      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)}, ${waited}`;
     case 'denied':
       return `${noWord(decision)}${byWhom(decision.by)}, ${waited}`;
     case 'answered':

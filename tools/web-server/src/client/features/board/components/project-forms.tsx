@@ -1,5 +1,5 @@
 import type { Project, ProjectId } from '@callboard/contract';
-import { Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { Button, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
@@ -84,12 +84,6 @@ function SettingsForm({ project }: { project: Project }) {
         value={form.copy}
         onChange={(event) => set({ copy: event.currentTarget.value })}
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
-      />
-      <Checkbox
-        label="Pass the repository’s own allow rules"
-        description="Claude Code ignores them in a worktree that nobody has trusted in a terminal."
-        checked={form.passRules}
-        onChange={(event) => set({ passRules: event.currentTarget.checked })}
       />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
       <div className={css.end}>

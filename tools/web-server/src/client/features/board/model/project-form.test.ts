@@ -2,18 +2,18 @@ import { Project } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 
-it('takes settings there and back', () => {
-  const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'], passRepositoryRules: true };
+it('takes settings there and back, and leaves those of the rules alone', () => {
+  const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'] };
   const project = Project.parse({
     id: 'web',
     name: 'web',
     path: '/web',
     createdAt: '2026-01-01T10:00:00.000Z',
-    settings,
+    settings: { ...settings, passRepositoryRules: true },
   });
   expect(readProjectForm(projectFormOf(project))).toEqual({ name: 'web', settings });
-  expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', passRules: false })).toEqual({
+  expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n' })).toEqual({
     name: 'a',
-    settings: { requestTimeoutMs: null, copyIgnored: ['.env'], passRepositoryRules: false },
+    settings: { requestTimeoutMs: null, copyIgnored: ['.env'] },
   });
 });

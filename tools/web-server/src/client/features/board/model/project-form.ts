@@ -7,7 +7,6 @@ export interface ProjectForm {
   minutes: string;
   /** One pattern a line. */
   copy: string;
-  passRules: boolean;
 }
 
 const MINUTE = 60_000;
@@ -16,10 +15,9 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   name,
   minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
   copy: settings.copyIgnored.join('\n'),
-  passRules: settings.passRepositoryRules,
 });
 
-export function readProjectForm({ name, minutes, copy, passRules }: ProjectForm): ProjectPatch {
+export function readProjectForm({ name, minutes, copy }: ProjectForm): ProjectPatch {
   const limit = Number(minutes);
   const lines = copy.split('\n').map((line) => line.trim());
   return {
@@ -27,7 +25,6 @@ export function readProjectForm({ name, minutes, copy, passRules }: ProjectForm)
     settings: {
       requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
       copyIgnored: lines.filter((line) => line !== ''),
-      passRepositoryRules: passRules,
     },
   };
 }

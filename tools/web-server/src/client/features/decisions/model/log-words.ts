@@ -1,5 +1,5 @@
 import type { Decision, RequestKind, RequestOutcome } from '@callboard/contract';
-import { deliveryWords } from '../../../lib/decision-words.ts';
+import { deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 
 export const KIND_WORDS: Record<RequestKind, string> = {
   approval: 'Tool call',
@@ -17,9 +17,10 @@ export const OUTCOME_WORDS: Record<RequestOutcome, string> = {
 };
 
 /** "Denied by Ada". */
-export const verdictWords = ({ outcome, kind, by }: Decision): string => {
+export const verdictWords = (decision: Decision): string => {
+  const { outcome, kind, by } = decision;
   const word = outcome === 'denied' && kind === 'question' ? 'Declined' : OUTCOME_WORDS[outcome];
-  return `${word}${by === null ? '' : ` by ${by}`}`;
+  return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
 };
 
 /** How the answer got to Claude; null where there was none. */

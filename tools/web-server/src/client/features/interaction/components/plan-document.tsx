@@ -37,7 +37,6 @@ export function PlanDocument({ plan, comments, disabled, change }: PlanDocumentP
           <div className={css.row}>
             <Markdown text={block} />
             <ActionIcon
-              className={css.comment}
               variant="subtle"
               color="gray"
               size={28}

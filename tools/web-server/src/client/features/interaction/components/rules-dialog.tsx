@@ -1,4 +1,8 @@
+import type { ProjectId } from '@callboard/contract';
+import { NativeSelect } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
+import { boardQuery } from '../../../live/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 
@@ -11,9 +15,28 @@ export function RulesDialog() {
     <Dialog opened={projectId !== null} close={close} title="Rules" size={640} closeOnClickOutside>
       {projectId !== null && (
         <Suspense fallback={null}>
+          <ProjectChoice projectId={projectId} />
           <RulesOf key={projectId} projectId={projectId} />
         </Suspense>
       )}
     </Dialog>
+  );
+}
+
+function ProjectChoice({ projectId }: { projectId: ProjectId }) {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const open = useRulesDialog((state) => state.open);
+  const choose = (id: string) => {
+    const project = projects.find((other) => other.id === id);
+    if (project !== undefined) open(project.id);
+  };
+  return (
+    <NativeSelect
+      label="Project"
+      mb="lg"
+      data={projects.map(({ id, name }) => ({ value: id, label: name }))}
+      value={projectId}
+      onChange={(event) => choose(event.currentTarget.value)}
+    />
   );
 }

@@ -1,15 +1,13 @@
 import type { PermissionRule, ProjectId, RepositoryHook } from '@callboard/contract';
-import { Button, NativeSelect, Switch } from '@mantine/core';
+import { Button, Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery } from '../../../live/queries.ts';
 import { rulesQuery } from '../../../live/rules.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
 import { useProjectSetting, useTakeBack } from '../api/use-rules.ts';
-import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './content.module.css';
 
 /** The rules of one project and its stages, and those of its repository. */
@@ -17,7 +15,6 @@ export default function RulesOf({ projectId }: { projectId: ProjectId }) {
   const { data, error } = useQuery(rulesQuery(projectId));
   return (
     <>
-      <ProjectChoice projectId={projectId} />
       {error !== null && <FailureNote>The rules could not be read. {errorText(error)}</FailureNote>}
       {data !== undefined && (
         <>
@@ -27,24 +24,6 @@ export default function RulesOf({ projectId }: { projectId: ProjectId }) {
         </>
       )}
     </>
-  );
-}
-
-function ProjectChoice({ projectId }: { projectId: ProjectId }) {
-  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  const open = useRulesDialog((state) => state.open);
-  const choose = (id: string) => {
-    const project = projects.find((other) => other.id === id);
-    if (project !== undefined) open(project.id);
-  };
-  return (
-    <NativeSelect
-      label="Project"
-      mb="lg"
-      data={projects.map(({ id, name }) => ({ value: id, label: name }))}
-      value={projectId}
-      onChange={(event) => choose(event.currentTarget.value)}
-    />
   );
 }
 
@@ -103,6 +82,7 @@ function OneStage({ stageId }: { stageId: NonNullable<PermissionRule['stageId']>
 
 function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: readonly string[] }) {
   const [passes, pass] = useProjectSetting(projectId, 'passRepositoryRules');
+  const canCommand = useCanCommand();
   return (
     <section className={css.dialogPart} aria-labelledby="rules-repository">
       <h3 id="rules-repository">The repository’s own</h3>
@@ -118,19 +98,22 @@ function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: re
           ))}
         </ul>
       )}
-      <Switch
-        label="Pass them to Claude"
-        description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
-        checked={passes}
-        disabled={!useCanCommand() || pass.isPending}
-        onChange={(event) => pass.mutate(event.currentTarget.checked)}
-      />
+      {(rules.length > 0 || passes) && (
+        <Switch
+          label="Pass them to Claude"
+          description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
+          checked={passes}
+          disabled={!canCommand || pass.isPending}
+          onChange={(event) => pass.mutate(event.currentTarget.checked)}
+        />
+      )}
     </section>
   );
 }
 
 function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: readonly RepositoryHook[] }) {
   const [runs, run] = useProjectSetting(projectId, 'runRepositoryHooks');
+  const canCommand = useCanCommand();
   return (
     <section className={css.dialogPart} aria-labelledby="hooks-repository">
       <h3 id="hooks-repository">The repository’s hooks</h3>
@@ -152,13 +135,15 @@ function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: re
           ))}
         </ul>
       )}
-      <Switch
-        label="Run them"
-        description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
-        checked={runs}
-        disabled={!useCanCommand() || run.isPending}
-        onChange={(event) => run.mutate(event.currentTarget.checked)}
-      />
+      {(hooks.length > 0 || runs) && (
+        <Switch
+          label="Run them"
+          description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
+          checked={runs}
+          disabled={!canCommand || run.isPending}
+          onChange={(event) => run.mutate(event.currentTarget.checked)}
+        />
+      )}
     </section>
   );
 }

@@ -1,11 +1,14 @@
 import type { Decision } from '@callboard/contract';
-import { decisionWords, deliveryWords } from '../../../lib/decision-words.ts';
+import { decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 import { exactTime } from '../../../lib/time.ts';
+import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
+import { useTranscriptParts } from './transcript-parts.tsx';
 
-/** What was decided, folded to one line; with a reason or answers it can be opened. */
+/** What was decided, folded to one line; with a reason, answers or a changed input it can be opened. */
 export function DecisionLine({ decision }: { decision: Decision }) {
+  const { folder } = useTranscriptParts();
   const delivery = deliveryWords(decision);
   const words = (
     <span title={exactTime(decision.at)}>
@@ -14,9 +17,16 @@ export function DecisionLine({ decision }: { decision: Decision }) {
     </span>
   );
   const answers = Object.entries(decision.answers ?? {});
-  if (decision.reason === null && answers.length === 0) return <div className={css.decision}>{words}</div>;
+  const ran = isChanged(decision) ? decision.updatedInput : null;
+  if (decision.reason === null && answers.length === 0 && ran === null)
+    return <div className={css.decision}>{words}</div>;
   return (
-    <Fold id={`decision:${decision.requestId}`} summary={words} openByItself={decision.outcome === 'denied'}>
+    <Fold
+      id={`decision:${decision.requestId}`}
+      summary={words}
+      openByItself={decision.outcome === 'denied' || ran !== null}
+    >
+      {ran !== null && <ToolInputView toolName={decision.toolName} input={ran} folder={folder} />}
       {decision.reason !== null && <p>{decision.reason}</p>}
       {answers.map(([question, answer]) => (
         <p key={question}>

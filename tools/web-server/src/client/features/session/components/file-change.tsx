@@ -49,6 +49,7 @@ export function FileChange({ id, file }: { id: string; file: FileDiff }) {
 function FileBody({ file }: { file: FileDiff }) {
   if (file.isBinary) return <p className={css.remark}>A binary file: its content is not shown.</p>;
   if (file.patch === null) return <p className={css.remark}>This change is too long to be shown here.</p>;
+  if (file.patch === '' && file.status === 'added') return <p className={css.remark}>An empty file.</p>;
   return <Patch patch={file.patch} path={file.path} />;
 }
 

@@ -9,17 +9,17 @@ import css from './stage-head.module.css';
 
 type Session = NonNullable<StageView['session']>;
 
-/** Mode, model and effort of a session that runs; each shows what was asked for until Claude has confirmed it. */
+/** Mode, model and effort; each shows what was asked for until Claude, or for an ended session the server, has taken it. */
 export function SessionSwitches({ stage, session }: { stage: StageView; session: Session }) {
   const setMode = useSetMode(stage.id, stage.title);
   const setModel = useSetModel(stage.id, stage.title);
-  const lives = session.state === 'idle' || session.state === 'busy' || session.state === 'waiting';
+  const hasEnded = session.state === 'ended' || session.state === 'failed';
   const canCommand = useCanCommand();
   const isBusy = setMode.isPending || setModel.isPending;
   const shared = {
     size: 'xs' as const,
-    disabled: !lives || !canCommand || isBusy,
-    title: lives ? undefined : 'Can be changed while the session runs',
+    disabled: session.state === 'starting' || !canCommand || isBusy || stage.completedAt !== null,
+    title: hasEnded ? 'Holds from the next start' : undefined,
   };
   const mode = setMode.isPending ? setMode.variables : session.mode;
   const asked = setModel.isPending ? setModel.variables : {};
@@ -32,9 +32,10 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
       <span role="status" className={css.confirming}>
         {isBusy && (
           <>
-            <Loader size={12} color="gray" aria-hidden /> Waiting for Claude to confirm
+            <Loader size={12} color="gray" aria-hidden /> {hasEnded ? 'Being stored' : 'Waiting for Claude to confirm'}
           </>
         )}
+        {!isBusy && hasEnded && stage.completedAt === null && 'From the next start'}
       </span>
       <NativeSelect
         {...shared}

@@ -45,9 +45,10 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
 
   const stored = useMemo(() => storedRows(transcript, pending), [transcript, pending]);
   const loose = useMemo(() => {
+    if (isPending) return []; // a form that moved to its tool call would lose what was begun in it
     const shown = toolUseIds(transcript.entries);
     return pending.filter((request) => !shown.has(request.toolUseId));
-  }, [transcript, pending]);
+  }, [transcript, pending, isPending]);
   const rows: Row[] = [
     ...stored.rows,
     ...blocks.filter((block) => block.parentToolUseId === null && !stored.blocks.has(block.blockId)).map(liveRow),

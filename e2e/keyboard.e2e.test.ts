@@ -1,0 +1,85 @@
+import { named } from '@callboard/scripted-model';
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { openDesk } from './support/desk.ts';
+
+const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
+
+/** Presses Tab until the focus is there. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let presses = 0; !(await isFocused(target)); presses += 1) {
+    if (presses === 60) throw new Error(`Tab does not lead to ${target}`);
+    await page.keyboard.press('Tab');
+  }
+}
+
+it('does a whole job by keyboard alone: write, start, answer, deny, write to Claude, complete', async () => {
+  const { page, errors, model } = await openDesk();
+  const options = [
+    { label: 'SQLite', description: 'One file' },
+    { label: 'PostgreSQL', description: 'A server' },
+  ];
+  const question = { question: 'Which database?', header: 'Database', multiSelect: false, options };
+  const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+  model.setScript('job', {
+    steps: [
+      { tools: [{ name: 'AskUserQuestion', input: { questions: [question] } }] },
+      bash('touch one.txt'),
+      bash('touch two.txt'),
+      { text: 'All finished.' },
+    ],
+  });
+  model.setScript('more', { steps: [{ text: 'Said.' }] });
+  const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+
+  await page.keyboard.press('n');
+  await tabTo(page, page.getByRole('textbox', { name: 'Title' }));
+  await page.keyboard.type('Search index');
+  await tabTo(page, page.getByRole('textbox', { name: 'Prompt' }));
+  await page.keyboard.type(named('job', 'Build it.'));
+  await tabTo(page, page.getByRole('checkbox', { name: 'Start now' }));
+  await page.keyboard.press('Space');
+  await tabTo(page, button('Create stage'));
+  await page.keyboard.press('Enter');
+
+  await page.getByRole('dialog', { name: 'Search index has a question' }).waitFor();
+  await tabTo(page, page.getByRole('radio', { name: 'SQLite' }));
+  await page.keyboard.press('ArrowDown');
+  await expect.poll(() => page.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
+  await expect.poll(() => button('Submit').isEnabled()).toBe(true);
+  await tabTo(page, button('Submit'));
+  await page.keyboard.press('Enter');
+
+  const overlay = page.getByRole('dialog', { name: 'Search index wants to run a command' });
+  await overlay.getByText('touch one.txt').waitFor();
+  await expect.poll(() => button('Allow').isEnabled()).toBe(true);
+  await page.keyboard.press('a');
+  await overlay.getByText('touch two.txt').waitFor();
+  await expect.poll(() => button('Deny').isEnabled()).toBe(true);
+  await tabTo(page, overlay.getByRole('textbox').first());
+  await page.keyboard.type('One is enough');
+  await tabTo(page, button('Deny'));
+  await page.keyboard.press('Enter');
+  await overlay.waitFor({ state: 'hidden' });
+
+  // The card is reached, and opened.
+  const card = page.getByRole('region', { name: 'Review' }).getByRole('link', { name: 'Search index' });
+  await tabTo(page, card);
+  await page.keyboard.press('Enter');
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  await transcript.getByText('One is enough').first().waitFor();
+  await transcript.getByText('All finished.').waitFor();
+  await tabTo(page, page.getByRole('textbox', { name: 'Message' }));
+  await page.keyboard.type(named('more', 'And now?'));
+  await page.keyboard.press('Enter');
+  await transcript.getByText('Said.').waitFor();
+  await tabTo(page, button('Complete'));
+  await page.keyboard.press('Enter');
+  await page.getByText('Done', { exact: true }).first().waitFor();
+
+  await page.keyboard.press('g');
+  await page.keyboard.press('b');
+  await page.getByRole('region', { name: 'Done' }).getByText('Search index').waitFor();
+  expect(errors).toEqual([]);
+});
