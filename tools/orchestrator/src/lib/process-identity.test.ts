@@ -64,6 +64,9 @@ it.runIf(process.platform === 'linux')('takes a process that is dead and not yet
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(String(line));
+  // While it is a shell still, it buries its child.
+  const commandOf = (of: number | undefined) => readFile(`/proc/${of}/cmdline`, 'utf8');
+  await until('the shell is the program', async () => (await commandOf(parent.pid)).startsWith('sleep'));
   const identity = await identify(pid);
   expect(identity).not.toBeNull();
   process.kill(pid, 'SIGKILL');

@@ -45,7 +45,7 @@ describe('the handshake', () => {
   });
 
   it('sees each promise that is broken, and those that are not', { timeout: 120_000 }, async () => {
-    const report = await shakeHands(await lyingClaude(folder), { stepMs: 4_000, wholeMs: 100_000 });
+    const report = await shakeHands(await lyingClaude(folder), { stepMs: 5_000, wholeMs: 110_000 });
     expect(verdicts(report)).toEqual({
       initialize: 'yes',
       asks: 'yes',

@@ -38,9 +38,11 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     await nthRequest(kit, 1);
     await say(kit, stageId, prompt({ steps: [{ text: 'From the queue.' }] }));
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch c')] }, { text: 'Steered.' }] }), 'steer');
-    await decide(kit, stageId, 1, { decision: 'allow' });
-    await decide(kit, stageId, 2, { decision: 'allow' });
-    await decide(kit, stageId, 3, { decision: 'allow' });
+    // One after the other, so that what is stored has one order.
+    for (const nth of [1, 2, 3]) {
+      await decide(kit, stageId, nth, { decision: 'allow' });
+      await results(kit, stageId, nth);
+    }
     await turns(kit, stageId, 2);
     await kit.client.state(stageId, 'idle');
     return stageId;
@@ -181,6 +183,12 @@ async function answer(kit: Kit, stageId: string, n: number): Promise<void> {
 
 const say = (kit: Kit, stageId: string, message: string, mode = 'append') =>
   kit.client.command('send_message', { stageId, message, mode });
+
+/** Waits until that many calls have their results. */
+async function results(kit: Kit, stageId: string, count: number): Promise<void> {
+  const seen = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'tool-result').length;
+  await expect.poll(seen).toBeGreaterThanOrEqual(count);
+}
 
 async function turns(kit: Kit, stageId: string, n: number): Promise<void> {
   const ended = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length;
