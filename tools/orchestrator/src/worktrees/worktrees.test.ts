@@ -153,6 +153,13 @@ describe('removing a worktree', () => {
   });
 });
 
+it('makes many worktrees of one repository at once', async () => {
+  const { worktrees, project } = await setUp();
+  const stages = Array.from({ length: 30 }, (_, n) => stageId(`STAGE-${n + 1}`));
+  const made = await Promise.all(stages.map((id) => worktrees.ensure(project, id, false)));
+  expect(new Set(made.map(({ path }) => path)).size).toBe(30);
+});
+
 describe('the files of a worktree', () => {
   it('are those that git tracks and the new ones, without what is ignored or deleted', async () => {
     const { worktrees, project } = await setUp();

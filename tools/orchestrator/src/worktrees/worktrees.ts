@@ -62,6 +62,8 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
   const files = createFileLists(git);
   /** By main checkout: two merges at once would see, and take back, each other's work. */
   const merges = createTurns();
+  /** By main checkout: git reads its notes of all worktrees when it makes one, and fails over one that is just being made (seen). */
+  const makings = createTurns();
 
   async function copyIgnored(project: Project, path: string): Promise<void> {
     const { copyIgnored: globs } = project.settings;
@@ -72,6 +74,26 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
       await mkdir(dirname(join(path, file)), { recursive: true });
       await cp(join(project.path, file), join(path, file), { errorOnExist: false, force: false });
     }
+  }
+
+  /** True when it was not there. */
+  async function makeIfMissing(project: Project, path: string, branch: string): Promise<boolean> {
+    const known = await knownWorktree(git, project.path, path);
+    if (known === 'half-made') await removeHalfMade(git, project.path, path);
+    if (known === 'whole' && (await isThere(path))) return false;
+    const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+    const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+    const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
+    await git.must(project.path, ['worktree', 'add', ...force, ...target]);
+    return true;
+  }
+
+  async function remove(project: Project, worktree: Worktree): Promise<{ left: string | null }> {
+    // Without --force: git refuses to remove a worktree with changes or untracked files, and a branch that is not merged.
+    const removal = await git.try(project.path, ['worktree', 'remove', worktree.path]);
+    if (removal.failed) return { left: `The worktree ${worktree.path} was left where it is: ${removal.stderr}` };
+    const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
+    return { left: branch.failed ? `The branch ${worktree.branch} was kept: it has work that is not merged.` : null };
   }
 
   return {
@@ -96,16 +118,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
       const branch = `callboard/${stageId}`;
       await mkdir(parent, { recursive: true, mode: 0o700 });
       const path = join(await realpath(parent), stageId); // git lists worktrees by their real paths
-      const known = await knownWorktree(git, project.path, path);
-      if (known === 'half-made') await removeHalfMade(git, project.path, path);
-      const isMissing = known !== 'whole' || !(await isThere(path));
-      if (isMissing) {
-        const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
-        const exists = !(await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]))
-          .failed;
-        const target = exists ? [path, branch] : ['-b', branch, path];
-        await git.must(project.path, ['worktree', 'add', ...force, ...target]);
-      }
+      const isMissing = await makings(project.path, () => makeIfMissing(project, path, branch));
       if (isMissing || !isRecorded) await copyIgnored(project, path);
       return { path, branch, base: await git.must(project.path, ['merge-base', 'HEAD', branch]) };
     },
@@ -118,13 +131,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     allowRules: (project) => allowRulesOf(project.path),
     hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),
 
-    async removeIfSafe(project, worktree) {
-      // Without --force: git refuses to remove a worktree with changes or untracked files, and a branch that is not merged.
-      const removal = await git.try(project.path, ['worktree', 'remove', worktree.path]);
-      if (removal.failed) return { left: `The worktree ${worktree.path} was left where it is: ${removal.stderr}` };
-      const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
-      return { left: branch.failed ? `The branch ${worktree.branch} was kept: it has work that is not merged.` : null };
-    },
+    removeIfSafe: (project, worktree) => makings(project.path, () => remove(project, worktree)),
   };
 }
 
