@@ -43,7 +43,11 @@ export async function account(parts: AccountParts): Promise<Account> {
     const names = said.map(({ text }) => nameIn(text));
     const heard = told(names, stageId);
     for (const name of names) {
-      count(`message ${name}`, heard.split(`<${name}>`).length - 1, false);
+      const pieces = heard.split(`<${name}>`);
+      count(`message ${name}`, pieces.length - 1, false);
+      // How it stood there each time, since a run is not easily had again.
+      if (pieces.length > 2)
+        result.doubled.push(...pieces.slice(0, -1).map((before) => `after: ${before.slice(-300)}`));
       count(`run of ${name}`, ran.filter((line) => line === name).length, runsMayBeMissing);
     }
     for (const name of new Set(ran)) {
