@@ -42,13 +42,14 @@ export async function account(parts: AccountParts): Promise<Account> {
     const said = ledger.messages.filter((message) => message.stageId === stageId);
     const names = said.map(({ text }) => nameIn(text));
     const heard = told(names, stageId);
-    for (const name of names) {
+    for (const [index, name] of names.entries()) {
       const pieces = heard.split(`<${name}>`);
       count(`message ${name}`, pieces.length - 1, false);
       // How it stood there each time, since a run is not easily had again.
       if (pieces.length > 2)
         result.doubled.push(...pieces.slice(0, -1).map((before) => `after: ${before.slice(-300)}`));
-      count(`run of ${name}`, ran.filter((line) => line === name).length, runsMayBeMissing);
+      const runs = ran.filter((line) => line === name).length;
+      if (said[index]?.hasRun === true) count(`run of ${name}`, runs, runsMayBeMissing);
     }
     for (const name of new Set(ran)) {
       if (name !== '' && !wasAllowed(name, ledger, decisions)) result.doubled.push(`run of ${name} without a yes`);

@@ -7,8 +7,17 @@ import { type ClientCommand, type Transport, TransportError } from '@callboard/c
 export interface Ledger {
   /** By request id: what was asked, and what the server said last of the decision. */
   decisions: Map<string, { request: PendingRequest; decision: Decision }>;
-  /** Texts of messages that the server took. */
-  messages: { stageId: StageId; text: string }[];
+  /** Messages that the server took. */
+  messages: Said[];
+}
+
+/** A message, and whether it has a tool run that writes its name down. */
+export interface Said {
+  stageId: StageId;
+  text: string;
+  /** `steer`: written into the running turn, if there is one. */
+  mode: 'append' | 'steer';
+  hasRun: boolean;
 }
 
 /** Errors after which one does not know, or knows that nothing was done; trying again is safe for what is done here. */
@@ -91,14 +100,9 @@ function answer(transport: Transport, { stageId, requestId, kind, input }: Pendi
 }
 
 /** Sends a message once, however often its reply is lost: it bears an id of the sender's. */
-export async function say(
-  transport: Transport,
-  ledger: Ledger,
-  stageId: StageId,
-  text: string,
-  signal: AbortSignal,
-): Promise<void> {
+export async function say(transport: Transport, ledger: Ledger, said: Said, signal: AbortSignal): Promise<void> {
+  const { stageId, text: message, mode } = said;
   const messageId = MessageId.parse(randomUUID());
-  await insist(signal, () => transport.command('send_message', { stageId, message: text, messageId }));
-  ledger.messages.push({ stageId, text });
+  await insist(signal, () => transport.command('send_message', { stageId, message, mode, messageId }));
+  ledger.messages.push(said);
 }

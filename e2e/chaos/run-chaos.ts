@@ -15,7 +15,7 @@ import { createRandom, type Random } from './random.ts';
 export interface ChaosOptions {
   seed: number;
   stages: number;
-  /** Messages a stage is sent besides its prompt; each asks for one tool call, and some for a question as well. */
+  /** Messages a stage is sent besides its prompt: most ask for one tool call, and some of those for a question as well; the others are remarks. */
   messages: number;
   kills: number;
   victims: readonly [Victim, ...Victim[]];
@@ -137,7 +137,13 @@ async function talk(
   signal: AbortSignal,
 ): Promise<void> {
   for (let n = 0; n < count; n++) {
-    await say(transport, ledger, stageId, work(`${stageId}-m${n}`, random), signal);
+    const name = `${stageId}-m${n}`;
+    // Every fourth is a remark that is written into the turn that runs just then.
+    const isRemark = random.between(1, 4) === 1;
+    const said = isRemark
+      ? ({ stageId, text: `By the way: <${name}>`, mode: 'steer', hasRun: false } as const)
+      : ({ stageId, text: work(name, random), mode: 'append', hasRun: true } as const);
+    await say(transport, ledger, said, signal);
     await sleep(random.between(0, 400), undefined, { signal });
   }
 }

@@ -34,7 +34,7 @@ export async function emulatedConversations(home: string): Promise<{ cwd: string
   const folder = conversationsFolder(home);
   return (await readdir(folder)).map((name) => {
     const items = readConversation(join(folder, name));
-    const texts = items.flatMap((item) => (item.kind === 'user' ? [item.text] : []));
-    return { cwd: items.find((item) => item.kind === 'begun')?.cwd ?? '', texts };
+    const texts = items.flatMap((item) => (item.type === 'user' ? [item.text] : []));
+    return { cwd: items.find((item) => item.type === 'begun')?.cwd ?? '', texts };
   });
 }

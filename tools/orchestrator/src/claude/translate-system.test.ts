@@ -5,10 +5,10 @@ const told = (subtype: string, fields: object = {}) => translateSystem({ type: '
 const notice = (level: string, code: string) => [{ type: 'notice', entry: { kind: 'notice', level, code } }];
 
 it('takes init for the begin of a turn', () => {
-  expect(told('init', { model: 'opus', permissionMode: 'plan', tools: [] })).toMatchObject([
-    { type: 'turn-started', model: 'opus', mode: 'plan' },
+  expect(told('init', { model: 'opus', permissionMode: 'plan', tools: [], user_message_uuids: ['m1'] })).toEqual([
+    { type: 'turn-started', model: 'opus', mode: 'plan', messageIds: ['m1'] },
   ]);
-  expect(told('init')).toMatchObject([{ type: 'turn-started', model: null, mode: null }]);
+  expect(told('init')).toEqual([{ type: 'turn-started', model: null, mode: null, messageIds: [] }]);
 });
 
 it('follows the mode that the CLI reports, and passes over its other statuses', () => {

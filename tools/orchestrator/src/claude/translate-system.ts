@@ -30,9 +30,9 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
   switch (subtype) {
     case 'init': {
       const { data } = wire.SystemInit.safeParse(message);
-      return data === undefined
-        ? null
-        : [{ type: 'turn-started', model: data.model ?? null, mode: data.permissionMode ?? null }];
+      if (data === undefined) return null;
+      const { model = null, permissionMode: mode = null, user_message_uuids: messageIds = [] } = data;
+      return [{ type: 'turn-started', model, mode, messageIds }];
     }
     case 'status': {
       const { data } = wire.SystemStatus.safeParse(message);

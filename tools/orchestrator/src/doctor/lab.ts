@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
 import { claudeArguments } from '../claude/arguments.ts';
+import { messagesInConversation } from '../claude/conversation-file.ts';
 import { startGuard } from './guard.ts';
 import { createTalk, type Talk } from './talk.ts';
 import { startTrial, type Trial } from './trial.ts';
@@ -19,6 +20,8 @@ export interface Lab extends AsyncDisposable {
   talk(signal: AbortSignal): Promise<Talk>;
   /** Ends the process that runs, and talks with one that goes on with a conversation. */
   resume(sessionId: string, signal: AbortSignal): Promise<Talk>;
+  /** Which of these messages stand in a conversation; for when its process has ended. */
+  written(sessionId: string, messageIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Ends the process that runs: what it was at is of no use to the next talk. */
   discard(): Promise<void>;
 }
@@ -75,6 +78,7 @@ export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
     talk: async (signal) =>
       current?.isRunning() ? createTalk(current, model.requests, signal) : launch({ start: randomUUID() }, signal),
     resume: (sessionId, signal) => launch({ resume: sessionId }, signal),
+    written: (sessionId, messageIds) => messagesInConversation(env, sessionId, messageIds),
     discard,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

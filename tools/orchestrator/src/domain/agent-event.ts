@@ -18,7 +18,7 @@ export type AgentEvent =
   /** The conversation that was to be resumed is not there any more. */
   | { type: 'conversation-lost' }
   /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */
-  | { type: 'turn-started'; model: string | null; mode: string | null }
+  | { type: 'turn-started'; model: string | null; mode: string | null; messageIds: readonly string[] }
   | { type: 'mode-changed'; mode: string }
   /** `consumed`: the model reads it in the turn that runs now. */
   | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }

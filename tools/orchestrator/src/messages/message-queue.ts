@@ -10,7 +10,7 @@ import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
-import { deliver, queuedMessage } from '../session-state/delivery.ts';
+import { deliver, makeUrgent, queuedMessage } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -72,16 +72,10 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     return rows.map((row) => row.body.text);
   }
 
-  /** Puts the row in front of all others, held or not. */
-  async function makeUrgent(tx: Tx, stageId: StageId, row: MessageRow): Promise<void> {
-    const first = (await tx.outbox.queueOf(stageId))[0]?.position ?? 0;
-    await tx.outbox.setPosition(row.id, first - 1);
-    await tx.outbox.setBody(row.id, { ...row.body, urgent: true });
-  }
-
   /** Puts the row in front, and cuts the running turn off for it. */
-  async function interruptFor(tx: Tx, stageId: StageId, row: MessageRow): Promise<void> {
-    await makeUrgent(tx, stageId, row);
+  async function interruptFor(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
+    await makeUrgent(tx, draft, row);
+    const { stageId } = row;
     tx.afterCommit(() => {
       parts.interrupt(stageId).catch((error: unknown) => parts.onInterruptFailed(stageId, error));
     });
@@ -89,11 +83,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
   /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the draft. */
   async function dispatch(tx: Tx, draft: SessionDraft, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
-    const { state, stageId, queueHeld } = draft.record;
+    const { state, queueHeld } = draft.record;
     draft.queueChanged = true;
     if (tx.noRoom() !== null) {
       // It waits like every other, in the place that it would have had.
-      if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, stageId, row);
+      if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, draft, row);
       return;
     }
     if (state === 'idle') {
@@ -101,7 +95,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
       if (queueHeld || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
     } else if (state === 'busy' || state === 'waiting') {
       if (mode === 'steer') await deliver(tx, draft, row);
-      if (mode === 'now') await interruptFor(tx, stageId, row);
+      if (mode === 'now') await interruptFor(tx, draft, row);
     }
   }
 

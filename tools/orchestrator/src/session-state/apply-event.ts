@@ -27,6 +27,7 @@ async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): P
     turnRunning: await hasUnreadMessages(tx, launchId),
     turnBegun: false,
     turnMessages: [],
+    joinedMessages: [],
     promptBlocked: null,
     lastTurn: { outcome, message, at: tx.now },
     costUsd: costUsd ?? record.costUsd,
@@ -63,6 +64,7 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
         ...record,
         turnRunning: true,
         turnBegun: true,
+        joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
         model: event.model ?? record.model,
         mode: event.mode ?? record.mode,
       };

@@ -1,16 +1,26 @@
 import { expect, it } from 'vitest';
 import {
   asked,
+  begun,
   busyTestSession,
   read,
   type TestSession,
-  type Told,
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
 import { endLaunch } from './end-launch.ts';
 
+/** Writes a message into the running turn. */
+async function steer(session: TestSession, text: string): Promise<string> {
+  const id = await session.enqueue(text);
+  const row = (await session.store.read.outbox.queueOf(session.stageId)).find(({ wireId }) => wireId === id);
+  await session.store.transact((tx) => tx.outbox.assign(row?.id ?? '', session.launchId()));
+  return id;
+}
+
 const texts = async (session: TestSession) => (await session.queue()).map((message) => message.text);
+const given = async (session: TestSession) => (await session.outbox()).filter((row) => row.kind === 'message');
+const promptOf = async (session: TestSession) => (await given(session))[0]?.wireId ?? '';
 const sent = (session: TestSession) => session.events('message-sent').map((message) => message.text);
 
 it('keeps messages in the queue while Claude works, in their order', async () => {
@@ -76,7 +86,7 @@ it('lets a held queue go on after a turn that went well', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   await session.tell(turnEnded('failed'));
-  await session.tell({ type: 'turn-started', model: null, mode: null }, turnEnded());
+  await session.tell({ type: 'turn-started', model: null, mode: null, messageIds: [] }, turnEnded());
   expect(sent(session)).toEqual(['Do it', 'one']);
   expect(await session.record()).toMatchObject({ queueHeld: false });
 });
@@ -134,9 +144,7 @@ it('is idle again when the only message was taken back before its turn began: no
 
 it('waits for the end of the turn when a message was taken back that another turn was to read', async () => {
   const session = await busyTestSession();
-  const first = await session.enqueue('one');
-  const given = (await session.store.read.outbox.queueOf(session.stageId))[0]?.id ?? '';
-  await session.store.transact((tx) => tx.outbox.assign(given, session.launchId())); // steered into the turn
+  const first = await steer(session, 'one');
   const cancelled = { type: 'message-progress', messageId: first, progress: 'cancelled' } as const;
   expect(await session.tell(cancelled)).toMatchObject({ state: 'busy', queueHeld: true });
   expect(await session.tell(turnEnded('interrupted'))).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
@@ -180,13 +188,11 @@ it('goes on with a held queue when a person starts the session again, one messag
   const session = await busyTestSession();
   const first = await session.enqueue('one');
   await session.enqueue('two');
-  await session.end();
+  await session.end(undefined, [await promptOf(session)]);
   expect(sent(session)).toEqual(['Do it']);
   await session.begin();
   expect(sent(session)).toEqual(['Do it', 'one']);
-  const prompt = (await session.outbox()).find((row) => row.kind === 'message' && row.wireId !== first)?.wireId ?? '';
-  const known: Told = { type: 'message-progress', messageId: prompt, progress: 'finished' }; // it had been written down
-  expect(await session.tell(up(), known, read(first))).toMatchObject({ state: 'busy', queued: 1 });
+  expect(await session.tell(up(), read(first))).toMatchObject({ state: 'busy', queued: 1 });
   await session.tell(turnEnded());
   expect(sent(session)).toEqual(['Do it', 'one', 'two']);
 });
@@ -203,19 +209,76 @@ it('leaves everything to a later launch that has taken over', async () => {
   expect(await session.record()).toEqual(record);
 });
 
-it('gives a resumed session again what the turn that was cut off had read, under the same id and before anything else', async () => {
+it('tells a resumed session again what its conversation lacks, under the same id, and nothing else until that is done', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
-  const message = await session.enqueue('read, and maybe not written down');
-  await session.tell(read(message));
+  const lacking = await session.enqueue('read, and not written down');
+  await session.tell(read(lacking));
+  await session.enqueue('one');
   await session.end();
   await session.begin();
-  const rows = (await session.outbox()).filter((row) => row.kind === 'message');
-  expect(rows.map((row) => [row.wireId === message, row.state])).toEqual([
-    [true, 'accepted'],
-    [false, 'accepted'],
-  ]);
-  expect(session.events('message-sent').filter(({ messageId }) => messageId === message)).toHaveLength(1);
+  expect((await given(session)).map((row) => [row.wireId, row.state])).toEqual([[lacking, 'accepted']]);
+  expect(session.events('message-sent').filter(({ messageId }) => messageId === lacking)).toHaveLength(1);
+  expect((await session.transcript()).at(-1)).toMatchObject({ kind: 'notice', code: 'told-again' });
+  await session.tell(up(), read(lacking), turnEnded('failed'));
+  expect(sent(session)).toEqual(['Do it', 'read, and not written down', 'one']);
+});
+
+it('tells again first, and then what a person wrote to the session, past what is held', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('held');
+  const prompt = await promptOf(session);
+  await session.end();
+  await session.begin(await session.enqueue('now written'));
+  expect((await given(session)).map((row) => row.wireId)).toEqual([prompt]);
+  expect(await texts(session)).toEqual(['now written', 'held']);
+  await session.tell(up(), read(prompt), turnEnded());
+  expect(sent(session)).toEqual(['Do it', 'now written']);
+});
+
+it('goes on also if the CLI drops what it is told again, since it knew it after all', async () => {
+  const session = await busyTestSession();
+  await session.enqueue('one');
+  const prompt = await promptOf(session);
+  await session.end();
+  await session.begin();
+  await session.tell(up(), { type: 'message-progress', messageId: prompt, progress: 'finished' });
+  expect(sent(session)).toEqual(['Do it', 'one']);
+});
+
+it('does not tell again what was found in the conversation', async () => {
+  const session = await busyTestSession();
+  await session.end(undefined, [await promptOf(session)]);
+  await session.begin();
+  const [row, ...others] = await given(session);
+  expect(row).toMatchObject({ body: { text: 'Continue where you left off.' } });
+  expect(others).toEqual([]);
+});
+
+it('does not queue a message again that the CLI had folded in without a word', async () => {
+  const session = await busyTestSession();
+  const steered = await steer(session, 'by the way');
+  expect(await session.end(undefined, [await promptOf(session), steered])).toMatchObject({ queued: 0 });
+  await session.begin();
+  expect((await given(session)).map((row) => row.wireId)).not.toContain(steered);
+});
+
+it('tells again what was folded into the turn and is lacking, and not the rest of that turn', async () => {
+  const session = await busyTestSession();
+  const steered = await steer(session, 'by the way');
+  await session.tell(read(steered));
+  await session.end(undefined, [await promptOf(session)]);
+  await session.begin();
+  expect((await given(session)).map((row) => row.wireId)).toEqual([steered]);
+});
+
+it('knows messages that the CLI joined into one by the last of them', async () => {
+  const session = await busyTestSession();
+  const [first, second] = [await steer(session, 'one'), await steer(session, 'two')];
+  await session.tell(turnEnded(), read(first), read(second), begun(first, second));
+  await session.end(undefined, [second]);
+  await session.begin();
+  expect((await given(session)).map((row) => row.body)).toMatchObject([{ text: 'Continue where you left off.' }]);
 });
 
 it('does not give again what a finished turn had read', async () => {
@@ -223,5 +286,5 @@ it('does not give again what a finished turn had read', async () => {
   await session.tell(turnEnded());
   await session.end();
   await session.begin();
-  expect((await session.outbox()).filter((row) => row.kind === 'message')).toEqual([]);
+  expect(await given(session)).toEqual([]);
 });

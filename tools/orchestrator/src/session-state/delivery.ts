@@ -27,6 +27,14 @@ export async function deliverNext(tx: Tx, draft: SessionDraft): Promise<void> {
   if (draft.record.launchId !== null && tx.noRoom() === null) await deliver(tx, draft, first);
 }
 
+/** Puts a row of the queue in front of all others, to go next, held or not. */
+export async function makeUrgent(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
+  const first = (await tx.outbox.queueOf(row.stageId))[0];
+  if (first !== undefined && first.id !== row.id) await tx.outbox.setPosition(row.id, first.position - 1);
+  await tx.outbox.setBody(row.id, { ...row.body, urgent: true });
+  draft.queueChanged = true;
+}
+
 /** Gives one message to the session's launch. It gets its transcript entry now, once in its life. */
 export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
   const { launchId, stageId } = draft.record;

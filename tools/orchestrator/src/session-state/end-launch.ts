@@ -1,9 +1,10 @@
 import type { LaunchId, StageId } from '@callboard/contract';
-import type { OutboxRow } from '../store/records.ts';
+import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
 import { loseAnswer } from './lost-answers.ts';
+import { isInConversation } from './messages-in-doubt.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 
 /** Why a launch ended. */
@@ -19,20 +20,47 @@ export type LaunchEnd =
  * Settles everything that hung on a process that is gone: its open requests are closed, its messages that were not
  * read go back to the queue (under their old ids, since the CLI knows what it has read, also after a resume), answers
  * it did not confirm are marked as what they are. Nothing is written into another process by itself.
+ * @param inConversation which of `messagesInDoubt` were found in the conversation: those are not given to Claude again
  */
-export async function endLaunch(tx: Tx, stageId: StageId, launchId: LaunchId, end: LaunchEnd): Promise<void> {
+export async function endLaunch(
+  tx: Tx,
+  stageId: StageId,
+  launchId: LaunchId,
+  end: LaunchEnd,
+  inConversation: ReadonlySet<string> = new Set(),
+): Promise<void> {
   await tx.launches.setEnded(launchId, tx.now, end.reason);
   await changeSession(tx, stageId, async (draft) => {
     if (draft.record.launchId !== launchId) return; // a later launch has taken over
     for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, draft, request, end.reason);
-    for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written'])) await settleRow(tx, draft, row, end);
+    for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written']))
+      await settleRow(tx, draft, row, end, inConversation);
+    // A turn that a person ended is not begun again.
+    const turnMessages = end.kind === 'stopped' ? [] : await notInConversation(tx, draft.record, inConversation);
+    draft.record = { ...draft.record, turnMessages, joinedMessages: [] };
     endSession(tx, draft, end);
   });
 }
 
-async function settleRow(tx: Tx, draft: SessionDraft, row: OutboxRow, end: LaunchEnd): Promise<void> {
+async function notInConversation(
+  tx: Tx,
+  record: SessionRecord,
+  inConversation: ReadonlySet<string>,
+): Promise<string[]> {
+  const rows = await Promise.all(record.turnMessages.map((id) => tx.outbox.find(id)));
+  return rows.flatMap((row) => (row === null || isInConversation(row, record, inConversation) ? [] : [row.id]));
+}
+
+async function settleRow(
+  tx: Tx,
+  draft: SessionDraft,
+  row: OutboxRow,
+  end: LaunchEnd,
+  inConversation: ReadonlySet<string>,
+): Promise<void> {
   switch (row.kind) {
     case 'message':
+      if (isInConversation(row, draft.record, inConversation)) return tx.outbox.setConfirmed(row.id, tx.now);
       await tx.outbox.assign(row.id, null);
       draft.queueChanged = true;
       return;
@@ -83,8 +111,7 @@ function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
     addNotice('error', 'launch-failed', end.reason);
     return;
   }
-  // A turn that a person ended is not begun again.
-  draft.record = { ...gone, phase: 'ended', turnMessages: end.kind === 'stopped' ? [] : record.turnMessages };
+  draft.record = { ...gone, phase: 'ended' };
   if (wasWorking) {
     draft.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: end.reason };
     draft.record.queueHeld = true;

@@ -18,7 +18,12 @@ const task = fc.record({ taskId: id, type: fc.constantFrom('local_bash', 'local_
 
 const told: fc.Arbitrary<Told> = fc.oneof(
   fc.record({ type: fc.constant('conversation'), sessionId: name }),
-  fc.record({ type: fc.constant('turn-started'), model: maybe, mode: maybe }),
+  fc.record({
+    type: fc.constant('turn-started'),
+    model: maybe,
+    mode: maybe,
+    messageIds: fc.array(id, { maxLength: 3 }),
+  }),
   fc.record({ type: fc.constant('mode-changed'), mode: name }),
   fc.record({
     type: fc.constant('message-progress'),

@@ -50,7 +50,7 @@ describe('the state of a session', () => {
   it('is busy again when the CLI begins a turn of its own', async () => {
     const session = await busyTestSession();
     await session.tell(turnEnded());
-    const record = await session.tell({ type: 'turn-started', model: null, mode: 'plan' });
+    const record = await session.tell({ type: 'turn-started', model: null, mode: 'plan', messageIds: [] });
     expect(record).toMatchObject({ state: 'busy', mode: 'plan', model: 'opus' });
   });
 

@@ -1,5 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
+import { messagesInConversation } from '../claude/conversation-file.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
 import { mayUserHooksAllow } from '../claude/user-hooks.ts';
@@ -31,7 +32,9 @@ export async function attachLaunch(
     mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
   };
   const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
-  return watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel });
+  const findMessages = (conversationId: string, messageIds: readonly string[]) =>
+    messagesInConversation(env, conversationId, messageIds);
+  return watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel, findMessages });
 }
 
 /** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */

@@ -3,8 +3,8 @@ import { LaunchId, type PermissionRule, type Stage, type StageId } from '@callbo
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { saveDraft } from '../session-state/change-session.ts';
-import { deliver } from '../session-state/delivery.ts';
-import type { SessionDraft } from '../session-state/draft.ts';
+import { deliver, makeUrgent } from '../session-state/delivery.ts';
+import { addEntry, type SessionDraft } from '../session-state/draft.ts';
 import { firstMode, firstPrompt } from '../session-state/pipeline.ts';
 import { type MessageRow, type SessionRecord, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
@@ -38,7 +38,8 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
 
 /**
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
- * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds.
+ * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
+ * done what a process that died was told and did not keep.
  * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `disk_low`
  */
 export async function beginLaunch(
@@ -78,8 +79,11 @@ export async function beginLaunch(
     entries: [],
     queueChanged: false,
   };
-  await giveAgain(tx, draft);
-  if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
+  if (await giveAgain(tx, draft)) {
+    // One thing at a time: the CLI would fold the next message into the turn that runs again.
+    const next = message ?? (await tx.outbox.queueOf(stageId))[0];
+    if (next !== undefined) await makeUrgent(tx, draft, next);
+  } else if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
   else await deliver(tx, draft, message);
   await stopAwaitingRoom(tx, stageId);
   await saveDraft(tx, draft);
@@ -103,11 +107,18 @@ async function stopAwaitingRoom(tx: Tx, stageId: StageId): Promise<void> {
   }
 }
 
-/** What the turn that was cut off had been given goes first, under its old ids: the CLI drops what its transcript has. */
-async function giveAgain(tx: Tx, draft: SessionDraft): Promise<void> {
+/**
+ * What the turn that was cut off had been given and the conversation lacks goes first, under its old ids. False: there
+ * is no such thing.
+ */
+async function giveAgain(tx: Tx, draft: SessionDraft): Promise<boolean> {
   const { launchId, turnMessages } = draft.record;
+  if (turnMessages.length === 0) return false;
   for (const id of turnMessages) await tx.outbox.assign(id, launchId);
-  draft.record = { ...draft.record, turnMessages: [], turnRunning: turnMessages.length > 0 };
+  draft.record = { ...draft.record, turnMessages: [], turnRunning: true };
+  const text = 'Claude Code had ended before it wrote down what it was told last, so it is told that again.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'told-again', text });
+  return true;
 }
 
 async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage, actor: string | null, first: boolean) {
@@ -153,6 +164,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     transcriptLength: 0,
     turnRunning: false,
     turnMessages: [],
+    joinedMessages: [],
     promptBlocked: null,
     turnBegun: false,
     phase: 'ended',

@@ -33,7 +33,9 @@ it('can be stopped after a stop that failed', async () => {
     return store.read.sessions.find(id);
   };
   const failing = { ...store, read: { ...store.read, sessions: { ...store.read.sessions, find } } };
-  const running = watchSession(executor, { store: failing, log: silent, graces: GRACES, wasWatched: true });
+  const findMessages = async () => new Set<string>();
+  const parts = { store: failing, log: silent, graces: GRACES, wasWatched: true, findMessages };
+  const running = watchSession(executor, parts);
   await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is away');
   isDown = false;
   await running.stop('Stopped by Bo.');

@@ -4,6 +4,8 @@ import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import { messagesInDoubt } from '../session-state/messages-in-doubt.ts';
+import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { exitReason } from './exit-reason.ts';
 import type { SessionExecutor } from './session-executor.ts';
@@ -22,6 +24,8 @@ export interface RunningParts {
   graces: StopGraces;
   /** False for a process that had ended before we came. */
   wasWatched: boolean;
+  /** Which of these messages a conversation has; to be asked when no process writes it any more. */
+  findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
@@ -37,7 +41,7 @@ export interface RunningSession {
 
 export function watchSession(
   executor: SessionExecutor,
-  { store, log, graces, wasWatched }: RunningParts,
+  { store, log, graces, wasWatched, findMessages }: RunningParts,
 ): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
@@ -55,10 +59,26 @@ export function watchSession(
       if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
       return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
-    await untilStored({ store, log, signal: watching.signal }, (tx) => endLaunch(tx, launch.stageId, launch.id, end));
+    const inConversation = await lookUp(record);
+    await untilStored({ store, log, signal: watching.signal }, (tx) =>
+      endLaunch(tx, launch.stageId, launch.id, end, inConversation),
+    );
     await endMarked([launch.id], graces.signalMs);
     await rm(launch.folder, { recursive: true, force: true });
     return end;
+  }
+
+  /** A conversation that cannot be read tells nothing: what is then given again is dropped by the CLI itself, as far as it does so. */
+  async function lookUp(record: SessionRecord | null): Promise<ReadonlySet<string>> {
+    if (record?.sessionId == null) return new Set();
+    const inDoubt = await messagesInDoubt(store.read, record, launch.id);
+    const ids = inDoubt.map(({ wireId }) => wireId);
+    try {
+      return await findMessages(record.sessionId, [...ids, ...record.joinedMessages]);
+    } catch (error) {
+      log.warn({ err: error, stageId: launch.stageId }, 'the conversation of an ended process could not be read');
+      return new Set();
+    }
   }
 
   const ended = watch().catch((error: unknown) => {

@@ -13,10 +13,13 @@ export const SessionRecord = SessionSummary.extend({
   /** The CLI has begun a turn and not ended it. Without it, a message that was given can be taken back and no `result` comes. */
   turnBegun: z.boolean().default(false),
   /**
-   * Outbox rows of the messages that the running turn works on. The CLI writes its transcript a little later than it
-   * says that it has read a message (seen after SIGKILL), so a resume gives it those again: it drops what it knows.
+   * Outbox rows of the messages that the running turn works on; where its process died in it, of those that the
+   * conversation lacks. The CLI writes its transcript a little later than it says that it has read a message (seen
+   * after SIGKILL), so the next launch is given those again.
    */
   turnMessages: z.array(z.string()).default([]),
+  /** Wire ids of the messages that the CLI joined into the prompt of the running turn: its conversation knows the last one alone. */
+  joinedMessages: z.array(z.string()).default([]),
   /** When the turn ended that `changes` was counted after; null before the first count. */
   changesCountedFor: z.string().nullable().default(null),
   /** Why a hook kept the message of the running turn from the model; null as long as none did. */

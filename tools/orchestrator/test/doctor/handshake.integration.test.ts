@@ -41,7 +41,7 @@ describe('the handshake', () => {
     const report = await shakeHands(REAL_CLAUDE);
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
-    expect(report.checks).toHaveLength(16);
+    expect(report.checks).toHaveLength(17);
   });
 
   it('sees each promise that is broken, and those that are not', { timeout: 120_000 }, async () => {
@@ -62,6 +62,7 @@ describe('the handshake', () => {
       repeat: 'no',
       replay: 'untried',
       survives: 'yes',
+      written: 'no',
       end: 'no',
     });
     expect(whyOf(report, 'deny-reason')).toContain('NOT LIKE THIS');

@@ -6,19 +6,20 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
 import { identify } from '../../src/lib/process-identity.ts';
+import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
 
 it('takes a session of an earlier boot for interrupted, and leaves the process alone that has its number now', async () => {
   const kit = await createKit({ where: 'apart' });
   const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
-  // A first turn that has ended, since a conversation is lost whose process is killed right at its beginning.
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
   await kit.client.state(stageId, 'idle');
   await kit.client.command('send_message', {
     stageId,
     message: prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }),
   });
-  await kit.client.event('approval-requested');
+  const { toolUseId } = await kit.client.event('approval-requested');
+  await untilWritten(kit, stageId, toolUseId ?? '');
   const { session } = await kit.client.command('get_session', { stageId });
   const [claude] = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
   await kit.kill();

@@ -30,9 +30,10 @@ export interface TestSession {
   alarms(): number;
   /** Takes in these events in one transaction, as a batch of the spool is taken in. */
   tell(...events: Told[]): Promise<SessionRecord>;
-  /** Starts the stage, again if need be; the process is not up before it tells so. */
-  begin(): Promise<void>;
-  end(end?: LaunchEnd): Promise<SessionRecord>;
+  /** Starts the stage, again if need be, for a message of the queue or not; the process is not up before it tells so. */
+  begin(messageId?: string): Promise<void>;
+  /** Its process is gone; these messages were found in its conversation. */
+  end(end?: LaunchEnd, inConversation?: readonly string[]): Promise<SessionRecord>;
   /** A person writes a message, which waits in the queue until the session gets to it; returns its id. */
   enqueue(text: string): Promise<string>;
   record(): Promise<SessionRecord>;
@@ -82,12 +83,13 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
         for (const event of told) await applyEvent(context, event);
         return saveDraft(tx, draft);
       }),
-    async begin() {
-      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada'));
+    async begin(messageId) {
+      const row = (await store.read.outbox.queueOf(stageId)).find(({ wireId }) => wireId === messageId);
+      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada', row));
       launchId = begun.launchId;
     },
-    async end(end = DIED) {
-      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end));
+    async end(end = DIED, inConversation = []) {
+      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end, new Set(inConversation)));
       return session.record();
     },
     enqueue: (text) =>
@@ -123,7 +125,7 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
 export async function busyTestSession(fields?: Record<string, unknown>, given?: TestStore): Promise<TestSession> {
   const session = await beginTestSession(fields, given);
   const prompt = (await session.outbox()).find((row) => row.kind === 'message');
-  await session.tell(up(), read(prompt?.wireId ?? ''), { type: 'turn-started', model: 'opus', mode: 'default' });
+  await session.tell(up(), read(prompt?.wireId ?? ''), begun(prompt?.wireId ?? ''));
   return session;
 }
 
@@ -135,6 +137,14 @@ export const up = (open: Extract<AgentEvent, { type: 'initialized' }>['open'] = 
 });
 
 export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });
+
+/** A turn has begun with these messages, joined into one where they are several. */
+export const begun = (...messageIds: string[]): Told => ({
+  type: 'turn-started',
+  model: 'opus',
+  mode: 'default',
+  messageIds,
+});
 
 export const turnEnded = (outcome: 'succeeded' | 'failed' | 'interrupted' = 'succeeded'): Told => ({
   type: 'turn-ended',

@@ -3,16 +3,16 @@ import { dirname, join } from 'node:path';
 import { lastMarker } from '../last-marker.ts';
 import type { Script, Step } from '../script.ts';
 
-/** What a conversation's file remembers, one to a line, in the order in which it happened. */
+/** What a conversation's file remembers, one to a line, in the order in which it happened. Messages stand there as in the CLI's own files. */
 export type Remembered =
-  | { kind: 'begun'; cwd: string }
+  | { type: 'begun'; cwd: string }
   /** A message that the model was told of. */
-  | { kind: 'user'; uuid: string; text: string }
+  | { type: 'user'; uuid: string; text: string }
   /** A reply of the model, whole or interrupted, with the ids of its tool calls. */
-  | { kind: 'reply'; toolUseIds: string[] };
+  | { type: 'reply'; toolUseIds: string[] };
 
 /** Where the files of all conversations are, under the HOME of the emulator. */
-export const conversationsFolder = (home: string): string => join(home, '.claude', 'emulated');
+export const conversationsFolder = (home: string): string => join(home, '.claude', 'projects', 'emulated');
 
 /** One conversation: what the model knows of it, kept in a file so that `--resume` can go on with it. */
 export interface Conversation {
@@ -34,10 +34,10 @@ export function openConversation(home: string, id: string, cwd: string, isResume
   let hasNewerMessage = false;
 
   function learn(item: Remembered): void {
-    if (item.kind === 'reply') {
+    if (item.type === 'reply') {
       step += 1;
       hasNewerMessage = false;
-    } else if (item.kind === 'user') {
+    } else if (item.type === 'user') {
       read.add(item.uuid);
       const marker = lastMarker(item.text);
       hasNewerMessage = marker === undefined;
@@ -51,7 +51,7 @@ export function openConversation(home: string, id: string, cwd: string, isResume
     // Like the CLI's own, the file is begun with the first message and not before.
     if (!existsSync(file)) {
       mkdirSync(dirname(file), { recursive: true });
-      appendFileSync(file, line({ kind: 'begun', cwd }));
+      appendFileSync(file, line({ type: 'begun', cwd }));
     }
     appendFileSync(file, line(item));
     learn(item);
@@ -60,8 +60,8 @@ export function openConversation(home: string, id: string, cwd: string, isResume
   if (isResumed) for (const item of readConversation(file)) learn(item);
   return {
     hasRead: (uuid) => read.has(uuid),
-    told: (uuid, text) => remember({ kind: 'user', uuid, text }),
-    replied: (toolUseIds) => remember({ kind: 'reply', toolUseIds }),
+    told: (uuid, text) => remember({ type: 'user', uuid, text }),
+    replied: (toolUseIds) => remember({ type: 'reply', toolUseIds }),
     due() {
       if (script === null) return null;
       return script?.steps[step] ?? { text: script === undefined || hasNewerMessage ? 'OK.' : 'Done.' };

@@ -95,7 +95,11 @@ export const Lifecycle = z.object({
   state: z.enum(['queued', 'started', 'completed', 'cancelled']),
 });
 
-export const SystemInit = z.object({ model: text.optional(), permissionMode: text.optional() });
+export const SystemInit = z.object({
+  model: text.optional(),
+  permissionMode: text.optional(),
+  user_message_uuids: z.array(text).optional(),
+});
 export const SystemStatus = z.object({ permissionMode: text.optional() });
 export const TaskStarted = z.object({
   task_id: text,

@@ -42,9 +42,7 @@ export const conversationPromises: readonly KeptPromise[] = [
       const before = await lab.talk(signal);
       const uuid = await before.say([{ text: 'Heard.' }]);
       await before.result();
-      const sessionId = before.messages('system', 'init').at(-1)?.session_id;
-      require(typeof sessionId === 'string', 'it does not tell the id of the conversation');
-      const after = await lab.resume(sessionId, signal);
+      const after = await lab.resume(conversationOf(before), signal);
       await saidAgainInVain(after, uuid, 1);
       const told = after.lifecycleOf(uuid);
       require(told.includes('completed') &&
@@ -71,6 +69,27 @@ export const conversationPromises: readonly KeptPromise[] = [
     },
   },
   {
+    id: 'written',
+    sentence: 'writes down, under their ids, the messages that begin a turn and those that come into one',
+    reliedOnFor: 'telling Claude again, after its process died, what it lacks and nothing else',
+    needs: ['asks'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      const first = await talk.say([
+        { tools: [{ name: 'Bash', input: { command: 'touch written' } }] },
+        { text: 'Done.' },
+      ]);
+      const asked = await talk.asked();
+      const second = await talk.sayText('By the way.');
+      await talk.answer(asked, { behavior: 'allow' });
+      await talk.result();
+      await lab.discard();
+      const written = await lab.written(conversationOf(talk), [first, second]);
+      require(written.has(first), 'the message that began a turn was not found in the conversation');
+      require(written.has(second), 'the message that came into the turn was not found in the conversation');
+    },
+  },
+  {
     id: 'end',
     sentence: 'ends when it is told to by `end_session`',
     reliedOnFor: 'stopping a session in good order',
@@ -82,6 +101,12 @@ export const conversationPromises: readonly KeptPromise[] = [
     },
   },
 ];
+
+function conversationOf(talk: Talk): string {
+  const sessionId = talk.messages('system', 'init').at(-1)?.session_id;
+  require(typeof sessionId === 'string', 'it does not tell the id of the conversation');
+  return sessionId;
+}
 
 /** Sends a message again, then another; the number of turns in this talk must be `turns`: the second one made none. */
 async function saidAgainInVain(talk: Talk, uuid: string, turns: number): Promise<void> {

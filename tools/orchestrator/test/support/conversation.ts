@@ -1,0 +1,18 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Kit } from './kit.ts';
+
+/** The file in which `claude` keeps the stage's conversation. */
+export async function conversationFile({ client, env }: Kit, stageId: string): Promise<string> {
+  const { session } = await client.command('get_session', { stageId });
+  const pattern = join(env.HOME ?? '', '.claude', 'projects', '*', `${session.sessionId}.jsonl`);
+  for await (const file of glob(pattern)) return file;
+  throw new Error(`no file ${pattern}`);
+}
+
+/** Waits until the conversation holds the text: `claude` writes it a moment after it has told of it, and a SIGKILL in between takes it along. */
+export async function untilWritten(kit: Kit, stageId: string, text: string): Promise<void> {
+  const read = async () => readFile(await conversationFile(kit, stageId), 'utf8').catch(() => '');
+  await expect.poll(read).toContain(text);
+}
