@@ -34,7 +34,7 @@ it('looks where Claude Code was told to keep its files', async () => {
 
 it('finds nothing in a conversation that is not there', async () => {
   const home = await temporaryFolder();
-  expect(await messagesInConversation({ HOME: home }, 'c1', IDS)).toEqual(new Set());
+  expect(await messagesInConversation({ HOME: home }, 'c1', IDS)).toBeNull();
   await conversation(join(home, '.claude'), '-w');
-  expect(await messagesInConversation({ HOME: home }, 'c2', IDS)).toEqual(new Set());
+  expect(await messagesInConversation({ HOME: home }, 'c2', IDS)).toBeNull();
 });

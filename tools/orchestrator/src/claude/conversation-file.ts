@@ -19,7 +19,7 @@ const Folded = z.object({
 /**
  * Which of these messages Claude Code has written into a conversation, so that a resume knows them. It has to be looked
  * up, since the CLI itself drops only those that began a turn when they are given again (seen with 2.1.330). To be asked
- * when the process has ended: it writes a moment after it has told of a message. A conversation that is not there has none.
+ * when the process has ended: it writes a moment after it has told of a message. Null: the conversation is not there.
  * @param env the environment that Claude Code is given
  * @throws when a file that is there cannot be read
  */
@@ -27,17 +27,18 @@ export async function messagesInConversation(
   env: Readonly<Record<string, string>>,
   conversationId: string,
   messageIds: readonly string[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<string> | null> {
   const found = new Set<string>();
   if (messageIds.length === 0) return found;
-  for (const file of await filesOf(conversationsFolder(env), conversationId)) {
+  const files = await filesOf(conversationsFolder(env), conversationId);
+  for (const file of files) {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       if (!messageIds.some((id) => line.includes(id))) continue;
       const id = messageOf(line);
       if (id !== null && messageIds.includes(id)) found.add(id);
     }
   }
-  return found;
+  return files.length === 0 ? null : found;
 }
 
 /** One at most, as a rule: it stays where the conversation was begun. */

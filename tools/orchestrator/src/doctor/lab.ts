@@ -21,7 +21,7 @@ export interface Lab extends AsyncDisposable {
   /** Ends the process that runs, and talks with one that goes on with a conversation. */
   resume(sessionId: string, signal: AbortSignal): Promise<Talk>;
   /** Which of these messages stand in a conversation; for when its process has ended. */
-  written(sessionId: string, messageIds: readonly string[]): Promise<ReadonlySet<string>>;
+  written(sessionId: string, messageIds: readonly string[]): ReturnType<typeof messagesInConversation>;
   /** Ends the process that runs: what it was at is of no use to the next talk. */
   discard(): Promise<void>;
 }

@@ -27,7 +27,7 @@ async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): P
     turnRunning: await hasUnreadMessages(tx, launchId),
     turnBegun: false,
     turnMessages: [],
-    joinedMessages: [],
+    lastTurnMessages: outcome === 'succeeded' ? record.turnMessages : [],
     promptBlocked: null,
     lastTurn: { outcome, message, at: tx.now },
     costUsd: costUsd ?? record.costUsd,

@@ -8,7 +8,7 @@ import {
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
-import { endLaunch } from './end-launch.ts';
+import { endLaunch, type LaunchEnd } from './end-launch.ts';
 
 /** Writes a message into the running turn. */
 async function steer(session: TestSession, text: string): Promise<string> {
@@ -287,4 +287,28 @@ it('does not give again what a finished turn had read', async () => {
   await session.end();
   await session.begin();
   expect(await given(session)).toEqual([]);
+});
+
+it('says so where a turn that had ended is lacking in the conversation, and does not begin it again', async () => {
+  const session = await busyTestSession();
+  await session.tell(turnEnded());
+  await session.end(undefined, []);
+  const forgotten = expect.objectContaining({ kind: 'notice', code: 'turn-forgotten' });
+  expect(await session.transcript()).toContainEqual(forgotten);
+  await session.begin();
+  expect(await given(session)).toEqual([]);
+});
+
+it.each<[string, LaunchEnd | undefined, (prompt: string) => readonly string[] | null]>([
+  ['is in the conversation', undefined, (prompt) => [prompt]],
+  ['cannot be looked up', undefined, () => null],
+  ['was ended in good order', { kind: 'stopped', reason: 'Stopped by Ada.' }, () => []],
+])('does not call a turn forgotten that %s', async (_what, end, found) => {
+  const session = await busyTestSession();
+  const prompt = await promptOf(session);
+  await session.tell(turnEnded());
+  await session.end(end, found(prompt));
+  expect((await session.transcript()).some((entry) => entry.kind === 'notice' && entry.code === 'turn-forgotten')).toBe(
+    false,
+  );
 });

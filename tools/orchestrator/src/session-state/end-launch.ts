@@ -4,7 +4,7 @@ import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
 import { loseAnswer } from './lost-answers.ts';
-import { isInConversation } from './messages-in-doubt.ts';
+import { type Found, isInConversation } from './messages-in-doubt.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 
 /** Why a launch ended. */
@@ -27,7 +27,7 @@ export async function endLaunch(
   stageId: StageId,
   launchId: LaunchId,
   end: LaunchEnd,
-  inConversation: ReadonlySet<string> = new Set(),
+  inConversation: Found = null,
 ): Promise<void> {
   await tx.launches.setEnded(launchId, tx.now, end.reason);
   await changeSession(tx, stageId, async (draft) => {
@@ -35,20 +35,33 @@ export async function endLaunch(
     for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, draft, request, end.reason);
     for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written']))
       await settleRow(tx, draft, row, end, inConversation);
+    const { record } = draft;
+    const isLacking = (ids: readonly string[]) => notInConversation(tx, record, ids, inConversation);
     // A turn that a person ended is not begun again.
-    const turnMessages = end.kind === 'stopped' ? [] : await notInConversation(tx, draft.record, inConversation);
-    draft.record = { ...draft.record, turnMessages, joinedMessages: [] };
+    const turnMessages = end.kind === 'stopped' ? [] : (await isLacking(record.turnMessages)).map(({ id }) => id);
+    const forgotten = inConversation === null || end.kind !== 'died' ? [] : await isLacking(record.lastTurnMessages);
+    draft.record = { ...record, turnMessages, lastTurnMessages: [], joinedMessages: [] };
     endSession(tx, draft, end);
+    // What a command does is not written down as a message.
+    if (forgotten.some(({ body }) => body.kind === 'message' && !body.isCommand)) addForgotten(tx, draft);
   });
 }
 
 async function notInConversation(
   tx: Tx,
   record: SessionRecord,
-  inConversation: ReadonlySet<string>,
-): Promise<string[]> {
-  const rows = await Promise.all(record.turnMessages.map((id) => tx.outbox.find(id)));
-  return rows.flatMap((row) => (row === null || isInConversation(row, record, inConversation) ? [] : [row.id]));
+  ids: readonly string[],
+  inConversation: Found,
+): Promise<OutboxRow[]> {
+  const rows = await Promise.all(ids.map((id) => tx.outbox.find(id)));
+  return rows.filter((row) => row !== null).filter((row) => !isInConversation(row, record, inConversation));
+}
+
+/** It is not told again: what came of it stands. */
+function addForgotten(tx: Tx, draft: SessionDraft): void {
+  const text =
+    'Claude Code had ended before it wrote down its last turn. What that turn did stands, but Claude will not know of it when the session is resumed: tell it what it needs to know.';
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'turn-forgotten', text });
 }
 
 async function settleRow(
@@ -56,7 +69,7 @@ async function settleRow(
   draft: SessionDraft,
   row: OutboxRow,
   end: LaunchEnd,
-  inConversation: ReadonlySet<string>,
+  inConversation: Found,
 ): Promise<void> {
   switch (row.kind) {
     case 'message':

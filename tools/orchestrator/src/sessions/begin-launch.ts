@@ -164,6 +164,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     transcriptLength: 0,
     turnRunning: false,
     turnMessages: [],
+    lastTurnMessages: [],
     joinedMessages: [],
     promptBlocked: null,
     turnBegun: false,

@@ -24,8 +24,8 @@ export interface RunningParts {
   graces: StopGraces;
   /** False for a process that had ended before we came. */
   wasWatched: boolean;
-  /** Which of these messages a conversation has; to be asked when no process writes it any more. */
-  findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Which of these messages a conversation has, null where it is not there; to be asked when no process writes it any more. */
+  findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
 }
 
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
@@ -69,15 +69,15 @@ export function watchSession(
   }
 
   /** A conversation that cannot be read tells nothing: what is then given again is dropped by the CLI itself, as far as it does so. */
-  async function lookUp(record: SessionRecord | null): Promise<ReadonlySet<string>> {
-    if (record?.sessionId == null) return new Set();
+  async function lookUp(record: SessionRecord | null): Promise<ReadonlySet<string> | null> {
+    if (record?.sessionId == null) return null;
     const inDoubt = await messagesInDoubt(store.read, record, launch.id);
     const ids = inDoubt.map(({ wireId }) => wireId);
     try {
       return await findMessages(record.sessionId, [...ids, ...record.joinedMessages]);
     } catch (error) {
       log.warn({ err: error, stageId: launch.stageId }, 'the conversation of an ended process could not be read');
-      return new Set();
+      return null;
     }
   }
 

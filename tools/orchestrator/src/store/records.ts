@@ -18,7 +18,9 @@ export const SessionRecord = SessionSummary.extend({
    * after SIGKILL), so the next launch is given those again.
    */
   turnMessages: z.array(z.string()).default([]),
-  /** Wire ids of the messages that the CLI joined into the prompt of the running turn: its conversation knows the last one alone. */
+  /** Those of the last turn, if it ended well: a SIGKILL right after it takes from the transcript what was not written yet. */
+  lastTurnMessages: z.array(z.string()).default([]),
+  /** Wire ids of the messages that the CLI joined into the prompt of the newest turn: its conversation knows the last one alone. */
   joinedMessages: z.array(z.string()).default([]),
   /** When the turn ended that `changes` was counted after; null before the first count. */
   changesCountedFor: z.string().nullable().default(null),

@@ -32,8 +32,8 @@ export interface TestSession {
   tell(...events: Told[]): Promise<SessionRecord>;
   /** Starts the stage, again if need be, for a message of the queue or not; the process is not up before it tells so. */
   begin(messageId?: string): Promise<void>;
-  /** Its process is gone; these messages were found in its conversation. */
-  end(end?: LaunchEnd, inConversation?: readonly string[]): Promise<SessionRecord>;
+  /** Its process is gone; these messages were found in its conversation, or it was not found. */
+  end(end?: LaunchEnd, inConversation?: readonly string[] | null): Promise<SessionRecord>;
   /** A person writes a message, which waits in the queue until the session gets to it; returns its id. */
   enqueue(text: string): Promise<string>;
   record(): Promise<SessionRecord>;
@@ -88,8 +88,9 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
       const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada', row));
       launchId = begun.launchId;
     },
-    async end(end = DIED, inConversation = []) {
-      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end, new Set(inConversation)));
+    async end(end = DIED, inConversation = null) {
+      const found = inConversation === null ? null : new Set(inConversation);
+      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end, found));
       return session.record();
     },
     enqueue: (text) =>

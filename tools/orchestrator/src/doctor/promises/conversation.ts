@@ -85,6 +85,7 @@ export const conversationPromises: readonly KeptPromise[] = [
       await talk.result();
       await lab.discard();
       const written = await lab.written(conversationOf(talk), [first, second]);
+      require(written !== null, 'the file of the conversation was not found');
       require(written.has(first), 'the message that began a turn was not found in the conversation');
       require(written.has(second), 'the message that came into the turn was not found in the conversation');
     },
