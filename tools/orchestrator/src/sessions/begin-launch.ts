@@ -116,7 +116,8 @@ async function giveAgain(tx: Tx, draft: SessionDraft): Promise<boolean> {
   if (turnMessages.length === 0) return false;
   for (const id of turnMessages) await tx.outbox.assign(id, launchId);
   draft.record = { ...draft.record, turnMessages: [], turnRunning: true };
-  const text = 'Claude Code had ended before it wrote down what it was told last, so it is told that again.';
+  const text =
+    'Claude Code had ended before it wrote down what it was told last, so it is told that again. What it had done by then stands; it does not know of it, and may do it again.';
   addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'told-again', text });
   return true;
 }
