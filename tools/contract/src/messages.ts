@@ -58,6 +58,9 @@ export const MessageBody = z.strictObject({
 });
 export type MessageBody = z.infer<typeof MessageBody>;
 
+/** What Claude is told when a person lets a session go on whose last turn did not end well. */
+export const CONTINUE_MESSAGE = 'Continue where you left off.';
+
 /** Changes a row that waits: its text, its place (0 is the next to go), or both. */
 export const MessagePatch = z
   .strictObject({ message: MessageText.optional(), place: z.int().nonnegative().optional() })
