@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { axe, findings } from './support/axe.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { openDesk } from './support/desk.ts';
@@ -35,6 +36,15 @@ async function hasSettled(page: Page): Promise<void> {
       return before.join() === last.join();
     })
     .toBe(true);
+}
+
+async function inBothSchemes(page: Page, where: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    found.push(...(await findings(page, `${where}, ${colorScheme}`)));
+  }
+  return found;
 }
 
 /** The middle of each link in the header, and what is there now. */
@@ -108,7 +118,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
 }, 180_000);
 
 it('has room on a phone for what ends a stage, and for the filters of the decisions', async () => {
-  const { page, origin, api, errors } = await openDesk();
+  const { page, origin, api, errors } = await openDesk((_callboard, context) => context.addInitScript(axe));
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
   await page.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
@@ -122,6 +132,7 @@ it('has room on a phone for what ends a stage, and for the filters of the decisi
   const transcript = page.getByRole('region', { name: 'Transcript' });
   const above = (await heightOf(transcript.locator('[data-index="0"]'))) - (await heightOf(transcript));
   expect(above).toBe(16);
+  const found = await inBothSchemes(page, 'a stage that failed');
 
   await page.getByRole('button', exact('Complete')).click();
   await page.getByRole('menuitem', { name: 'Complete and merge' }).click();
@@ -137,6 +148,8 @@ it('has room on a phone for what ends a stage, and for the filters of the decisi
   await page.getByText('No decision fits.').waitFor();
   const filters = page.getByRole('search', { name: 'Filter the decisions' });
   expect(await filters.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+  found.push(...(await inBothSchemes(page, 'the filters')));
+  expect(found).toEqual([]);
   await page.getByRole('button', { name: 'Filters (1 set)' }).click();
   await kind.waitFor({ state: 'hidden' });
   await page.getByRole('button', exact('Show all')).click();
