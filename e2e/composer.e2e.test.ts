@@ -169,3 +169,38 @@ it('steers the running turn, and puts a message in the place of all that wait', 
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('three');
   expect(errors).toEqual([]);
 });
+
+it('keeps what a message takes the place of, files and all, until it is sent after all or discarded', async () => {
+  const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
+  await page.getByLabel('Attach files').setInputFiles(file);
+  await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
+  for (const text of ['Make it look like this', 'And add tests']) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await queuedRows(page).filter({ hasText: text }).waitFor();
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  }
+  await messageBox(page).fill('Stop after that');
+  await page.getByRole('button', { name: 'Other ways to send' }).click();
+  await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
+  await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
+
+  // There it stays, on all screens, and goes with no other message.
+  const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
+  await page.reload();
+  await expect
+    .poll(() => kept.allTextContents())
+    .toEqual([expect.stringContaining('with 1 file: the page.png'), expect.stringContaining('And add tests')]);
+  expect(await attached(page).count()).toBe(0);
+  await kept.filter({ hasText: 'And add tests' }).getByRole('button', { name: 'Discard' }).click();
+  await expect.poll(() => kept.count()).toBe(1);
+  await kept.getByRole('button', { name: 'Queue it after all' }).click();
+  await expect.poll(() => kept.count()).toBe(0);
+  await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
+  model.release('first');
+  await page.getByText('With the page.png').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
+  expect(errors).toEqual([]);
+});

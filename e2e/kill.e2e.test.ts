@@ -7,6 +7,7 @@ import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { claudePids, processesOf } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
+import { serverPids, takeAwayOrchestrator } from './support/take-away.ts';
 
 const append = (word: string) => ({
   name: 'Bash',
@@ -112,37 +113,6 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
   expect(said.join('')).toContain('callboard down');
   expect(await claudePids(folder)).toHaveLength(1);
 });
-
-async function serverPids(supervisor: number | undefined): Promise<number[]> {
-  const children = await readFile(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8').catch(() => '');
-  const direct = children.split(' ').filter(Boolean).map(Number);
-  const nested = await Promise.all(direct.map(serverPids));
-  return [...direct, ...nested.flat()];
-}
-
-async function orchestratorPid(supervisor: number | undefined): Promise<number> {
-  for (const pid of await serverPids(supervisor)) {
-    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-    if (line.includes('tools/orchestrator/src')) return pid;
-  }
-  throw new Error('no orchestrator runs');
-}
-
-/** Kills it, and holds whoever would bring it back until told to go on; or until the test is over. */
-async function takeAwayOrchestrator(top: number | undefined): Promise<() => void> {
-  const orchestrator = await orchestratorPid(top);
-  const status = await readFile(`/proc/${orchestrator}/status`, 'utf8');
-  const keeper = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]);
-  process.kill(keeper, 'SIGSTOP');
-  let isHeld = true;
-  const goOn = () => {
-    if (isHeld) process.kill(keeper, 'SIGCONT');
-    isHeld = false;
-  };
-  onTestFinished(goOn);
-  process.kill(orchestrator, 'SIGKILL');
-  return goOn;
-}
 
 /** One press of the pointer, between whose going down and up something happens. */
 async function pressWhile(page: Page, button: Locator, happens: () => Promise<void>): Promise<void> {

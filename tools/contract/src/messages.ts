@@ -51,12 +51,15 @@ export const MessageBody = z.strictObject({
   messageId: z.uuid().pipe(MessageId).optional(),
   mode: MessageMode.optional(),
   attachments: z.array(Attachment).max(20).optional(),
-  /** Files of the draft, by their ids: they go along and are no longer kept. */
-  files: z.array(z.uuid()).max(20).optional(),
+  /** Files that are kept, by their ids: they go along and are no longer kept. One that was replaced may have come with files of both kinds. */
+  files: z.array(z.uuid()).max(40).optional(),
   /** Run a leading `/` as a command of Claude Code instead of sending it as text. */
   isCommand: z.boolean().optional(),
 });
 export type MessageBody = z.infer<typeof MessageBody>;
+
+/** What Claude is told when a person lets a session go on whose last turn did not end well. */
+export const CONTINUE_MESSAGE = 'Continue where you left off.';
 
 /** Changes a row that waits: its text, its place (0 is the next to go), or both. */
 export const MessagePatch = z
@@ -68,7 +71,7 @@ export type MessagePatch = z.infer<typeof MessagePatch>;
 export const SendMessageReply = z.object({
   status: z.enum(['sent', 'queued', 'resumed']),
   messageId: MessageId,
-  /** The texts of the rows that `replace` took away. */
+  /** The texts of the rows that `replace` took away; they are kept among the drafts (`replaced:...`), with their files. */
   replaced: z.array(z.string()).optional(),
 });
 export type SendMessageReply = z.infer<typeof SendMessageReply>;

@@ -2,6 +2,7 @@ import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } fro
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { withoutFiles } from './replaced.ts';
 
 /** The files that are to go with the next message of a stage, the same on all devices. */
 export interface DraftFiles {
@@ -72,7 +73,8 @@ async function forget(tx: Tx, stageId: StageId, fileIds: readonly string[]): Pro
   for (const fileId of fileIds) await tx.draftFiles.remove(stageId, fileId);
   const kept = await keptFiles(tx, stageId);
   const left = kept.filter((file) => !fileIds.includes(file.fileId));
-  await setKept(tx, stageId, left);
+  if (left.length < kept.length) await setKept(tx, stageId, left);
+  await withoutFiles(tx, stageId, fileIds);
 }
 
 async function keptFiles(tx: Tx, stageId: StageId): Promise<DraftFile[]> {

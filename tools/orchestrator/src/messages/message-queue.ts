@@ -15,6 +15,7 @@ import type { SessionDraft } from '../session-state/draft.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
+import { putAside, takeBack } from './replaced.ts';
 
 export interface MessageQueueParts {
   store: Store;
@@ -32,8 +33,8 @@ export interface MessageQueueParts {
 export interface MessageQueue {
   /**
    * Sends at once when the session is idle, and resumes one that has ended. While Claude works: `append` adds a row,
-   * `replace` puts it in the place of all rows not yet delivered (and returns their texts), `steer` writes it into the
-   * running turn, `now` interrupts the turn and sends it next.
+   * `replace` puts it in the place of all rows not yet delivered (returns their texts, and keeps them with their files
+   * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next.
    * @throws Rejection `no_session`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
@@ -68,7 +69,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
   async function takeAll(tx: Tx, stageId: StageId): Promise<string[]> {
     const rows = await tx.outbox.queueOf(stageId);
-    for (const row of rows) await tx.outbox.setVoid(row.id, 'replaced by a later message');
+    for (const row of rows) await putAside(tx, edges, row);
     return rows.map((row) => row.body.text);
   }
 
@@ -138,6 +139,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
           const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
           return { status: waits ? 'queued' : 'sent', messageId };
         }
+        if (messageId !== undefined) await takeBack(tx, stageId, messageId);
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
         const kept = await takeFiles(tx, stageId, files);
         const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };

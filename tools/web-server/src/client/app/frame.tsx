@@ -44,8 +44,8 @@ function Loaded() {
         <a className={css.skip} href="#main">
           Skip to the page
         </a>
-        <Header />
         <ConnectionBar />
+        <Header />
         <main className={css.main} id="main" tabIndex={-1}>
           <Outlet />
         </main>
@@ -69,15 +69,36 @@ function OverPage() {
   );
 }
 
+const ABSENCES = {
+  connection: {
+    says: 'The connection to Callboard is lost.',
+    so: 'What you see may be out of date; it comes back by itself.',
+    inShort: 'What you see may be old.',
+  },
+  orchestrator: {
+    says: 'The orchestrator is away for a moment.',
+    so: 'Running Claude processes go on; an answer is sent as soon as it is back.',
+    inShort: 'Claude processes go on.',
+  },
+};
+
+/** Takes its room from the header alone: what is below stays where a person is about to press it. */
 function ConnectionBar() {
-  const words = useLiveState(({ connection, orchestrator }) => {
-    if (connection === 'lost')
-      return 'The connection to Callboard is lost. What you see may be out of date; it comes back by itself.';
-    if (orchestrator === 'unreachable')
-      return 'The orchestrator is away for a moment. Running Claude processes go on; an answer is sent as soon as it is back.';
-    return null;
+  const absent = useLiveState(({ connection, orchestrator }) => {
+    if (connection === 'lost') return 'connection';
+    return orchestrator === 'unreachable' ? 'orchestrator' : null;
   });
-  return <div role="status">{words !== null && <div className={css.bar}>{words}</div>}</div>;
+  const words = absent === null ? null : ABSENCES[absent];
+  return (
+    <div role="status">
+      {words !== null && (
+        <div className={css.bar}>
+          {words.says} <span className={css.barWide}>{words.so}</span>
+          <span className={css.barNarrow}>{words.inShort}</span>
+        </div>
+      )}
+    </div>
+  );
 }
 
 function Centered({ children }: { children: ReactNode }) {

@@ -46,8 +46,8 @@ export function Header() {
           Decisions
         </NavLink>
       </nav>
-      <SearchButton />
       <Health />
+      <SearchButton />
       <Bell waiting={waiting} />
       <SchemeToggle />
       <AccountMenu />

@@ -7,7 +7,17 @@ import { useCommand } from './use-command.ts';
 const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete' | 'advance') =>
   call(`/api/stages/${stageId}/${verb}`, { method: 'POST', reply: commands.get_stage.reply });
 
-export const startStage = (stageId: StageId) => post(stageId, 'start');
+/** Starts that are not answered yet. */
+const starting = new Map<StageId, ReturnType<typeof post>>();
+
+/** Asked for twice in one moment (a double click), a stage is started once. */
+export function startStage(stageId: StageId): ReturnType<typeof post> {
+  const asked = starting.get(stageId);
+  if (asked !== undefined) return asked;
+  const answer = post(stageId, 'start').finally(() => starting.delete(stageId));
+  starting.set(stageId, answer);
+  return answer;
+}
 
 export const completeStage = (stageId: StageId) => post(stageId, 'complete');
 

@@ -5,8 +5,10 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useCompleteStage, useDeleteStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useGoOn } from '../../../live/use-go-on.ts';
 import { Confirm } from '../../../ui/confirm.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
+import css from './card.module.css';
 
 /** What can be done with a stage from its card. */
 export function CardMenu({ stage }: { stage: StageView }) {
@@ -40,6 +42,7 @@ export function CardMenu({ stage }: { stage: StageView }) {
 function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => void }) {
   const start = useStartStage(stage.title);
   const complete = useCompleteStage(stage.title);
+  const goOn = useGoOn(stage);
   const off = !useCanCommand();
   return (
     <>
@@ -53,6 +56,12 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
           onClick={() => start.mutate(stage.id)}
         >
           Start
+        </Menu.Item>
+      )}
+      {goOn !== null && (
+        <Menu.Item leftSection={<IconPlayerPlay size={16} />} disabled={off || goOn.isSending} onClick={goOn.run}>
+          {goOn.label}
+          <span className={css.does}>{goOn.does}</span>
         </Menu.Item>
       )}
       {stage.completedAt === null && (

@@ -24,6 +24,7 @@ export function dropOn(stage: StageView, column: Column): Drop {
   if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to let its next phase begin' };
   return {
     kind: 'refused',
-    words: 'It was started before. Answer what it asks, or send it a message on its page, and it goes on.',
+    words:
+      'It was started before. Answer what it asks, choose Continue in its menu, or send it a message, and it goes on.',
   };
 }

@@ -1,9 +1,12 @@
 import type { BoardView } from '@callboard/contract';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import clsx from 'clsx';
+import { useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { boardQuery } from '../../../live/queries.ts';
-import { ALL, isFiltering, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
+import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
 import { KIND_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 
@@ -20,11 +23,14 @@ const options = (words: Readonly<Record<string, string>>) =>
 export function LogFilters({ filter }: { filter: LogFilter }) {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const [, setParams] = useSearchParams();
+  const [isOpen, setOpen] = useState(false); // on a phone, where they would fill half of the screen
+  const count = filterCount(filter);
   const { projects = [], stages = [] } = data ?? {};
   const set = (change: Partial<LogFilter>) =>
     setParams((old) => writeLogFilter({ ...readLogFilter(old), ...change }), { replace: true });
   const select = (name: 'project' | 'stage' | 'kind' | 'outcome', label: string, all: string, data: Option[]) => (
     <NativeSelect
+      className={css.field}
       aria-label={label}
       data={[{ value: '', label: all }, ...withChosen(data, filter[name])]}
       value={filter[name]}
@@ -34,20 +40,30 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
   const day = (name: 'from' | 'to', label: string) => (
     <TextInput
       type="date"
-      className={css.day}
+      className={clsx(css.field, css.day)}
       label={label}
       value={filter[name]}
       onChange={(event) => set({ [name]: event.currentTarget.value })}
     />
   );
   return (
-    <search className={css.filters} aria-label="Filter the decisions">
+    <search className={css.filters} data-open={isOpen} aria-label="Filter the decisions">
+      <Button
+        hiddenFrom="sm"
+        className={css.toggle}
+        variant="default"
+        aria-expanded={isOpen}
+        rightSection={isOpen ? <IconChevronUp size={14} /> : <IconChevronDown size={14} />}
+        onClick={() => setOpen(!isOpen)}
+      >
+        Filters{count > 0 && ` (${count} set)`}
+      </Button>
       {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
       {select('stage', 'Stage', 'All stages', stages)}
       {select('kind', 'Kind', 'All kinds', options(KIND_WORDS))}
       {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_WORDS))}
       <TextInput
-        className={css.who}
+        className={clsx(css.field, css.who)}
         aria-label="Decided by"
         placeholder="Decided by"
         value={filter.who}
@@ -55,8 +71,8 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
       />
       {day('from', 'From')}
       {day('to', 'To')}
-      {isFiltering(filter) && (
-        <Button variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
+      {count > 0 && (
+        <Button className={css.all} variant="subtle" size="compact-sm" onClick={() => set(ALL)}>
           Show all
         </Button>
       )}

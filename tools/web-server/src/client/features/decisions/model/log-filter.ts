@@ -18,7 +18,10 @@ export function writeLogFilter(filter: LogFilter): URLSearchParams {
   return new URLSearchParams(NAMES.filter((name) => filter[name] !== '').map((name) => [name, filter[name]]));
 }
 
-export const isFiltering = (filter: LogFilter): boolean => NAMES.some((name) => filter[name] !== '');
+/** How many of its parts say something. */
+export const filterCount = (filter: LogFilter): number => NAMES.filter((name) => filter[name] !== '').length;
+
+export const isFiltering = (filter: LogFilter): boolean => filterCount(filter) > 0;
 
 /** What is asked of the server for it. What the address has and means nothing is left out. */
 export function toQuery({ project, stage, kind, outcome, who, from, to }: LogFilter): DecisionFilter {

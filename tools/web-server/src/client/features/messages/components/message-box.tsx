@@ -4,6 +4,7 @@ import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { Composer } from './composer.tsx';
 import { MessageQueue } from './message-queue.tsx';
 import css from './messages.module.css';
+import { ReplacedMessages } from './replaced-messages.tsx';
 
 /** Where a person writes to the stage's Claude, with what waits to be sent above it. */
 export function MessageBox({ stageId }: { stageId: StageId }) {
@@ -14,6 +15,7 @@ export function MessageBox({ stageId }: { stageId: StageId }) {
   const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
   return (
     <section className={css.box} aria-label="Write to Claude">
+      {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
       {state !== null && <MessageQueue stageId={stageId} isWorking={isWorking} />}
       <Composer stageId={stageId} state={state} />
     </section>

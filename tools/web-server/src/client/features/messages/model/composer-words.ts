@@ -39,5 +39,10 @@ export const SEND_MODES: readonly { mode: MessageMode; label: string; does: stri
   { mode: 'append', label: 'Queue', does: 'Goes when this turn has ended', keys: 'Enter' },
   { mode: 'steer', label: 'Steer', does: 'Goes into the running turn', keys: 'Ctrl Enter' },
   { mode: 'now', label: 'Send now', does: 'Interrupts Claude and goes at once', keys: 'Ctrl Shift Enter' },
-  { mode: 'replace', label: 'Replace all queued', does: 'Takes the place of all that waits', keys: '' },
+  {
+    mode: 'replace',
+    label: 'Replace all queued',
+    does: 'Takes the place of all that waits, which is kept aside',
+    keys: '',
+  },
 ];

@@ -1,5 +1,6 @@
 import type { StageView } from '@callboard/contract';
-import { Button } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
+import { IconChevronDown } from '@tabler/icons-react';
 import { useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
@@ -15,13 +16,41 @@ export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet:
   const merge = useMergeStage();
   const off = !useCanCommand() || complete.isPending || merge.isPending;
   const { worktree } = stage;
+  const isFolded = isQuiet && worktree !== null;
   return (
     <>
-      <Button variant="default" disabled={off} loading={complete.isPending} onClick={() => complete.mutate(stage.id)}>
+      {/* Where something else comes first, a phone has no room for both. */}
+      {isFolded && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <Button
+              hiddenFrom="sm"
+              variant="default"
+              disabled={off}
+              loading={complete.isPending || merge.isPending}
+              rightSection={<IconChevronDown size={14} />}
+            >
+              Complete
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => complete.mutate(stage.id)}>Complete without merging</Menu.Item>
+            <Menu.Item onClick={() => setAsking(true)}>Complete and merge</Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+      <Button
+        visibleFrom={isFolded ? 'sm' : undefined}
+        variant="default"
+        disabled={off}
+        loading={complete.isPending}
+        onClick={() => complete.mutate(stage.id)}
+      >
         Complete
       </Button>
       {worktree !== null && (
         <Button
+          visibleFrom={isFolded ? 'sm' : undefined}
           variant={isQuiet ? 'default' : 'filled'}
           disabled={off}
           loading={merge.isPending}

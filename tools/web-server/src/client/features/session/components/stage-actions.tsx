@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useGoOn } from '../../../live/use-go-on.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useInterrupt } from '../api/use-interrupt.ts';
 import { phaseAtGate } from '../model/phase-words.ts';
@@ -11,22 +12,28 @@ import css from './stage-head.module.css';
 import { StageMenu } from './stage-menu.tsx';
 import { useEscapeTwice } from './use-escape-twice.ts';
 
+interface StageActionsProps {
+  stage: StageView;
+  /** The element that says what it means to let it go on. */
+  goOnHint: string;
+}
+
 /** What can be done with the stage now, the likeliest first. */
-export function StageActions({ stage }: { stage: StageView }) {
+export function StageActions({ stage, goOnHint }: StageActionsProps) {
   return (
     <div className={css.actions}>
-      <MainActions stage={stage} />
+      <MainActions stage={stage} goOnHint={goOnHint} />
       <StageMenu stage={stage} />
     </div>
   );
 }
 
-function MainActions({ stage }: { stage: StageView }) {
+function MainActions({ stage, goOnHint }: StageActionsProps) {
   const { session } = stage;
   if (stage.completedAt !== null) return null;
   switch (session?.state) {
     case undefined:
-      return <StartButton stage={stage} words="Start" />;
+      return <StartButton stage={stage} />;
     case 'starting':
       return null;
     case 'busy':
@@ -35,28 +42,43 @@ function MainActions({ stage }: { stage: StageView }) {
     case 'idle':
     case 'ended':
     case 'failed':
-      return <RestActions stage={stage} />;
+      return <RestActions stage={stage} goOnHint={goOnHint} />;
     default:
       return session?.state satisfies undefined;
   }
 }
 
-function RestActions({ stage }: { stage: StageView }) {
+function RestActions({ stage, goOnHint }: StageActionsProps) {
   const next = phaseAtGate(stage);
-  const hasProcess = stage.session?.state === 'idle';
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
   return (
     <>
-      {!hasProcess && !wentWell && (
-        <StartButton stage={stage} words={stage.session?.sessionId === null ? 'Start again' : 'Resume'} />
-      )}
+      <GoOnButton stage={stage} goOnHint={goOnHint} />
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
   );
 }
 
-function StartButton({ stage, words }: { stage: StageView; words: string }) {
+/** Lets it go on where it stopped, whether its process lives or not. */
+function GoOnButton({ stage, goOnHint }: StageActionsProps) {
+  const goOn = useGoOn(stage);
+  const canCommand = useCanCommand();
+  if (goOn === null) return null;
+  return (
+    <Button
+      leftSection={<IconPlayerPlayFilled size={14} />}
+      disabled={!canCommand}
+      loading={goOn.isSending}
+      aria-describedby={goOnHint}
+      onClick={goOn.run}
+    >
+      {goOn.label}
+    </Button>
+  );
+}
+
+function StartButton({ stage }: { stage: StageView }) {
   const start = useStartStage(stage.title);
   return (
     <Button
@@ -65,7 +87,7 @@ function StartButton({ stage, words }: { stage: StageView; words: string }) {
       loading={start.isPending}
       onClick={() => start.mutate(stage.id)}
     >
-      {words}
+      Start
     </Button>
   );
 }

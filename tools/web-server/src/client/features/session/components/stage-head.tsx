@@ -1,4 +1,6 @@
 import type { StageView } from '@callboard/contract';
+import { useId } from 'react';
+import { goOnWith } from '../../../lib/go-on.ts';
 import { cost, exactTime } from '../../../lib/time.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
@@ -21,6 +23,8 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
+  const goOn = goOnWith(stage);
+  const goOnHint = useId();
   return (
     <header className={css.head}>
       <h1 className={css.title}>{stage.title}</h1>
@@ -39,10 +43,15 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
           </>
         )}
       </div>
-      <StageActions stage={stage} />
+      <StageActions stage={stage} goOnHint={goOnHint} />
       {reason !== null && (
         <p className={css.reason} data-tone={tone}>
           {reason}
+        </p>
+      )}
+      {goOn !== null && (
+        <p className={css.reason} id={goOnHint}>
+          {goOn.label}: {goOn.does}
         </p>
       )}
     </header>

@@ -32,6 +32,8 @@ interface VirtualRowsProps {
 }
 
 const NEAR_END = 48;
+/** What comes before has its line above the first row. */
+const ROOM_FOR_EARLIER = 48;
 /** So many rows before the first one the next page is fetched. */
 const NEAR_START = 8;
 
@@ -52,7 +54,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
     rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...always])].sort((a, b) => a - b),
     overscan: 6,
     gap: 12,
-    paddingStart: 48,
+    paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
     paddingEnd: 16,
     anchorTo: 'end',
     scrollEndThreshold: NEAR_END,

@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { type Desk, openDesk } from './support/desk.ts';
+import { claudePidOf } from './support/processes.ts';
+import { apiOf } from './support/scene.ts';
+
+const WORDS = 'Continue where you left off.';
+const fails = { error: { status: 403, type: 'permission_error', message: 'Not on Fridays' } };
+const look = { text: 'First.', tools: [{ name: 'Read', input: { file_path: 'README.md' } }] };
+const last = { text: 'All finished.' };
+
+/** How often Claude was told to go on, by what the transcript has. */
+async function told({ api }: Desk, stageId: string): Promise<number> {
+  const { entries } = await api.get(`/api/sessions/${stageId}/transcript`);
+  return entries.filter((entry: { kind: string; text?: string }) => entry.kind === 'user' && entry.text === WORDS)
+    .length;
+}
+
+const goOn = (page: Page) => page.getByRole('button', { name: 'Continue', exact: true });
+const hasFailed = (page: Page) => page.getByText('Last turn failed').waitFor();
+
+it('lets a stage go on by one click after a turn that failed, also where the click is doubled or its reply is lost', async () => {
+  const desk = await openDesk();
+  const { page, errors, origin, model } = desk;
+  const api = apiOf(page, origin, model);
+  const stageId = await api.stage('Nightly export', [fails]);
+  await api.start(stageId);
+  await page.goto(`${origin}/stages/${stageId}`);
+  await hasFailed(page);
+  await page.getByText(`Continue: tells Claude “${WORDS}”`).waitFor();
+
+  // The server has taken it, and the answer does not come back.
+  let attempts = 0;
+  await page.route('**/message', async (route) => {
+    attempts += 1;
+    if (attempts > 1) return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  model.setScript('nightly-export', { steps: [look, fails] });
+  await goOn(page).dblclick();
+  await page.getByText('First.').waitFor();
+  await hasFailed(page);
+  await expect.poll(() => attempts).toBeGreaterThan(1);
+  expect(await told(desk, stageId)).toBe(1);
+
+  // A failure that follows is another one, and so is what is said after it.
+  model.setScript('nightly-export', { steps: [look, last] });
+  await goOn(page).dblclick();
+  await page.getByText('All finished.').waitFor();
+  await page.getByText('Review', { exact: true }).waitFor();
+  expect(await goOn(page).count()).toBe(0);
+  expect(await told(desk, stageId)).toBe(2);
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain(WORDS);
+  expect(errors.filter((error) => !error.includes('ERR_FAILED'))).toEqual([]);
+});
+
+it('says the same to a session whose process died, and from the menu of a card', async () => {
+  const desk = await openDesk();
+  const { page, errors, origin, folder, model } = desk;
+  const api = apiOf(page, origin, model);
+  const failed = await api.stage('Nightly export', [fails]);
+  const killed = await api.stage('Search index', [{ text: 'Half of it.', gate: 'on' }]);
+  for (const stageId of [failed, killed]) await api.start(stageId);
+  await page.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
+  model.setScript('nightly-export', { steps: [last] });
+  await page.getByRole('button', { name: 'More for Nightly export' }).click();
+  await page.getByRole('menuitem', { name: `Continue tells Claude “${WORDS}”` }).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Nightly export').waitFor();
+  expect(await told(desk, failed)).toBe(1);
+
+  await page.getByRole('region', { name: 'Running' }).getByText('Search index').waitFor();
+  await expect.poll(() => JSON.stringify(model.requests.map(({ messages }) => messages))).toContain('Search index');
+  process.kill(await claudePidOf(folder, killed), 'SIGKILL');
+  await page.goto(`${origin}/stages/${killed}`);
+  await page.getByText('Interrupted', { exact: true }).first().waitFor();
+  await page.getByText(`Continue: starts Claude’s process and tells it “${WORDS}”`).waitFor();
+  await goOn(page).dblclick();
+  await expect.poll(() => told(desk, killed)).toBe(1);
+  model.release('on');
+  await page.getByText('Half of it.').first().waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+it('leaves it to messages that wait: those are released', async () => {
+  const { page, api, origin } = await openDesk();
+  const stageId = await api.stage('Nightly export', [{ text: 'First.', gate: 'first' }]);
+  await api.start(stageId);
+  await api.post(`/api/sessions/${stageId}/message`, { message: 'And then the tests' });
+  await api.post(`/api/sessions/${stageId}/interrupt`);
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page.getByRole('button', { name: 'Release' }).waitFor();
+  expect(await goOn(page).count()).toBe(0);
+  await page.getByRole('button', { name: 'Remove queued message' }).click();
+  await goOn(page).waitFor();
+});

@@ -1,0 +1,158 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { axe, findings } from './support/axe.ts';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+import { openDesk } from './support/desk.ts';
+import { apiOf } from './support/scene.ts';
+import { takeAwayOrchestrator } from './support/take-away.ts';
+
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1280, height: 800 };
+const exact = (name: string) => ({ name, exact: true });
+const refused = { error: { status: 403, type: 'permission_error', message: 'No access' } };
+
+const heightOf = async (where: Locator) => Math.round((await where.boundingBox())?.y ?? Number.NaN);
+
+/** Where everything of the page stands that can be pressed or written in, but for what is in the header. */
+const places = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('#main :is(a, button, input, textarea, select)')]
+      .filter((element) => element.checkVisibility())
+      .map((element) => {
+        const { left, top, width, height } = element.getBoundingClientRect();
+        const name = element.getAttribute('aria-label') ?? element.textContent;
+        return `${name}: ${[left, top, width, height].map(Math.round).join(' ')}`;
+      }),
+  );
+
+/** Until two looks at it are the same. */
+async function hasSettled(page: Page): Promise<void> {
+  let last: string[] = [];
+  await expect
+    .poll(async () => {
+      const before = last;
+      last = await places(page);
+      return before.join() === last.join();
+    })
+    .toBe(true);
+}
+
+async function inBothSchemes(page: Page, where: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    found.push(...(await findings(page, `${where}, ${colorScheme}`)));
+  }
+  return found;
+}
+
+/** The middle of each link in the header, and what is there now. */
+const linksAt = (page: Page, points: Record<string, readonly [number, number]>) =>
+  page.evaluate(
+    (all) =>
+      Object.entries(all).map(([, [x, y]]) => document.elementFromPoint(x, y)?.closest('a, button')?.textContent ?? ''),
+    points,
+  );
+
+async function middles(page: Page): Promise<Record<string, readonly [number, number]>> {
+  const found: Record<string, readonly [number, number]> = {};
+  for (const link of await page.getByRole('banner').locator('a, button').all()) {
+    const box = await link.boundingBox();
+    if (box === null) continue;
+    found[`${Object.keys(found).length}`] = [box.x + box.width / 2, box.y + box.height / 2];
+  }
+  return found;
+}
+
+it('moves nothing that can be pressed when the orchestrator goes and comes back, on any page', async () => {
+  const { start } = await install();
+  const { loginLink, origin, supervisor, stop } = await start();
+  onTestFinished(stop);
+  const { page: first, context } = await openBrowser();
+  await first.goto(loginLink);
+  const api = apiOf(first, origin);
+  const failed = await api.stage('Nightly export', [refused]);
+  await api.start(failed);
+  await first.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
+  const views = new Map<string, Page>();
+  for (const path of ['/', `/stages/${failed}`, `/stages/${failed}?tab=details`, '/inbox', '/sessions', '/decisions']) {
+    const page = await context.newPage();
+    await page.goto(origin + path);
+    await page.getByRole('main').getByRole('heading').first().waitFor();
+    await page.clock.setFixedTime(new Date()); // how long ago something was takes more room or less
+    views.set(path, page);
+  }
+  const before = new Map<string, string[]>();
+  const points = new Map<string, Record<string, readonly [number, number]>>();
+  const look = async (visit: (key: string, page: Page) => Promise<void>) => {
+    for (const [path, page] of views) {
+      await page.bringToFront(); // behind another one it hears of no new size
+      for (const size of [DESKTOP, PHONE]) {
+        await page.setViewportSize(size);
+        await hasSettled(page);
+        await visit(`${path} at ${size.width}`, page);
+      }
+    }
+  };
+  await look(async (key, page) => {
+    before.set(key, await places(page));
+    points.set(key, await middles(page));
+  });
+  const there = new Map<string, string[]>();
+  await look(async (key, page) => void there.set(key, await linksAt(page, points.get(key) ?? {})));
+
+  const comeBack = await takeAwayOrchestrator(supervisor.pid);
+  for (const page of views.values()) await page.getByText('The orchestrator is away for a moment.').waitFor();
+  await look(async (key, page) => {
+    expect(await places(page), key).toEqual(before.get(key));
+    expect(await linksAt(page, points.get(key) ?? {}), key).toEqual(there.get(key));
+    const bar = page.getByText('The orchestrator is away for a moment.');
+    expect(await bar.evaluate((element) => element.scrollWidth <= element.clientWidth), key).toBe(true);
+  });
+
+  comeBack();
+  for (const page of views.values())
+    await page.getByText('The orchestrator is away for a moment.').waitFor({ state: 'hidden' });
+  await look(async (key, page) => expect(await places(page), key).toEqual(before.get(key)));
+}, 180_000);
+
+it('has room on a phone for what ends a stage, and for the filters of the decisions', async () => {
+  const { page, origin, api, errors } = await openDesk((_callboard, context) => context.addInitScript(axe));
+  const failed = await api.stage('Nightly export', [refused]);
+  await api.start(failed);
+  await page.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
+  await page.setViewportSize(PHONE);
+  await page.goto(`${origin}/stages/${failed}`);
+  const actions = ['Continue', 'Complete', 'More'].map((name) => page.getByRole('button', exact(name)));
+  const rows = await Promise.all(actions.map(heightOf));
+  expect(new Set(rows).size).toBe(1);
+
+  // The transcript begins where there is something to read.
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  const above = (await heightOf(transcript.locator('[data-index="0"]'))) - (await heightOf(transcript));
+  expect(above).toBe(16);
+  const found = await inBothSchemes(page, 'a stage that failed');
+
+  await page.getByRole('button', exact('Complete')).click();
+  await page.getByRole('menuitem', { name: 'Complete and merge' }).click();
+  await page.getByRole('dialog').getByRole('button', exact('Cancel')).click();
+  await page.getByRole('button', exact('Complete')).click();
+  await page.getByRole('menuitem', { name: 'Complete without merging' }).click();
+  await page.getByText('Done', { exact: true }).first().waitFor();
+
+  await page.goto(`${origin}/decisions`);
+  const kind = page.getByRole('combobox', { name: 'Kind' });
+  await page.getByRole('button', exact('Filters')).click();
+  await kind.selectOption('question');
+  await page.getByText('No decision fits.').waitFor();
+  const filters = page.getByRole('search', { name: 'Filter the decisions' });
+  expect(await filters.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
+  found.push(...(await inBothSchemes(page, 'the filters')));
+  expect(found).toEqual([]);
+  await page.getByRole('button', { name: 'Filters (1 set)' }).click();
+  await kind.waitFor({ state: 'hidden' });
+  await page.getByRole('button', exact('Show all')).click();
+  await page.getByRole('button', exact('Filters')).waitFor();
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { type Attachment, MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { busyTestSession } from '../../test/support/test-session.ts';
+import { createBell } from '../lib/bell.ts';
+import { createDraftFiles } from './draft-files.ts';
+import { createMessageQueue } from './message-queue.ts';
+
+const note = (words: string): Attachment => ({
+  name: `${words}.txt`,
+  mediaType: 'text/plain',
+  dataBase64: Buffer.from(words).toString('base64'),
+});
+
+async function setUp() {
+  const session = await busyTestSession();
+  const { store, edges, stageId } = session;
+  const files = createDraftFiles({ store });
+  const queue = createMessageQueue({
+    store,
+    edges,
+    outboxBell: createBell(),
+    resumeWith: async () => true,
+    interrupt: async () => undefined,
+    onInterruptFailed: () => undefined,
+  });
+  const aside = async () => {
+    const kept = (await store.read.drafts.listOf(stageId)).filter(({ key }) => key.startsWith(REPLACED_PREFIX));
+    return kept.map(({ key, value }) => ({
+      ...ReplacedMessage.parse(value),
+      messageId: MessageId.parse(key.slice(REPLACED_PREFIX.length)),
+    }));
+  };
+  return { session, store, stageId, files, queue, aside };
+}
+
+it('keeps what was replaced, its files with it, until it is sent after all', async () => {
+  const { session, files, queue, aside, stageId } = await setUp();
+  await queue.send(
+    stageId,
+    { message: 'Look at this', attachments: [note('one'), note('two')], isCommand: true },
+    'Bo',
+  );
+  const replaced = await queue.send(stageId, { message: 'No, at that', mode: 'replace' }, 'Bo');
+  expect(replaced).toMatchObject({ replaced: ['Look at this'] });
+  const [kept] = await aside();
+  expect(kept).toMatchObject({ text: 'Look at this', files: [{ name: 'one.txt' }, { name: 'two.txt' }] });
+  expect(session.events('draft-updated').at(-1)).toMatchObject({
+    value: { isCommand: true, files: [{ size: 3 }, {}] },
+  });
+  const [one, two] = (kept?.files ?? []).map(({ fileId }) => fileId);
+  expect(await files.get(stageId, one ?? '')).toEqual(note('one'));
+
+  const again = { message: 'Look at this', files: [one ?? '', two ?? ''], ...(kept && { messageId: kept.messageId }) };
+  expect(await queue.send(stageId, again, 'Bo')).toMatchObject({ status: 'queued' });
+  await queue.send(stageId, again, 'Bo'); // its reply was lost, say
+  expect(await session.queue()).toMatchObject([
+    { text: 'No, at that' },
+    { text: 'Look at this', attachments: [{ name: 'one.txt' }, { name: 'two.txt' }] },
+  ]);
+  expect(await aside()).toEqual([]);
+  expect(session.events('draft-updated').at(-1)).toMatchObject({ key: `replaced:${kept?.messageId}`, value: null });
+});
+
+it('names no file of what was replaced that is kept no longer', async () => {
+  const { files, queue, aside, stageId } = await setUp();
+  await queue.send(stageId, { message: 'one', attachments: [note('one')] }, 'Bo');
+  await queue.send(stageId, { message: 'two', mode: 'replace' }, 'Bo');
+  await files.forgetOlder('2100-01-01T00:00:00.000Z');
+  expect(await aside()).toMatchObject([{ text: 'one', files: [] }]);
+});
+
+it('keeps the longest message that there can be', async () => {
+  const { queue, aside, stageId } = await setUp();
+  const text = '\u0001'.repeat(200_000);
+  await queue.send(stageId, { message: text }, 'Bo');
+  await queue.send(stageId, { message: 'two', mode: 'replace' }, 'Bo');
+  expect((await aside())[0]?.text).toBe(text);
+});

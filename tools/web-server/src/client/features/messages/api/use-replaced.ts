@@ -1,0 +1,39 @@
+import { commands, type StageId } from '@callboard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../../lib/api.ts';
+import { untilDelivered } from '../../../lib/until-delivered.ts';
+import { draftsQuery, putDraft } from '../../../live/drafts.ts';
+import { useCommand } from '../../../live/use-command.ts';
+import { type KeptAside, keptAside } from '../model/replaced.ts';
+
+const NONE: readonly KeptAside[] = [];
+
+/** The stage's messages that others took the place of, the same on all screens. */
+export function useKeptAside(stageId: StageId): readonly KeptAside[] {
+  const { data = NONE } = useQuery({ ...draftsQuery(stageId), select: keptAside });
+  return data;
+}
+
+/** Sends one after all, with its files; the server keeps it no longer. Its id makes a second try harmless. */
+export function useSendKept(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: async ({ messageId, text, isCommand, files }: KeptAside) => {
+      const body = { message: text, messageId, mode: 'append', isCommand, files: files.map(({ fileId }) => fileId) };
+      await untilDelivered((_attempt, signal) =>
+        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, signal, reply: commands.send_message.reply }),
+      );
+      await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
+    },
+    failed: 'The message was not sent, and is still kept',
+  });
+}
+
+/** Keeps one no longer. */
+export function useDiscardKept(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: ({ key }: KeptAside) => putDraft(cache, { stageId, key, value: null }),
+    failed: 'The message was not discarded',
+  });
+}

@@ -1,0 +1,69 @@
+import type { StageId } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { count } from '../../../lib/time.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { useDiscardKept, useKeptAside, useSendKept } from '../api/use-replaced.ts';
+import type { KeptAside } from '../model/replaced.ts';
+import css from './messages.module.css';
+
+interface ReplacedMessagesProps {
+  stageId: StageId;
+  isWorking: boolean;
+}
+
+/** What another message took the place of: nothing of it is lost until a person says so. */
+export function ReplacedMessages({ stageId, isWorking }: ReplacedMessagesProps) {
+  const kept = useKeptAside(stageId);
+  if (kept.length === 0) return null;
+  return (
+    <section aria-label="Replaced messages">
+      <p className={css.aside}>Replaced: kept here, and not sent unless you say so.</p>
+      <ul className={css.queue}>
+        {kept.map((message) => (
+          <KeptRow key={message.key} stageId={stageId} message={message} isWorking={isWorking} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function KeptRow({ stageId, message, isWorking }: ReplacedMessagesProps & { message: KeptAside }) {
+  const send = useSendKept(stageId);
+  const discard = useDiscardKept(stageId);
+  const busy = send.isPending || discard.isPending;
+  const off = !useCanCommand() || busy;
+  const { files, isCommand } = message;
+  const extras = [
+    isCommand ? 'to run as a command' : '',
+    files.length > 0 ? `with ${count(files.length, 'file')}: ${files.map(({ name }) => name).join(', ')}` : '',
+  ].filter((word) => word !== '');
+  return (
+    <li className={css.kept} aria-busy={busy}>
+      <div className={css.queuedText}>
+        {message.text}
+        {extras.length > 0 && <span className={css.extras}>{extras.join(' · ')}</span>}
+      </div>
+      <div className={css.keptActions}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={off}
+          loading={send.isPending}
+          onClick={() => send.mutate(message)}
+        >
+          {isWorking ? 'Queue it after all' : 'Send it after all'}
+        </Button>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          disabled={off}
+          loading={discard.isPending}
+          onClick={() => discard.mutate(message)}
+        >
+          Discard
+        </Button>
+      </div>
+    </li>
+  );
+}
