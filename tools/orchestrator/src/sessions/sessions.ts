@@ -13,7 +13,7 @@ import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
 import { createLaunching } from './launching.ts';
-import { makeGoodLoss } from './make-good-loss.ts';
+import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 
@@ -44,8 +44,8 @@ export interface Sessions {
   goOn(): Promise<void>;
   /** The disk was full since then, and is not any more: what was lost of running sessions is made good as far as it can be, and shown. */
   makeGood(since: Date): Promise<void>;
-  /** Takes up a process that lives: `initialize` is repeated and its open requests are checked. For the time after a restart. */
-  adopt(launchId: LaunchId, process: AgentProcess): Promise<void>;
+  /** Takes up a process that lives: what it printed is read on, what is for it is written. For the time after a restart. */
+  adopt(launchId: LaunchId, process: AgentProcess): Promise<Adopted>;
   /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /**
@@ -67,6 +67,12 @@ export interface Sessions {
   executors(): SessionExecutor[];
   /** Lets go of all processes, which live on. */
   detachAll(): Promise<void>;
+}
+
+/** A process that was taken up again. */
+export interface Adopted {
+  /** Repeats `initialize`: the open requests that it lists are compared with ours, and a turn whose end was lost is ended. Never rejects. */
+  check(): Promise<void>;
 }
 
 const CONFIRMATION_MS = 10_000;
@@ -118,6 +124,17 @@ export function createSessions(parts: SessionsParts): Sessions {
     return session;
   }
 
+  async function checkAdopted(executor: SessionExecutor): Promise<void> {
+    if (letting.signal.aborted) return;
+    try {
+      const asked = executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
+      // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
+      if (saysItRests(await asked)) await makeGoodLoss(executor, { ...storing, edges }, null);
+    } catch (error) {
+      log.warn({ err: error, launchId: executor.launch.id }, 'a re-attached process did not answer');
+    }
+  }
+
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
     const session = running.get(stageId);
     if (session !== undefined) return session;
@@ -149,13 +166,8 @@ export function createSessions(parts: SessionsParts): Sessions {
       await Promise.all(sessions.map(({ executor }) => makeGoodLoss(executor, { ...storing, edges }, since)));
     },
     async adopt(launchId, process) {
-      const session = await attach(launchId, process);
-      const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
-      initialize.then(
-        // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
-        () => makeGoodLoss(session.executor, { ...storing, edges }, null),
-        (error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'),
-      );
+      const { executor } = await attach(launchId, process);
+      return { check: () => checkAdopted(executor) };
     },
     async settle(launchId, identity) {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
