@@ -61,6 +61,11 @@ export interface Sessions {
   advance(stageId: StageId): Promise<void>;
   /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
   stop(stageId: StageId, reason: string): Promise<void>;
+  /**
+   * Ends the session's process if it is idle. One that has found work by then goes on, or is resumed for it. True when
+   * it has ended and stays so. @throws Rejection `no_session`, `not_running`
+   */
+  endIfIdle(stageId: StageId, reason: string): Promise<boolean>;
   /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
   endIdle(stageId: StageId): Promise<void>;
   /** The executors of all living processes. */
@@ -140,6 +145,33 @@ export function createSessions(parts: SessionsParts): Sessions {
     if (session !== undefined) return session;
     if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
     throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
+  }
+
+  async function endIfIdle(stageId: StageId, reason: string): Promise<boolean> {
+    const session = await requireRunning(stageId);
+    const { id: launchId } = session.executor.launch;
+    /** What waited before; null where the session is not idle. */
+    const waited = await store.transact(async (tx) => {
+      const record = await tx.sessions.find(stageId);
+      if (record?.state !== 'idle' || record.launchId !== launchId) return null;
+      // In the transaction that sees that it is idle, so that no turn begins in between: what is sent from here on
+      // stands behind this, and goes back into the queue with the end of the process.
+      const row = { id: edges.newId(), stageId, launchId, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
+      tx.afterCommit(() => {
+        session.stop(reason).catch(() => undefined); // whoever waits for it below is told
+        outboxBell.ring(stageId);
+      });
+      return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
+    });
+    if (waited === null) return false;
+    await session.stop(reason);
+    return store.transact(async (tx) => {
+      const sent = (await tx.outbox.queueOf(stageId)).find(({ id }) => !waited.has(id));
+      if (sent === undefined) return true;
+      if ((await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, sent);
+      return false;
+    });
   }
 
   async function confirmed(
@@ -222,16 +254,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     async stop(stageId, reason) {
       await (await requireRunning(stageId)).stop(reason);
     },
+    endIfIdle,
     async endIdle(stageId) {
       const record = await store.read.sessions.find(stageId);
-      const session = running.get(stageId);
-      if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || session === undefined) return;
-      await session.stop('Ended after a long time without work, to free its memory. A message resumes it.');
-      // A message that came in the last moment has gone back into the queue: it is what the session is resumed for.
-      await store.transact(async (tx) => {
-        const [row] = await tx.outbox.queueOf(stageId);
-        if (row !== undefined && (await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, row);
-      });
+      if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || !running.has(stageId)) return;
+      await endIfIdle(stageId, 'Ended after a long time without work, to free its memory. A message resumes it.');
     },
     executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {
