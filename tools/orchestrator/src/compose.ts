@@ -42,7 +42,7 @@ import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
-import { troubleOf } from './store/storage-failure.ts';
+import { DISK_FULL, troubleOf } from './store/storage-failure.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
@@ -225,7 +225,12 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         if (change.type === 'room') goOn();
         if (change.type === 'not-full') void sessions.makeGood(change.since);
       }),
-      writes.onChange((trouble) => (trouble === null ? goOn() : tellNotices())),
+      writes.onChange((trouble) => {
+        if (trouble === DISK_FULL) disk.foundFull();
+        else if (trouble === null) disk.noRoom(); // looks: what was lost is made good at once
+        if (trouble === null) goOn();
+        else tellNotices();
+      }),
     ];
     life.onStop('going on', () => {
       for (const stop of unlisten) stop();

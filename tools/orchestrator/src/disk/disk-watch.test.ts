@@ -57,6 +57,16 @@ it('tells of a disk that was full once it is not any more, also without a reserv
   watch.stop();
 });
 
+it('tells of a disk that was full between two looks, where a write has found it so', () => {
+  const { watch, changes } = watchOf(0);
+  watch.foundFull();
+  vi.advanceTimersByTime(2_000);
+  expect(changes).toEqual([{ type: 'not-full', since: expect.any(Date) }]);
+  vi.advanceTimersByTime(4_000);
+  expect(changes).toHaveLength(1);
+  watch.stop();
+});
+
 it('keeps what it knew while the system does not say how much is free', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   disk.free = new Error('gone');

@@ -24,6 +24,8 @@ export type DiskChange =
 export interface DiskWatch {
   /** Looks, and says why nothing new may be begun, in words; null while there is room. */
   noRoom(): string | null;
+  /** A write has failed for want of room: the disk was full, be it between two looks. */
+  foundFull(): void;
   /** Returns how to stop listening. */
   onChange(listener: (change: DiskChange) => void): () => void;
   stop(): void;
@@ -78,18 +80,23 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
 
   function noteFull(free: number): void {
     const since = fullSince;
-    if (free < FULL_BYTES && since === null) {
-      fullSince = edges.now();
-    } else if (free >= FULL_BYTES && since !== null) {
+    if (free < FULL_BYTES) {
+      foundFull();
+    } else if (since !== null) {
       fullSince = null;
       tell({ type: 'not-full', since });
     }
+  }
+
+  function foundFull(): void {
+    fullSince ??= edges.now();
   }
 
   look();
   const timer = setInterval(look, lookMs).unref();
   return {
     noRoom: look,
+    foundFull,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -112,7 +112,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     const session = await store.read.sessions.find(stageId);
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
-      await sessions.stop(stageId, 'Ended, since its stage was completed.');
+      if (!(await sessions.endIfIdle(stageId, 'Ended, since its stage was completed.'))) {
+        const message = `${stageId} was given work at the same moment, so it is not completed. Wait for its end, or stop it first.`;
+        throw new Rejection('stage_running', message);
+      }
     }
     // Before the merge: a refusal behind it would look as if nothing had been done.
     await stages.requireCompletable(stageId);

@@ -33,7 +33,7 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
         const file = { fileId, name, mediaType, size: Buffer.byteLength(dataBase64, 'base64') };
         const problem = filesProblem(kept, [file]);
         if (problem !== null) throw new Rejection('too_many_files', problem);
-        await tx.draftFiles.insert(stageId, fileId, tx.now, content);
+        await tx.draftFiles.insert(stageId, fileId, await tx.clock.stamp(tx.now), content);
         await setKept(tx, stageId, [...kept, file]);
         return file;
       }),

@@ -1,6 +1,6 @@
 import { type Delivery, ProjectId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { ALLOWED, allow, decision, echo } from '../../test/support/test-answers.ts';
+import { ALLOWED, allow, decide, decision, echo } from '../../test/support/test-answers.ts';
 import {
   asked,
   busyTestSession,
@@ -205,6 +205,30 @@ it('lists the decisions of a project', async () => {
   const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
   expect(listed.decisions.map(({ stageId }) => stageId)).toEqual(['S2']);
   expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
+});
+
+it('gives long decisions in pages that a connection can bear, and every one of them once', async () => {
+  const session = await busyTestSession();
+  const long = (mib: number) => ({ command: 'x'.repeat(mib * 1024 * 1024) });
+  const withdrawn = ['a', 'b', 'c'].map((requestId) => ({ type: 'withdrawn', requestId }) as const);
+  await session.tell(...withdrawn.map(({ requestId }) => asked(requestId)));
+  await session.tell(...withdrawn); // these share their instant
+  const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null } as const;
+  for (const [n, mib] of [1.5, 1.5, 1.5, 6, 1.5].entries()) {
+    await session.tell(asked(`r${n}`));
+    await decide(session, `r${n}`, ALLOWED, { ...verdict, updatedInput: long(mib) });
+  }
+  const pages = async (limit: number) => {
+    const all: string[][] = [];
+    for (let before: string | undefined; ; ) {
+      const { decisions, next } = await session.store.read.requests.decisions({ limit, before });
+      all.push(decisions.map(({ requestId }) => requestId));
+      if (next === null) return all;
+      before = next;
+    }
+  };
+  expect(await pages(100)).toEqual([['r4'], ['r3'], ['r2', 'r1'], ['r0', 'a', 'b', 'c']]);
+  expect(await pages(1)).toEqual([['r4'], ['r3'], ['r2'], ['r1'], ['r0'], ['a', 'b', 'c']]);
 });
 
 it('shows an open request that is not understood, and refuses it once, so that the CLI does not wait for ever', async () => {

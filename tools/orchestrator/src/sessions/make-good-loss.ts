@@ -43,9 +43,12 @@ export async function makeGoodLoss(
 
 /** Asks a process for all that it waits for, and whether it works. */
 async function isAtRest(executor: SessionExecutor): Promise<boolean> {
-  const reply = await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS));
-  return InitializedState.parse(reply).response.session_state === 'idle';
+  return saysItRests(await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS)));
 }
+
+/** Whether the reply to an `initialize` says that the process has nothing to do. */
+export const saysItRests = (reply: Record<string, unknown>): boolean =>
+  InitializedState.parse(reply).response.session_state === 'idle';
 
 function addGap(draft: Parameters<typeof addEntry>[0], at: string, since: Date): void {
   const text =

@@ -13,7 +13,7 @@ import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
 import { createLaunching } from './launching.ts';
-import { makeGoodLoss } from './make-good-loss.ts';
+import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 
@@ -44,8 +44,8 @@ export interface Sessions {
   goOn(): Promise<void>;
   /** The disk was full since then, and is not any more: what was lost of running sessions is made good as far as it can be, and shown. */
   makeGood(since: Date): Promise<void>;
-  /** Takes up a process that lives: `initialize` is repeated and its open requests are checked. For the time after a restart. */
-  adopt(launchId: LaunchId, process: AgentProcess): Promise<void>;
+  /** Takes up a process that lives: what it printed is read on, what is for it is written. For the time after a restart. */
+  adopt(launchId: LaunchId, process: AgentProcess): Promise<Adopted>;
   /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /**
@@ -61,12 +61,23 @@ export interface Sessions {
   advance(stageId: StageId): Promise<void>;
   /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
   stop(stageId: StageId, reason: string): Promise<void>;
+  /**
+   * Ends the session's process if it is idle. One that has found work by then goes on, or is resumed for it. True when
+   * it has ended and stays so. @throws Rejection `no_session`, `not_running`
+   */
+  endIfIdle(stageId: StageId, reason: string): Promise<boolean>;
   /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
   endIdle(stageId: StageId): Promise<void>;
   /** The executors of all living processes. */
   executors(): SessionExecutor[];
   /** Lets go of all processes, which live on. */
   detachAll(): Promise<void>;
+}
+
+/** A process that was taken up again. */
+export interface Adopted {
+  /** Repeats `initialize`: the open requests that it lists are compared with ours, and a turn whose end was lost is ended. Never rejects. */
+  check(): Promise<void>;
 }
 
 const CONFIRMATION_MS = 10_000;
@@ -118,11 +129,49 @@ export function createSessions(parts: SessionsParts): Sessions {
     return session;
   }
 
+  async function checkAdopted(executor: SessionExecutor): Promise<void> {
+    if (letting.signal.aborted) return;
+    try {
+      const asked = executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
+      // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
+      if (saysItRests(await asked)) await makeGoodLoss(executor, { ...storing, edges }, null);
+    } catch (error) {
+      log.warn({ err: error, launchId: executor.launch.id }, 'a re-attached process did not answer');
+    }
+  }
+
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
     const session = running.get(stageId);
     if (session !== undefined) return session;
     if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
     throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
+  }
+
+  async function endIfIdle(stageId: StageId, reason: string): Promise<boolean> {
+    const session = await requireRunning(stageId);
+    const { id: launchId } = session.executor.launch;
+    /** What waited before; null where the session is not idle. */
+    const waited = await store.transact(async (tx) => {
+      const record = await tx.sessions.find(stageId);
+      if (record?.state !== 'idle' || record.launchId !== launchId) return null;
+      // In the transaction that sees that it is idle, so that no turn begins in between: what is sent from here on
+      // stands behind this, and goes back into the queue with the end of the process.
+      const row = { id: edges.newId(), stageId, launchId, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
+      tx.afterCommit(() => {
+        session.stop(reason).catch(() => undefined); // whoever waits for it below is told
+        outboxBell.ring(stageId);
+      });
+      return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
+    });
+    if (waited === null) return false;
+    await session.stop(reason);
+    return store.transact(async (tx) => {
+      const sent = (await tx.outbox.queueOf(stageId)).find(({ id }) => !waited.has(id));
+      if (sent === undefined) return true;
+      if ((await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, sent);
+      return false;
+    });
   }
 
   async function confirmed(
@@ -149,13 +198,8 @@ export function createSessions(parts: SessionsParts): Sessions {
       await Promise.all(sessions.map(({ executor }) => makeGoodLoss(executor, { ...storing, edges }, since)));
     },
     async adopt(launchId, process) {
-      const session = await attach(launchId, process);
-      const initialize = session.executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
-      initialize.then(
-        // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
-        () => makeGoodLoss(session.executor, { ...storing, edges }, null),
-        (error: unknown) => log.warn({ err: error, launchId }, 'a re-attached process did not answer'),
-      );
+      const { executor } = await attach(launchId, process);
+      return { check: () => checkAdopted(executor) };
     },
     async settle(launchId, identity) {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
@@ -210,16 +254,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     async stop(stageId, reason) {
       await (await requireRunning(stageId)).stop(reason);
     },
+    endIfIdle,
     async endIdle(stageId) {
       const record = await store.read.sessions.find(stageId);
-      const session = running.get(stageId);
-      if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || session === undefined) return;
-      await session.stop('Ended after a long time without work, to free its memory. A message resumes it.');
-      // A message that came in the last moment has gone back into the queue: it is what the session is resumed for.
-      await store.transact(async (tx) => {
-        const [row] = await tx.outbox.queueOf(stageId);
-        if (row !== undefined && (await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, row);
-      });
+      if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || !running.has(stageId)) return;
+      await endIfIdle(stageId, 'Ended after a long time without work, to free its memory. A message resumes it.');
     },
     executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {

@@ -9,6 +9,8 @@ const KEEP_MS = 14 * 24 * 3_600_000;
 /** Whoever added a file that waited so long for its message has forgotten it. */
 const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
+/** A crash loses no more of the time that went by. */
+const CLOCK_MS = 10 * 60_000;
 
 interface PruningParts {
   store: Store;
@@ -18,16 +20,34 @@ interface PruningParts {
   forgetDraftFiles: (instant: string) => Promise<void>;
 }
 
-/** Keeps the store from growing without bound. Transcripts, decisions and everything else that is shown stay. */
+/**
+ * Keeps the store from growing without bound. Transcripts, decisions and everything else that is shown stay. What is old
+ * is so by the time that Callboard has really lived through: a clock that is set forward makes nothing old.
+ */
 export function startPruning({ store, edges, log, forgetDraftFiles }: PruningParts): { stop: () => void } {
-  const before = (ms: number) => new Date(edges.now().getTime() - ms).toISOString();
-  async function prune(): Promise<void> {
+  let counted = edges.uptimeMs();
+  let pruned = Number.NEGATIVE_INFINITY;
+
+  async function goOn(): Promise<void> {
+    const now = edges.uptimeMs();
+    const elapsed = now - counted;
+    counted = now;
+    const livedUntil = await store
+      .transact((tx) => tx.clock.goOn(tx.now, elapsed))
+      .catch((error: unknown) => {
+        counted -= elapsed; // for the next time
+        throw error;
+      });
+    if (now - pruned < EVERY_MS) return;
+    pruned = now;
+    const before = (ms: number) => new Date(Date.parse(livedUntil) - ms).toISOString();
     const olderThan = before(KEEP_MS);
     await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }));
     await forgetDraftFiles(before(KEEP_DRAFT_FILES_MS));
   }
-  const run = () => void prune().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
+
+  const run = () => void goOn().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
   run();
-  const timer = setInterval(run, EVERY_MS).unref();
+  const timer = setInterval(run, CLOCK_MS).unref();
   return { stop: () => clearInterval(timer) };
 }

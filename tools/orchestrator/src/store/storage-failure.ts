@@ -7,12 +7,15 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
+/** Words of `troubleOf`. */
+export const DISK_FULL = 'the disk of the data directory is full. Free some space.';
+
 /** Why the store cannot write, and what to do, in words; null for an error that is not the store's own. */
 export function troubleOf(error: unknown): string | null {
   if (!isOfSqlite(error)) return null;
   switch (resultCode(error)) {
     case FULL:
-      return 'the disk of the data directory is full. Free some space.';
+      return DISK_FULL;
     case READ_ONLY:
       return 'the data directory is read-only. Make it writable.';
     case CANNOT_OPEN:

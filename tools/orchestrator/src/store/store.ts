@@ -2,6 +2,7 @@ import type { BoardEvent, BoardParts, NewEvent, Stage, StageId } from '@callboar
 import type { Database } from './database.ts';
 import { type SessionRecord, summaryOf } from './records.ts';
 import { capabilitiesTable } from './tables/capabilities.ts';
+import { clockTable } from './tables/clock.ts';
 import { draftFilesTable } from './tables/draft-files.ts';
 import { draftsTable } from './tables/drafts.ts';
 import { eventsTable } from './tables/events.ts';
@@ -31,6 +32,7 @@ export function tables(db: Database) {
     draftFiles: draftFilesTable(db),
     capabilities: capabilitiesTable(db),
     logins: loginsTable(db),
+    clock: clockTable(db),
   };
 }
 export type Tables = ReturnType<typeof tables>;

@@ -130,6 +130,29 @@ describe('merging', () => {
     },
   );
 
+  it('puts files back whose names git would take for patterns', async () => {
+    const { lab, path, project, worktreesOn, checkout } = await setUp();
+    const odd = [':odd.txt', ':!README.md', '[a]*.txt'];
+    const write = (folder: string, text: string) => Promise.all(odd.map((name) => writeFile(join(folder, name), text)));
+    await write(path, 'old\n');
+    await lab.git(path, 'add', '--all');
+    await lab.git(path, 'commit', '--quiet', '-m', 'Odd names');
+    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    await write(worktree.path, 'new\n');
+    await writeFile(join(worktree.path, 'README.md'), '# Changed\n');
+    await writeFile(join(worktree.path, 'z.txt'), 'z\n');
+    await lab.git(worktree.path, 'add', '--all');
+    await lab.git(worktree.path, 'commit', '--quiet', '-m', 'Work');
+    await lab.commit(path, 'meanwhile.txt', 'main goes on\n');
+    const before = await checkout();
+    await dieOnceAtCheckoutOf(lab, path, 'z.txt');
+    await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+      message: expect.stringContaining('Nothing was merged, and the main checkout is as it was'),
+    });
+    expect(await checkout()).toEqual(before);
+    for (const name of odd) expect(await readFile(join(path, name), 'utf8')).toBe('old\n');
+  });
+
   it('does one after another in the same checkout, whoever asks at once', async () => {
     const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
     const worktrees = worktreesOn();

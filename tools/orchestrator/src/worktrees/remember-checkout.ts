@@ -36,7 +36,9 @@ export async function rememberCheckout(
     for (const path of missing) await rm(join(checkout, path), { force: true });
     const known = touched.filter((path) => tracked.has(path));
     for (let at = 0; at < known.length; at += PATHS_PER_CALL) {
-      await git.try(checkout, ['checkout', '--quiet', head, '--', ...known.slice(at, at + PATHS_PER_CALL)]);
+      const paths = known.slice(at, at + PATHS_PER_CALL);
+      // A name may begin with ":" or have a "*" in it, which git would take for a pattern.
+      await git.try(checkout, ['--literal-pathspecs', 'checkout', '--quiet', head, '--', ...paths]);
     }
   }
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { isAlive } from '../../src/lib/process-identity.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
@@ -9,10 +10,12 @@ import { canMount, mountSmallDisk, type SmallDisk } from '../support/small-disk.
 
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
+const workOnSmallDisk = (...steps: Parameters<typeof prompt>[0]['steps']) => workOnDisk(nodeEdges, ...steps);
+
 /** A session at work on a small disk of its own, which says the rest of its script when the test has it go. */
-async function workOnSmallDisk(...steps: Parameters<typeof prompt>[0]['steps']) {
+async function workOnDisk(edges: Edges, ...steps: Parameters<typeof prompt>[0]['steps']) {
   const disk = await mountSmallDisk(16);
-  const kit = await createKit({ dataDir: disk.folder, limits: { diskLookMs: 50 } });
+  const kit = await createKit({ dataDir: disk.folder, limits: { diskLookMs: 50 }, edges });
   const [first, ...others] = steps;
   const stageId = await kit.startStage(prompt({ steps: [{ ...first, gate: 'go' }, ...others] }));
   await kit.model.waitForRequest((request) => request.kind === 'script');
@@ -72,6 +75,19 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   expect(await noticesIn(kit, stageId)).toContain('output-lost');
   const last = (await client.transcript(stageId)).filter((entry) => entry.kind === 'text').at(-1);
   expect(last).toMatchObject({ text: 'Said after.' });
+});
+
+it.runIf(canMount)('shows the gap also where no look met with the full disk, and only a write failed', async () => {
+  const { disk, kit, stageId } = await workOnDisk(
+    { ...nodeEdges, freeBytes: () => 1_000_000_000 },
+    { text: 'Said after.' },
+  );
+  await fillUntilRefused(disk, kit, stageId);
+  await disk.free();
+  await kit.client.command('put_draft', { stageId, key: 'message', writer: null, value: 'Again.' });
+  await expect.poll(() => noticesIn(kit, stageId), { timeout: 10_000 }).toContain('output-lost');
+  kit.model.release('go');
+  await kit.client.state(stageId, 'idle');
 });
 
 it.runIf(canMount)('has a person look at a turn whose end was lost, and goes on', async () => {

@@ -107,6 +107,19 @@ it('ends an idle process to free its memory, and resumes it with a message', asy
   await client.state(stageId, 'idle');
 });
 
+it('does not send a message that is held when it ends an idle process', async () => {
+  const { client, startStage, endIdle } = await createKit({ isEmulated: true });
+  const bash = { name: 'Bash', input: { command: 'true', description: 'Do it' } };
+  const stageId = await startStage(prompt({ steps: [{ tools: [bash] }] }));
+  await client.event('approval-requested');
+  await client.command('send_message', { stageId, message: 'go on' });
+  await client.command('interrupt', { stageId });
+  await client.event('session-updated', ({ state, queueHeld }) => state === 'idle' && queueHeld);
+  await endIdle();
+  const { session } = await client.command('get_session', { stageId });
+  expect(session).toMatchObject({ state: 'ended', queue: [{ text: 'go on' }] });
+});
+
 it('follows the list of tasks of a model that keeps one', async () => {
   const { client, startStage } = await createKit();
   const task = (name: string, input: Record<string, unknown>) => ({ name, input });

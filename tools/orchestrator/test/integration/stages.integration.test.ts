@@ -199,3 +199,25 @@ it('counts what a stage has changed once a turn has ended, and after a restart w
   const counted = async () => (await kit.client.command('get_stage', { stageId })).stage.session?.changes;
   await expect.poll(counted).toEqual({ files: 2, additions: 3, deletions: 0 });
 });
+
+it('never ends a turn that begins while its stage is being completed', async () => {
+  const { client, startStage } = await createKit({ isEmulated: true });
+  const other = { projectId: 'shop', title: 'Another', prompt: 'Later.' };
+  const asks = prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: 'true', description: 'Do it' } }] }] });
+  // The store does one thing after another: the others' writes let the message come between any two steps.
+  for (const others of [0, 2, 4, 8, 16, 32]) {
+    const stageId = await startStage(said('First.'));
+    await client.state(stageId, 'idle');
+    const made = Array.from({ length: others }, () => client.command('create_stage', other));
+    const sent = client.command('send_message', { stageId, message: asks });
+    const completed = client.command('complete_stage', { stageId }).catch((error: unknown) => error);
+    await Promise.all([...made, sent]);
+    const outcome = await completed;
+    // Whichever was first: the message is worked on, without anybody doing anything more.
+    await client.state(stageId, 'waiting');
+    const { stage } = await client.command('get_stage', { stageId });
+    if (stage.completedAt === null) expect(outcome).toMatchObject({ code: 'stage_running' });
+    const ends = (await client.transcript(stageId)).flatMap((e) => (e.kind === 'turn-end' ? e.outcome : []));
+    expect(ends).not.toContain('interrupted');
+  }
+});

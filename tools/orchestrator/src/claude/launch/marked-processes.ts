@@ -1,14 +1,17 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { shareRuns } from '../../lib/shared-runs.ts';
 
 /** The variable that marks a launch's process and everything it starts, also Bash children in groups of their own. */
 export const LAUNCH_MARKER = 'CB_LAUNCH';
 
 /**
  * Living processes by the launch whose marker they carry, as far as we may look. Needs `/proc`; elsewhere there are none
- * to be found this way.
+ * to be found this way. Who asks at the same time shares the answer: all of `/proc` is read for it.
  */
-export async function findMarkedProcesses(): Promise<Map<string, number[]>> {
-  const found = new Map<string, number[]>();
+export const findMarkedProcesses: () => Promise<ReadonlyMap<string, readonly number[]>> = shareRuns(readAll);
+
+async function readAll(): Promise<ReadonlyMap<string, readonly number[]>> {
+  const found = new Map<string, readonly number[]>();
   for (const name of await readdir('/proc').catch(() => [])) {
     if (!/^\d+$/.test(name)) continue;
     const launch = await markerOf(name);

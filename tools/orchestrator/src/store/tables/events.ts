@@ -43,12 +43,14 @@ export function eventsTable(db: Database) {
      */
     async prune({ keep, keepBytes, olderThan }: { keep: number; keepBytes: number; olderThan: string }): Promise<void> {
       const last = await lastSeq();
-      const old = await db
+      // All before the first that is not old: one that was written while the clock went wrong takes none along.
+      const young = await db
         .selectFrom('events')
-        .select((eb) => eb.fn.max('seq').as('seq'))
-        .where('at', '<', olderThan)
+        .select((eb) => eb.fn.min('seq').as('seq'))
+        .where('at', '>=', olderThan)
         .executeTakeFirst();
-      const until = Math.min(last - 1, Math.max(last - keep, old?.seq ?? 0, await lastBeyond(keepBytes)));
+      const old = (young?.seq ?? last) - 1;
+      const until = Math.min(last - 1, Math.max(last - keep, old, await lastBeyond(keepBytes)));
       await db.deleteFrom('events').where('seq', '<=', until).execute();
     },
     /** The events after `seq`, ascending: `limit` at most, and no more than a page holds. */

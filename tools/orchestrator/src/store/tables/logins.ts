@@ -45,8 +45,8 @@ export function loginsTable(db: Database) {
     async removeKind(kind: LoginRecord['kind']): Promise<void> {
       await db.deleteFrom('logins').where('kind', '=', kind).execute();
     },
-    async removeExpired(now: string): Promise<void> {
-      await db.deleteFrom('logins').where('expires_at', '<=', now).execute();
+    async removeExpired(instant: string): Promise<void> {
+      await db.deleteFrom('logins').where('expires_at', '<=', instant).execute();
     },
   };
 }

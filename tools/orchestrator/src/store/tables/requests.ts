@@ -8,9 +8,10 @@ import {
   type RequestId,
   type StageId,
 } from '@callboard/contract';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { rowsThatFit } from './page.ts';
 
 /** A request that waits, or waited, for a person; `decision` is null as long as it waits. */
 export interface StoredRequest {
@@ -94,17 +95,28 @@ export function requestsTable(db: Database) {
         .execute();
     },
     /**
-     * The decision log, newest first. `next` is where the following page begins (its decisions were made before that
-     * instant); decisions of one instant are never torn apart, so a page can be a little longer than asked for.
+     * The decision log, newest first: `limit` at most, and no more than a page holds. `next` is where the following page
+     * begins (its decisions were made before that instant); decisions of one instant are never torn apart, so a page can
+     * be a little longer than that.
      */
     async decisions({ limit, ...filter }: DecisionQuery): Promise<{ decisions: Decision[]; next: string | null }> {
       const query = decided(filter);
-      const rows = await query.limit(limit + 1).execute();
-      const boundary = rows[limit]?.decided_at;
-      if (boundary == null) return { decisions: rows.flatMap(decisionOf), next: null };
-      const whole = rows.filter((row) => (row.decided_at ?? '') > boundary);
-      const page = whole.length > 0 ? whole : await query.where('decided_at', '=', boundary).execute();
-      return { decisions: page.flatMap(decisionOf), next: page.at(-1)?.decided_at ?? null };
+      const sizes = await query
+        .clearSelect()
+        .select(['decided_at', sql<number>`octet_length(decision)`.as('bytes')])
+        .limit(limit + 1)
+        .execute();
+      const fitting = rowsThatFit(sizes.slice(0, limit));
+      const boundary = sizes[fitting]?.decided_at;
+      if (boundary == null) return { decisions: (await query.execute()).flatMap(decisionOf), next: null };
+      const isTorn = sizes[0]?.decided_at === boundary; // the first instant alone is more than a page
+      const page = await query.where('decided_at', isTorn ? '=' : '>', boundary).execute();
+      const older = decided({ ...filter, before: boundary })
+        .clearSelect()
+        .select('decided_at')
+        .limit(1);
+      const isLast = isTorn && (await older.execute()).length === 0;
+      return { decisions: page.flatMap(decisionOf), next: isLast ? null : (page.at(-1)?.decided_at ?? null) };
     },
   };
 

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { setClocks } from '../../test/support/set-clocks.ts';
+import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { createLogins } from '../auth/logins.ts';
+import { createDraftFiles } from '../messages/draft-files.ts';
+import { startPruning } from './pruning.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const YEAR = 365 * DAY;
+
+async function setUp() {
+  const clocks = setClocks();
+  const { edges } = clocks;
+  const { store, addStage } = await openTestStore(edges);
+  const stageId = await addStage();
+  const files = createDraftFiles({ store });
+  const logins = createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
+  const addFile = (name: string) =>
+    files.add(stageId, randomUUID(), {
+      name,
+      mediaType: 'text/plain',
+      dataBase64: Buffer.from(name).toString('base64'),
+    });
+  const start = () => {
+    const pruning = startPruning({ store, edges, log: silent, forgetDraftFiles: files.forgetOlder });
+    onTestFinished(pruning.stop);
+    return pruning;
+  };
+  /** What is kept, once all that was begun is done. */
+  const kept = async () => {
+    for (let n = 0; n < 5; n++) await store.transact(async () => undefined);
+    const drafts = await store.read.drafts.listOf(stageId);
+    const [listed] = drafts.map(({ value }) => (Array.isArray(value) ? value.map(({ name }) => name) : value));
+    return { events: (await store.read.events.since(0, 100)).length, files: listed ?? [] };
+  };
+  return { ...clocks, store, logins, addFile, start, kept };
+}
+
+it.each([YEAR, -YEAR])(
+  'loses nothing to a time of day that jumps by %i ms and back, also over restarts and what is made meanwhile',
+  async (jumpMs) => {
+    const { jump, pass, logins, addFile, start, kept } = await setUp();
+    const first = start();
+    const { secret } = await logins.redeem(await logins.createCode());
+    await addFile('before.txt');
+    await pass(2 * HOUR);
+    jump(jumpMs);
+    await pass(2 * HOUR);
+    first.stop();
+    const second = start();
+    await logins.createCode(); // each start makes one, and forgets those that are over
+    await addFile('meanwhile.txt');
+    await pass(2 * HOUR);
+    jump(-jumpMs);
+    second.stop();
+    start();
+    await logins.createCode();
+    await pass(2 * HOUR);
+    expect(await kept()).toEqual({ events: 2, files: ['before.txt', 'meanwhile.txt'] });
+    expect(await logins.check(secret)).toEqual({ name: 'Ada' });
+  },
+);
+
+it('forgets what is old by the time that really went by', async () => {
+  const { pass, addFile, start, kept } = await setUp();
+  start();
+  await addFile('old.txt');
+  for (let day = 0; day < 15; day++) await pass(DAY);
+  await addFile('new.txt');
+  await pass(2 * HOUR);
+  expect(await kept()).toEqual({ events: 1, files: ['old.txt', 'new.txt'] });
+  for (let day = 0; day < 16; day++) await pass(DAY);
+  expect((await kept()).files).toEqual(['new.txt']);
+});
