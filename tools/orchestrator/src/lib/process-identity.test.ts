@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../test/support/until.ts';
 import { identify, isAlive, parseProcStat, selfIdentity } from './process-identity.ts';
@@ -73,4 +74,19 @@ it.runIf(process.platform === 'linux')('takes a process that is dead and not yet
   await until('it is a zombie', async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).includes(') Z '));
   expect(await identify(pid)).toBeNull();
   if (identity !== null) expect(await isAlive(identity)).toBe(false);
+});
+
+it('does not take a process for dead because it could not look', async () => {
+  const program = `
+    import { openSync } from 'node:fs';
+    const { isAlive, selfIdentity } = await import(process.argv[1]);
+    const self = await selfIdentity();
+    await isAlive(self);
+    try { for (;;) openSync('/dev/null'); } catch {}
+    process.stdout.write(await isAlive(self).then(String, ({ code }) => code));
+  `;
+  const module = new URL('process-identity.ts', import.meta.url).href;
+  const args = ['-c', 'ulimit -n 60 && exec "$0" --input-type=module -e "$1" "$2"', process.execPath, program, module];
+  const { stdout } = await promisify(execFile)('sh', args);
+  expect(stdout).toBe('EMFILE');
 });

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { systemCode } from './errors.ts';
 
 /**
  * Which process this is, beyond doubt: a pid alone is used again by the system, a pid with its start time is not
@@ -15,7 +16,10 @@ export interface ProcessIdentity {
 
 const run = promisify(execFile);
 
-/** The identity of a living process; null when there is none of that pid, or only its remains (states Z and X). */
+/**
+ * The identity of a living process; null when there is none of that pid, or only its remains (states Z and X).
+ * @throws when the system does not tell (no file descriptor is left, say): that is not the end of a process
+ */
 export async function identify(pid: number): Promise<ProcessIdentity | null> {
   const bootId = await readBootId();
   const startTime = bootId.source === 'proc' ? await startTimeFromProc(pid) : await startTimeFromPs(pid);
@@ -29,7 +33,7 @@ export async function selfIdentity(): Promise<ProcessIdentity> {
   return self;
 }
 
-/** Whether that very process still lives. */
+/** Whether that very process still lives. @throws as `identify` */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   const now = await identify(identity.pid);
   return now !== null && now.startTime === identity.startTime && now.bootId === identity.bootId;
@@ -38,17 +42,22 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 async function readBootId(): Promise<{ source: 'proc' | 'ps'; value: string }> {
   try {
     return { source: 'proc', value: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim() };
-  } catch {
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
     // Not Linux. The start time from ps is a date, so it tells boots apart by itself.
     return { source: 'ps', value: 'none' };
   }
 }
 
+/** There is no such process, or it ends while one reads. */
+const GONE = new Set(['ENOENT', 'ESRCH']);
+
 async function startTimeFromProc(pid: number): Promise<string | null> {
   let stat: string;
   try {
     stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  } catch {
+  } catch (error) {
+    if (!GONE.has(systemCode(error) ?? '')) throw error;
     return null;
   }
   return parseProcStat(stat);
@@ -66,7 +75,8 @@ async function startTimeFromPs(pid: number): Promise<string | null> {
     const { stdout } = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
     const [state, ...started] = stdout.trim().split(/\s+/);
     return state === undefined || state === '' || /^[ZX]/.test(state) ? null : started.join(' ');
-  } catch {
-    return null; // ps exits with 1 when there is no such process
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 1) return null; // there is no such process
+    throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
+import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { saveDraft } from '../session-state/change-session.ts';
@@ -26,9 +26,6 @@ export interface BeginParts {
   edges: Edges;
   dataDir: string;
 }
-
-/** What is sent when a person continues a session that was cut off, and nothing else waits to be sent. */
-const CONTINUE = 'Continue where you left off.';
 
 export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => {
   const stage = await tx.stages.find(stageId);
@@ -127,7 +124,7 @@ async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage,
   if (queue.length === 0) {
     const cutOff = draft.record.lastTurn !== null && draft.record.lastTurn.outcome !== 'succeeded';
     if (!first && !cutOff) return; // it comes up idle, ready for a message
-    const text = first ? firstPrompt(stage) : CONTINUE;
+    const text = first ? firstPrompt(stage) : CONTINUE_MESSAGE;
     const id = edges.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: textMessage(text) });

@@ -57,8 +57,13 @@ export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOpti
 
 async function identityOf(child: ChildProcess): Promise<ProcessIdentity> {
   const pid = child.pid ?? -1;
-  // It may have died already; its exit is then noticed by whoever watches it.
-  return (await identify(pid)) ?? { pid, startTime: 'gone', bootId: 'gone' };
+  try {
+    // It may have died already; its exit is then noticed by whoever watches it.
+    return (await identify(pid)) ?? { pid, startTime: 'gone', bootId: 'gone' };
+  } catch (error) {
+    child.kill('SIGKILL'); // one that could not be found again must not live on
+    throw error;
+  }
 }
 
 /** Ends the wait of somebody who no longer cares. */
@@ -74,7 +79,8 @@ export function adoptProcess(identity: ProcessIdentity): AgentProcess {
   return {
     identity,
     exited: async (signal) => {
-      while (!signal.aborted && (await isAlive(identity))) {
+      // Where the system does not tell, it is taken for alive: the next look may know.
+      while (!signal.aborted && (await isAlive(identity).catch(() => true))) {
         await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
       return { known: false };
