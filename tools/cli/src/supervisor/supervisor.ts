@@ -38,7 +38,7 @@ export interface SupervisorParts {
   readonly isTakeover: boolean;
 }
 
-const defaultTiming: KeptServerTiming = {
+export const defaultTiming: KeptServerTiming = {
   backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
   graceMs: 5_000,
   repeatMs: 60_000,
