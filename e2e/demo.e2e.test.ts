@@ -69,7 +69,7 @@ it('takes another port than one that is taken, and is cleared up even when it is
   expect(said.join('')).toContain(`port ${port} is taken`);
   expect(new URL(loginLink).port).not.toBe(String(port));
   for (const pid of [await childOf(child.pid), child.pid]) process.kill(Number(pid), 'SIGKILL');
-  await expect.poll(() => processesOf(folder), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => processesOf(folder)).toEqual([]);
   await expect.poll(() => readdir(folder)).toEqual([]);
   await expect(fetch(loginLink)).rejects.toThrow();
 });

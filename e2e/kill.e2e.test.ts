@@ -81,7 +81,7 @@ it('says when an answer did not arrive, and keeps the form with what was written
     await page.clock.fastForward(2_000);
     return problem.isVisible();
   };
-  await expect.poll(hasGivenUp, { timeout: 20_000 }).toBe(true);
+  await expect.poll(hasGivenUp).toBe(true);
   expect(await problem.textContent()).toMatch(/orchestrator/);
   expect(await reason.inputValue()).toBe('Use the table');
   expect(await deny.isDisabled()).toBe(true);

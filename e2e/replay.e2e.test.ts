@@ -18,9 +18,9 @@ async function openLog() {
   const transport = createHttpTransport({ origin, token: TOKEN });
   const fields = { projectId: ProjectId.parse('shop'), title: 'A stage', prompt: 'Do it' };
   const { stage } = await transport.command('create_stage', fields);
-  const database = new DatabaseSync(join(dataDir, 'store.sqlite'), { timeout: 5_000 });
+  const database = new DatabaseSync(join(dataDir, 'store.sqlite'), { timeout: 60_000 });
   onTestFinished(() => database.close());
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(240_000);
   let titles = 0;
   return {
     transport,
@@ -45,7 +45,7 @@ async function comeBack(transport: Transport, since: number, count: number): Pro
     if (item.type === 'resync') return 'resync';
     return 'seq' in item ? item.seq : null;
   };
-  for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(20_000)]))) {
+  for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(60_000)]))) {
     const what = told(item);
     if (what !== null) got.push(what);
     if (got.length >= count) break;

@@ -37,7 +37,7 @@ export async function openBrowser(
     await context.close();
     await rm(profile, { recursive: true, force: true });
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const errors: string[] = [];
   const page = context.pages()[0] ?? (await context.newPage());
   context.on('console', (message) => {

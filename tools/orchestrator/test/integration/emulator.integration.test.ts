@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { BoardEvent, TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
-import { createKit, type Kit } from '../support/kit.ts';
+import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 const run = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 const options = ['A', 'B'].map((label) => ({ label, description: label }));
@@ -66,7 +66,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch a')] }, { text: 'Went on.' }] }));
     const { toolUseId } = await nthRequest(kit, 1);
     await onDisk(kit, toolUseId);
-    await killClaude(kit, stageId);
+    await killProcess(await livingProcess(kit, stageId));
     await kit.client.state(stageId, 'ended');
     await kit.client.command('start_stage', { stageId });
     await turns(kit, stageId, 2);
@@ -78,8 +78,8 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     const { requestId } = await nthRequest(kit, 1);
     await kit.kill();
     await kit.start('apart');
-    const decision = { stageId, requestId, decision: 'allow' };
-    expect((await kit.client.command('approve_tool', decision)).decision.delivery).toBe('confirmed');
+    await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+    await untilConfirmed(kit, requestId);
     await kit.client.state(stageId, 'idle');
     return stageId;
   },
@@ -117,7 +117,7 @@ it('drops a message that it has had, also after a resume', async () => {
   await kit.client.command('send_message', { stageId, message, messageId });
   await decide(kit, stageId, 1, { decision: 'allow' });
   await turns(kit, stageId, 2);
-  await killClaude(kit, stageId);
+  await killProcess(await livingProcess(kit, stageId));
   await kit.client.state(stageId, 'ended');
   await kit.client.command('start_stage', { stageId });
   await kit.client.state(stageId, 'idle');
@@ -204,11 +204,6 @@ async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
     return texts.some((text) => text.includes(toolUseId));
   };
   await expect.poll(holds, { interval: 5 }).toBe(true);
-}
-
-async function killClaude(kit: Kit, stageId: string): Promise<void> {
-  const { session } = await kit.client.command('get_session', { stageId });
-  for (const pid of (await findMarkedProcesses()).get(session.launchId ?? '') ?? []) process.kill(pid, 'SIGKILL');
 }
 
 /** All that Callboard kept of a session, without what differs between any two runs of the same claude. */
