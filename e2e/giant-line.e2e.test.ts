@@ -10,13 +10,13 @@ import { install } from './support/callboard.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
 const LINE = 50_000_000;
-/** How long an answer in another session may take meanwhile. */
-const PATIENCE_MS = 5_000;
+/** How much longer an answer in another session may take meanwhile, and how many times as long. */
+const PATIENCE = { ms: 5_000, times: 10 };
 const MB = 1024 * 1024;
 
 const ask = (n: number) => ({ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } });
 
-it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_000 }, async () => {
+it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_000 }, async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, undefined, true);
   const running = await installation.start();
@@ -40,11 +40,10 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_0
   await transport.command('watch', { stageIds: [giant] });
   const reader = startReader(transport, seq, done.signal);
   await transport.command('start_stage', { stageId: other });
-  await transport.command('start_stage', { stageId: giant });
 
   let slowest = 0;
   let answers = 0;
-  while ((await stateOf(transport, giant)) !== 'idle') {
+  async function answerAll(): Promise<void> {
     const { pending } = await transport.command('get_pending', { stageId: other });
     for (const { requestId, stageId } of pending) {
       const begun = performance.now();
@@ -55,9 +54,13 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_0
     }
     await sleep(5); // the requests of one script come one after another
   }
+  while (answers === 0) await answerAll();
+  const usual = slowest;
+  await transport.command('start_stage', { stageId: giant });
+  while ((await stateOf(transport, giant)) !== 'idle') await answerAll();
   console.table({ answers, 'slowest answer meanwhile, ms': Math.round(slowest) });
-  expect(answers).toBeGreaterThan(3);
-  expect(slowest).toBeLessThan(PATIENCE_MS);
+  expect(answers).toBeGreaterThan(4);
+  expect(slowest).toBeLessThan(PATIENCE.ms + PATIENCE.times * usual);
 
   // What is kept of them is shortened and says so; a page of them stays small.
   const newest = await transport.command('get_transcript', { stageId: giant, limit: 1_000 });

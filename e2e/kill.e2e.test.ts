@@ -109,7 +109,7 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
   const { stage } = await created.json();
   expect((await page.request.post(`${origin}/api/stages/${stage.id}/start`, { headers })).status()).toBe(202);
   await stop();
-  expect(said.join('')).toContain('callboard down');
+  await expect.poll(() => said.join('')).toContain('callboard down'); // which may be read a moment after its end
   expect(await claudePids(folder)).toHaveLength(1);
 });
 

@@ -96,7 +96,8 @@ it('never leaves a gap in a replay while the log is pruned beneath it', async ()
     await busy;
   });
   const outcomes = { replayed: 0, resynced: 0 };
-  for (let n = 0; n < 30; n++) {
+  // Until there were enough of both: how many there are of each depends on how fast the machine does what.
+  for (let n = 0; n < 30 || outcomes.replayed <= 2 || outcomes.resynced <= 2; n++) {
     const since = Math.max(0, newest - random.between(0, 40));
     const got = await comeBack(transport, since, 4);
     if (got[0] === 'resync') outcomes.resynced += 1;
@@ -105,6 +106,4 @@ it('never leaves a gap in a replay while the log is pruned beneath it', async ()
       outcomes.replayed += 1;
     }
   }
-  expect(outcomes.replayed).toBeGreaterThan(2);
-  expect(outcomes.resynced).toBeGreaterThan(2);
 });

@@ -44,7 +44,7 @@ export const defaultTiming: KeptServerTiming = {
   repeatMs: 60_000,
 };
 
-const TAKEOVER_PATIENCE_MS = 10_000;
+const TAKEOVER_PATIENCE_MS = 30_000;
 
 /** Makes a supervisor; nothing runs before `start`. */
 export function createSupervisor(parts: SupervisorParts): Supervisor {
