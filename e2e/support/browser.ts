@@ -35,7 +35,7 @@ export async function openBrowser(
   const context = await chromium.launchPersistentContext(profile, { executablePath, args: ARGS, viewport });
   atEnd(async () => {
     await context.close();
-    await rm(profile, { recursive: true, force: true });
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   });
   context.setDefaultTimeout(60_000);
   const errors: string[] = [];

@@ -77,7 +77,7 @@ export async function createKit({
   claudePath?: string;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  cleanups.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const repo = await createRepository(join(folder, 'shop'));
   const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
