@@ -101,7 +101,11 @@ it('interrupts on a second Escape, holds the queue until it is released, and goe
   await messageBox(page).press('Enter');
   await queuedRows(page).first().waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Esc again to interrupt' }).waitFor();
+  const again = page.getByRole('button', { name: 'Esc again to interrupt' });
+  await again.waitFor();
+  await again.waitFor({ state: 'detached' }); // one alone is forgotten
+  await page.getByRole('button', { name: 'Interrupt', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await page.getByText('Interrupted', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Release' }).click();

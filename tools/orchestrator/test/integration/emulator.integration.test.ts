@@ -100,9 +100,10 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
 it.each(Object.keys(SCENARIOS))('makes Callboard store what the real claude makes it store: %s', async (name) => {
   const play = SCENARIOS[name];
   if (play === undefined) throw new Error(name);
-  const real = await createKit({ where: 'apart' });
+  const where = name.startsWith('an orchestrator that is killed') ? 'apart' : 'here';
+  const real = await createKit({ where });
   const onReal = await stored(real, await play(real));
-  const emulated = await createKit({ where: 'apart', isEmulated: true });
+  const emulated = await createKit({ where, isEmulated: true });
   const onEmulated = await stored(emulated, await play(emulated));
   expect(onEmulated).toEqual(onReal);
   expect(onReal.transcript.length).toBeGreaterThan(3);

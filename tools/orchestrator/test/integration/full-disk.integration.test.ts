@@ -62,6 +62,7 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   await client.notices(({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')));
   model.release('go');
   await expect.poll(() => conversationOf(kit)).toContain('"tool_use"');
+  await untilAtRest(await livingProcess(kit, stageId)); // the request is printed by itself, into nothing
   expect((await client.command('get_pending')).pending).toEqual([]);
   await disk.free();
   const { requestId } = await client.event('approval-requested');
