@@ -36,12 +36,13 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     const steps = [{ tools: [run('touch a'), run('touch b')] }, { text: 'never said' }];
     const stageId = await kit.startStage(prompt({ steps }));
     await nthRequest(kit, 1);
+    await entries(kit, stageId, 'tool-use', 2); // it asks for the first one, and shows the second one a moment later
     await say(kit, stageId, prompt({ steps: [{ text: 'From the queue.' }] }));
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch c')] }, { text: 'Steered.' }] }), 'steer');
     // One after the other, so that what is stored has one order.
     for (const nth of [1, 2, 3]) {
       await decide(kit, stageId, nth, { decision: 'allow' });
-      await results(kit, stageId, nth);
+      await entries(kit, stageId, 'tool-result', nth);
     }
     await turns(kit, stageId, 2);
     await kit.client.state(stageId, 'idle');
@@ -185,16 +186,13 @@ async function answer(kit: Kit, stageId: string, n: number): Promise<void> {
 const say = (kit: Kit, stageId: string, message: string, mode = 'append') =>
   kit.client.command('send_message', { stageId, message, mode });
 
-/** Waits until that many calls have their results. */
-async function results(kit: Kit, stageId: string, count: number): Promise<void> {
-  const seen = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'tool-result').length;
-  await expect.poll(seen).toBeGreaterThanOrEqual(count);
+/** Waits until that many entries of a kind are there. */
+async function entries(kit: Kit, stageId: string, kind: TranscriptEntry['kind'], count: number): Promise<void> {
+  const seen = async () => (await kit.client.transcript(stageId)).filter((entry) => entry.kind === kind).length;
+  await expect.poll(seen, { interval: 5 }).toBeGreaterThanOrEqual(count);
 }
 
-async function turns(kit: Kit, stageId: string, n: number): Promise<void> {
-  const ended = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length;
-  await expect.poll(ended, { interval: 5 }).toBeGreaterThanOrEqual(n);
-}
+const turns = (kit: Kit, stageId: string, n: number) => entries(kit, stageId, 'turn-end', n);
 
 /** The CLI writes its transcript a little after it has asked; what is not in it when it is killed never happened for it. */
 async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
