@@ -32,7 +32,10 @@ export async function openBrowser(
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
-  const context = await chromium.launchPersistentContext(profile, { executablePath, args: ARGS, viewport });
+  const context = await chromium.launchPersistentContext(profile, {
+    ...{ executablePath, args: ARGS, viewport },
+    timeout: 120_000,
+  });
   atEnd(async () => {
     await context.close();
     await rm(profile, { recursive: true, force: true, maxRetries: 10 });

@@ -17,7 +17,7 @@ async function startInVain(dataDir: string, env: Record<string, string>): Promis
   try {
     await run(process.execPath, [CALLBOARD, 'start', '--data-dir', dataDir, '--no-open', ...ports], {
       env,
-      timeout: 30_000,
+      timeout: 120_000,
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'stderr' in error) {
