@@ -131,7 +131,12 @@ const STATES: Record<string, State> = {
 /** Waits until nothing on the page moves or fades any more: colours are not what they will be before. */
 async function untilStill(page: Page): Promise<void> {
   await page.waitForTimeout(150);
-  await page.waitForFunction(() => document.getAnimations().every(({ playState }) => playState !== 'running'));
+  await page.waitForFunction(() =>
+    document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) // those never end
+      .every(({ playState }) => playState !== 'running'),
+  );
 }
 
 /** Interrupts a turn behind which a message waits. */
