@@ -7,11 +7,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startReader } from './load/clients.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
+import { partPid, waitedForCpu } from './support/processes.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
 const LINE = 50_000_000;
-/** How much longer an answer in another session may take meanwhile, and how many times as long. */
-const PATIENCE = { ms: 5_000, times: 10 };
+/** How long an answer in another session may take meanwhile, without the time for which a busy machine has no CPU to spare. */
+const PATIENCE_MS = 5_000;
 const MB = 1024 * 1024;
 
 const ask = (n: number) => ({ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } });
@@ -41,26 +42,32 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_0
   const reader = startReader(transport, seq, done.signal);
   await transport.command('start_stage', { stageId: other });
 
+  const top = running.supervisor.pid ?? -1;
+  const parts = [process.pid, await partPid(top, 'orchestrator'), await partPid(top, 'web server')];
+  /** The time that has gone by, but for what those waited for a CPU who have to do with an answer. */
+  async function clock(): Promise<number> {
+    const waits = await Promise.all(parts.map((pid) => waitedForCpu(pid ?? -1)));
+    return performance.now() - waits.reduce((total, ms) => total + ms, 0);
+  }
   let slowest = 0;
   let answers = 0;
   async function answerAll(): Promise<void> {
     const { pending } = await transport.command('get_pending', { stageId: other });
     for (const { requestId, stageId } of pending) {
-      const begun = performance.now();
+      const begun = await clock();
       const { decision } = await transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
-      slowest = Math.max(slowest, performance.now() - begun);
+      slowest = Math.max(slowest, (await clock()) - begun);
       expect(decision.outcome).toBe('allowed');
       answers += 1;
     }
     await sleep(5); // the requests of one script come one after another
   }
   while (answers === 0) await answerAll();
-  const usual = slowest;
   await transport.command('start_stage', { stageId: giant });
   while ((await stateOf(transport, giant)) !== 'idle') await answerAll();
   console.table({ answers, 'slowest answer meanwhile, ms': Math.round(slowest) });
   expect(answers).toBeGreaterThan(4);
-  expect(slowest).toBeLessThan(PATIENCE.ms + PATIENCE.times * usual);
+  expect(slowest).toBeLessThan(PATIENCE_MS);
 
   // What is kept of them is shortened and says so; a page of them stays small.
   const newest = await transport.command('get_transcript', { stageId: giant, limit: 1_000 });
