@@ -101,7 +101,7 @@ const STATES: Record<string, State> = {
     const box = page.getByRole('textbox', { name: 'Message' });
     await box.fill('Compare it with @');
     await page.getByRole('listbox', { name: 'Files' }).getByRole('option').first().waitFor();
-    await page.waitForTimeout(150);
+    await untilStill(page);
   },
   'commands to complete with': async (page) => {
     await page.getByRole('textbox', { name: 'Message' }).fill('/co');
@@ -128,6 +128,17 @@ const STATES: Record<string, State> = {
   },
 };
 
+/** Waits until nothing on the page moves or fades any more: colours are not what they will be before. */
+async function untilStill(page: Page): Promise<void> {
+  await page.waitForTimeout(150);
+  await page.waitForFunction(() =>
+    document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) // those never end
+      .every(({ playState }) => playState !== 'running'),
+  );
+}
+
 /** Interrupts a turn behind which a message waits. */
 async function holdQueue(page: Page, origin: string, stageId: string): Promise<void> {
   const api = apiOf(page, origin);
@@ -137,7 +148,7 @@ async function holdQueue(page: Page, origin: string, stageId: string): Promise<v
   await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Held/).waitFor();
 }
 
-it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes', { timeout: 240_000 }, async () => {
+it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes', { timeout: 900_000 }, async () => {
   const { start, model } = await install();
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
@@ -152,14 +163,14 @@ it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     for (const [name, show] of Object.entries(STATES)) {
       await show(page, scene);
-      await page.waitForTimeout(150);
+      await untilStill(page);
       found.push(...(await findings(page, `${name}, ${colorScheme}`)));
     }
   }
   await holdQueue(page, origin, scene.running);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await page.waitForTimeout(150);
+    await untilStill(page);
     found.push(...(await findings(page, `a queue that is held, ${colorScheme}`)));
   }
   expect(found).toEqual([]);

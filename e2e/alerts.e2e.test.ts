@@ -63,12 +63,12 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   await start('Three');
   await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
   const icon = () => page.locator('link[rel="icon"]').getAttribute('href');
-  expect(await icon()).toBe('/favicon-needs-you.svg');
+  await expect.poll(icon).toBe('/favicon-needs-you.svg');
   for (let left = 2; left > 0; left -= 1) {
     await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
     await expect.poll(() => page.title()).toBe(left === 1 ? 'Callboard' : '(1) Callboard');
   }
-  expect(await icon()).toBe('/favicon.svg');
+  await expect.poll(icon).toBe('/favicon.svg');
   expect(await all()).toEqual(['Two wants to run a command']);
 
   // A permission that was taken back is not shown as if it were there.
@@ -77,8 +77,8 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
     await page.getByRole('button', { name: 'Account' }).click();
     return page.getByRole('menuitemcheckbox', { name: 'Notify me' }).getAttribute('aria-checked');
   };
-  expect(await isOn()).toBe('true');
+  await expect.poll(isOn).toBe('true');
   await context.clearPermissions();
-  expect(await isOn()).toBe('false');
+  await expect.poll(isOn).toBe('false');
   expect(errors).toEqual([]);
 });

@@ -76,7 +76,7 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await page.getByRole('combobox', { name: 'Epic' }).selectOption('STAGE-001-002');
   await page.getByRole('textbox', { name: 'Find stages' }).fill('check');
   await region('Ready').getByText('Nothing matches').waitFor();
-  expect(new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
+  await expect.poll(() => new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
   await page.reload();
   await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
   await expect.poll(() => page.getByRole('article').count()).toBe(1);
@@ -148,7 +148,7 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
   await page.keyboard.press('s');
   await page.getByRole('heading', { name: 'Sessions' }).waitFor();
   await page.getByRole('button', { name: 'Cost' }).click();
-  expect(new URL(page.url()).search).toBe('?sort=cost&order=down');
+  await expect.poll(() => new URL(page.url()).search).toBe('?sort=cost&order=down');
   await expect
     .poll(() => page.getByRole('columnheader', { name: 'Cost' }).getAttribute('aria-sort'))
     .toBe('descending');
@@ -180,7 +180,7 @@ it('leads from card to card by arrow keys, unless one is lifted, and shows on a 
   await api.start(made);
   const review = region('Review');
   await review.getByRole('img', { name: '1 file changed, 2 lines added, 0 removed' }).waitFor();
-  expect(await review.getByText('1 file +2 −0').count()).toBe(1);
+  await expect.poll(() => review.getByText('1 file +2 −0').count()).toBe(1);
 
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
   const press = async (key: string, lands: string) => {

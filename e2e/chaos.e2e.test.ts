@@ -6,7 +6,7 @@ import { runChaos } from './chaos/run-chaos.ts';
 const setting = (name: string, short: number): number => Number(process.env[`CHAOS_${name}`] ?? short);
 
 const seed = setting('SEED', Math.floor(Math.random() * 1_000_000));
-const timeoutMs = setting('TIMEOUT_MS', 150_000);
+const timeoutMs = setting('TIMEOUT_MS', 400_000);
 const size = { stages: setting('STAGES', 2), messages: setting('MESSAGES', 4), kills: setting('KILLS', 8) };
 const isEmulated = setting('EMULATOR', 0) === 1;
 

@@ -136,7 +136,7 @@ it('keeps pasted and dropped files over a reload, the same on all screens, until
   await page.reload();
   await page.getByText('With dropped.png').waitFor();
   await expect.poll(() => messageBox(page).inputValue()).toBe('');
-  expect(await attached(page).count()).toBe(0);
+  await expect.poll(() => attached(page).count()).toBe(0);
   expect(errors).toEqual([]);
 });
 

@@ -99,11 +99,11 @@ it('keeps what was decided in a log that can be filtered, exported and settled f
   const lostRow = rows.filter({ hasText: 'Bash touch one' });
   await lostRow.getByRole('button', exact('Dismiss')).click();
   await lostRow.getByText(/not known whether it took effect.*; dismissed by/).waitFor();
-  expect(await lostRow.getByRole('button').count()).toBe(0);
+  await expect.poll(() => lostRow.getByRole('button').count()).toBe(0);
 
   await page.getByRole('combobox', { name: 'Outcome' }).selectOption('Denied');
   await expect.poll(() => rows.count()).toBe(1);
-  expect(new URL(page.url()).search).toBe('?outcome=denied');
+  await expect.poll(() => new URL(page.url()).search).toBe('?outcome=denied');
   const download = page.waitForEvent('download');
   await page.getByRole('link', exact('Export JSON Lines')).click();
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
@@ -113,12 +113,12 @@ it('keeps what was decided in a log that can be filtered, exported and settled f
   // The address alone is enough, and an address that finds nothing says so.
   await page.goto(`${origin}/decisions?stage=${lost}`);
   await lostRow.waitFor();
-  expect(await rows.count()).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   await page.getByRole('textbox', { name: 'To' }).fill('2020-01-01');
   await page.getByText('No decision fits.').waitFor();
   await page.getByRole('button', exact('Show all')).click();
   await expect.poll(() => rows.count()).toBe(2);
-  expect(new URL(page.url()).search).toBe('');
+  await expect.poll(() => new URL(page.url()).search).toBe('');
   await lostRow.getByRole('link', exact('Login form')).click();
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
   expect(errors).toEqual([]);

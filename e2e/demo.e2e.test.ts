@@ -66,10 +66,10 @@ it('takes another port than one that is taken, and is cleared up even when it is
   const address = other.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
   const { folder, child, loginLink, said } = await startDemo('--port', String(port), '--orchestrator-port', '0');
-  expect(said.join('')).toContain(`port ${port} is taken`);
+  await expect.poll(() => said.join('')).toContain(`port ${port} is taken`);
   expect(new URL(loginLink).port).not.toBe(String(port));
   for (const pid of [await childOf(child.pid), child.pid]) process.kill(Number(pid), 'SIGKILL');
-  await expect.poll(() => processesOf(folder), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => processesOf(folder)).toEqual([]);
   await expect.poll(() => readdir(folder)).toEqual([]);
   await expect(fetch(loginLink)).rejects.toThrow();
 });

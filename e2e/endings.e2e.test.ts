@@ -90,7 +90,7 @@ it('fills in the form of a tool server, which says at once what is missing', asy
 it('says that a request timed out, in the moment and afterwards', async () => {
   const desk = await openDesk();
   const { page, errors, api, origin } = desk;
-  await api.patch('/api/projects/shop', { settings: { requestTimeoutMs: 3_000 } });
+  await api.patch('/api/projects/shop', { settings: { requestTimeoutMs: 10_000 } });
   const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);
   const dialog = page.getByRole('dialog', wants('Login form'));
   await dialog.waitFor();

@@ -7,16 +7,17 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startReader } from './load/clients.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
+import { partPid, waitedForCpu } from './support/processes.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
 const LINE = 50_000_000;
-/** How long an answer in another session may take meanwhile. */
+/** How long an answer in another session may take meanwhile, without the time for which a busy machine has no CPU to spare. */
 const PATIENCE_MS = 5_000;
 const MB = 1024 * 1024;
 
 const ask = (n: number) => ({ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } });
 
-it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_000 }, async () => {
+it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_000 }, async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, undefined, true);
   const running = await installation.start();
@@ -40,23 +41,32 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 120_0
   await transport.command('watch', { stageIds: [giant] });
   const reader = startReader(transport, seq, done.signal);
   await transport.command('start_stage', { stageId: other });
-  await transport.command('start_stage', { stageId: giant });
 
+  const top = running.supervisor.pid ?? -1;
+  const parts = [process.pid, await partPid(top, 'orchestrator'), await partPid(top, 'web server')];
+  /** The time that has gone by, but for what those waited for a CPU who have to do with an answer. */
+  async function clock(): Promise<number> {
+    const waits = await Promise.all(parts.map((pid) => waitedForCpu(pid ?? -1)));
+    return performance.now() - waits.reduce((total, ms) => total + ms, 0);
+  }
   let slowest = 0;
   let answers = 0;
-  while ((await stateOf(transport, giant)) !== 'idle') {
+  async function answerAll(): Promise<void> {
     const { pending } = await transport.command('get_pending', { stageId: other });
     for (const { requestId, stageId } of pending) {
-      const begun = performance.now();
+      const begun = await clock();
       const { decision } = await transport.command('approve_tool', { stageId, requestId, decision: 'allow' });
-      slowest = Math.max(slowest, performance.now() - begun);
+      slowest = Math.max(slowest, (await clock()) - begun);
       expect(decision.outcome).toBe('allowed');
       answers += 1;
     }
     await sleep(5); // the requests of one script come one after another
   }
+  while (answers === 0) await answerAll();
+  await transport.command('start_stage', { stageId: giant });
+  while ((await stateOf(transport, giant)) !== 'idle') await answerAll();
   console.table({ answers, 'slowest answer meanwhile, ms': Math.round(slowest) });
-  expect(answers).toBeGreaterThan(3);
+  expect(answers).toBeGreaterThan(4);
   expect(slowest).toBeLessThan(PATIENCE_MS);
 
   // What is kept of them is shortened and says so; a page of them stays small.

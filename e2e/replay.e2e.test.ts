@@ -18,9 +18,9 @@ async function openLog() {
   const transport = createHttpTransport({ origin, token: TOKEN });
   const fields = { projectId: ProjectId.parse('shop'), title: 'A stage', prompt: 'Do it' };
   const { stage } = await transport.command('create_stage', fields);
-  const database = new DatabaseSync(join(dataDir, 'store.sqlite'), { timeout: 5_000 });
+  const database = new DatabaseSync(join(dataDir, 'store.sqlite'), { timeout: 60_000 });
   onTestFinished(() => database.close());
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(240_000);
   let titles = 0;
   return {
     transport,
@@ -45,7 +45,7 @@ async function comeBack(transport: Transport, since: number, count: number): Pro
     if (item.type === 'resync') return 'resync';
     return 'seq' in item ? item.seq : null;
   };
-  for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(20_000)]))) {
+  for await (const item of transport.events({ since }, AbortSignal.any([done.signal, AbortSignal.timeout(60_000)]))) {
     const what = told(item);
     if (what !== null) got.push(what);
     if (got.length >= count) break;
@@ -96,7 +96,8 @@ it('never leaves a gap in a replay while the log is pruned beneath it', async ()
     await busy;
   });
   const outcomes = { replayed: 0, resynced: 0 };
-  for (let n = 0; n < 30; n++) {
+  // Until there were enough of both: how many there are of each depends on how fast the machine does what.
+  for (let n = 0; n < 30 || outcomes.replayed <= 2 || outcomes.resynced <= 2; n++) {
     const since = Math.max(0, newest - random.between(0, 40));
     const got = await comeBack(transport, since, 4);
     if (got[0] === 'resync') outcomes.resynced += 1;
@@ -105,6 +106,4 @@ it('never leaves a gap in a replay while the log is pruned beneath it', async ()
       outcomes.replayed += 1;
     }
   }
-  expect(outcomes.replayed).toBeGreaterThan(2);
-  expect(outcomes.resynced).toBeGreaterThan(2);
 });

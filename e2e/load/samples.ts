@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 /** What the servers and the spools take at one moment, in MB. */
 export interface Sample {
@@ -9,19 +10,37 @@ export interface Sample {
   'web server': number;
   /** What the spool takes on the disk. */
   spool: number;
+  /** What of it has not been taken in yet. */
+  unread: number;
 }
 
 const MB = 1024 * 1024;
 
 export async function takeSample(pids: { orchestrator: number; webServer: number }, dataDir: string): Promise<Sample> {
   const spools = await spoolsBelow(join(dataDir, 'sessions'));
+  const taken = takenIn(dataDir);
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0) / MB;
+  const printed = sum(spools.map(({ size }) => size));
   return {
-    printed: sum(spools.map(({ size }) => size)),
+    printed,
+    unread: printed - taken / MB,
     orchestrator: await residentMb(pids.orchestrator),
     'web server': await residentMb(pids.webServer),
     spool: sum(spools.map(({ blocks }) => blocks * 512)), // blocks of 512 bytes, whatever the file system's own
   };
+}
+
+/** Bytes that the orchestrator has taken in of what runs. */
+function takenIn(dataDir: string): number {
+  const store = new DatabaseSync(join(dataDir, 'store.sqlite'), { readOnly: true, timeout: 60_000 });
+  try {
+    const row = store
+      .prepare("select coalesce(sum(spool_offset), 0) as bytes from launches where state <> 'ended'")
+      .get();
+    return Number(row?.bytes);
+  } finally {
+    store.close();
+  }
 }
 
 async function spoolsBelow(sessions: string) {

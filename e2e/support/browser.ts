@@ -32,12 +32,15 @@ export async function openBrowser(
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
-  const context = await chromium.launchPersistentContext(profile, { executablePath, args: ARGS, viewport });
+  const context = await chromium.launchPersistentContext(profile, {
+    ...{ executablePath, args: ARGS, viewport },
+    timeout: 120_000,
+  });
   atEnd(async () => {
     await context.close();
-    await rm(profile, { recursive: true, force: true });
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const errors: string[] = [];
   const page = context.pages()[0] ?? (await context.newPage());
   context.on('console', (message) => {

@@ -47,7 +47,7 @@ export async function install(
   isEmulated = false,
 ): Promise<Installation> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
+  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const repo = await createRepository(join(folder, 'shop'));
   await mkdir(join(folder, 'tmp'));
   const dataDir = join(folder, 'data');

@@ -56,3 +56,9 @@ async function descendants(pid: number): Promise<number[]> {
   const direct = children.split(' ').filter(Boolean).map(Number);
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }
+
+/** For how long, in ms, the main thread of a process could have run and got no CPU; 0 where the system does not tell. */
+export async function waitedForCpu(pid: number): Promise<number> {
+  const [, waited = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');
+  return Number(waited) / 1_000_000;
+}

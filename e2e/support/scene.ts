@@ -173,7 +173,7 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
   return { running, review, failed, approval, edit, question, plan };
 }
 
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 120_000;
 
 async function untilIn(page: Page, origin: string, wanted: Record<string, string>): Promise<void> {
   const end = Date.now() + PATIENCE_MS;

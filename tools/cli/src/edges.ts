@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
+import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,6 +34,8 @@ export interface Edges {
   listenForStop(): StopSignals;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
+  /** How patient it is with them, if not as usual. */
+  timing?: KeptServerTiming;
   endAllSessions: EndAllSessions;
 }
 

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 5_000;
 /** What its API answers to those who are not logged in. */
 const Problem = z.object({ type: z.string().startsWith('urn:callboard:') });
 

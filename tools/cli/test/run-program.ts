@@ -41,7 +41,7 @@ export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures
 
 /** Resolves with what `look` gives once it does not throw. */
 export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 15_000, interval: 20 });
+  vi.waitFor(look, { timeout: 60_000, interval: 20 });
 
 /** Resolves when a process is gone. */
 export const untilGone = (pid: number): Promise<void> =>

@@ -161,8 +161,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const writes = startWriteWatch({ store, log, tryMs: limits.diskLookMs });
     life.onStop('write watch', writes.stop);
     const notices = async (): Promise<BoardNotices> => {
-      const trouble = writes.trouble();
       const warnings = await boardWarnings(dataDir);
+      const trouble = writes.trouble(); // after the wait, so that what is told last is how it is
       const ofStore =
         trouble === null
           ? []

@@ -29,7 +29,7 @@ export type RequestLog = {
   waitFor: (predicate: (request: LoggedRequest) => boolean, options?: WaitOptions) => Promise<LoggedRequest>;
 };
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** A log of the newest requests that can be waited on; waits end with the model's own signal at the latest. */
 export function createRequestLog(closing: AbortSignal, limit: number): RequestLog {

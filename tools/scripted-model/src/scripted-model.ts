@@ -28,7 +28,7 @@ export type ScriptedModel = {
   url: string;
   /** What the model was asked, in order. */
   requests: readonly LoggedRequest[];
-  /** The first request, past or coming, that fits; rejects after `timeoutMs` (30 s), with `signal`, or on close. */
+  /** The first request, past or coming, that fits; rejects after `timeoutMs` (a minute), with `signal`, or on close. */
   waitForRequest: (predicate: (request: LoggedRequest) => boolean, options?: WaitOptions) => Promise<LoggedRequest>;
   setScript: (name: string, script: Script) => void;
   /** Opens a gate for good: for replies that wait for it and for those that will. */

@@ -34,7 +34,7 @@ export type Claude = {
   kill: () => Promise<void>;
 };
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 const FLAGS = [
   ...['-p', '--input-format=stream-json', '--output-format=stream-json', '--permission-prompt-tool=stdio', '--verbose'],
   ...['--include-partial-messages', '--replay-user-messages'],

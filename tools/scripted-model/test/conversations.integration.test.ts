@@ -7,7 +7,7 @@ const isResult = (line: Line) => line.type === 'result';
 const isAsked = (line: Line) => line.request?.subtype === 'can_use_tool';
 const touch = { tools: [{ name: 'Bash', input: { command: 'touch x' } }] };
 
-describe('the real CLI in trouble', { timeout: 60_000 }, () => {
+describe('the real CLI in trouble', () => {
   it('tries again when the model is overloaded', async () => {
     await using lab = await createLab();
     const claude = lab.start();
@@ -54,7 +54,7 @@ describe('the real CLI in trouble', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the real CLI in a long conversation', { timeout: 60_000 }, () => {
+describe('the real CLI in a long conversation', () => {
   it('follows a second script after the first', async () => {
     await using lab = await createLab();
     const claude = lab.start();

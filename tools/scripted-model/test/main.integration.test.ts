@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-describe('main', { timeout: 20_000 }, () => {
+describe('main', () => {
   it.each(['stdin', 'SIGTERM'])('prints its address, serves its scripts and ends with %s', async (ending) => {
     const file = path.join(directory, 'scripts.yaml');
     await writeFile(file, 'greet:\n  steps:\n    - text: Hello from the file\n');

@@ -17,7 +17,7 @@ function turn(claude: Claude, ...steps: Script['steps']): Promise<Line> {
   return claude.waitFor(isResult, from);
 }
 
-describe('the real CLI in a turn', { timeout: 60_000 }, () => {
+describe('the real CLI in a turn', () => {
   it('prints a scripted text with its thinking, cut anywhere', async () => {
     await using lab = await createLab();
     const claude = lab.start();

@@ -79,7 +79,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     },
   });
   life.onStop('app', () => app.close());
-  if (orchestrated) await client.whenReady(AbortSignal.timeout(5_000));
+  if (orchestrated) await client.whenReady(AbortSignal.timeout(60_000));
 
   return {
     orchestrator,

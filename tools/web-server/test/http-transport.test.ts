@@ -99,7 +99,7 @@ event: some-news\nid: 8\ndata: {}\n\nevent: mode-changed\r\nid: 9\r\nat: 2026-01
     );
     const body = () => ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>; // of Buffers
     const transport = createHttpTransport({ origin: 'http://x', fetch: async () => new Response(body()) });
-    const events = transport.events({}, AbortSignal.timeout(5_000))[Symbol.asyncIterator]();
+    const events = transport.events({}, AbortSignal.timeout(60_000))[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({
       type: 'mode-changed',
       seq: 9,

@@ -52,6 +52,6 @@ it('does not pretend: a command whose reply is lost is 503 and says that the sta
   const response = await waiting;
   expect(response.statusCode).toBe(503);
   expect(response.json().detail).toContain('look at the state before trying again');
-  await client.whenReady(AbortSignal.timeout(5_000));
+  await client.whenReady(AbortSignal.timeout(60_000));
   expect(orchestrator.inputsOf('interrupt')).toHaveLength(1);
 });

@@ -40,8 +40,8 @@ async function supervise(
   signals: { stop: AbortSignal; kill: AbortSignal },
 ): Promise<number> {
   const log = (line: string) => edges.err(`callboard: ${line}`);
-  const { servers, env } = edges;
-  const supervisor = createSupervisor({ options, servers, env, log, isTakeover: lock.isTakeover });
+  const { servers, timing, env } = edges;
+  const supervisor = createSupervisor({ options, servers, timing, env, log, isTakeover: lock.isTakeover });
   signals.kill.addEventListener('abort', supervisor.kill, { once: true });
   try {
     const { port, loginLink } = await supervisor.start(signals.stop);

@@ -2,7 +2,7 @@ import type { ProjectId, StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { type DemoStage, finishedStage, IMPORT_FOLDER, otherStages, waitingStage } from './stages.ts';
 
-const PREPARATION_MS = 30_000;
+const PREPARATION_MS = 60_000;
 
 /**
  * Writes the demo's stages through the public API, as any program with a token can.

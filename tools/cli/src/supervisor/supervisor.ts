@@ -38,13 +38,13 @@ export interface SupervisorParts {
   readonly isTakeover: boolean;
 }
 
-const defaultTiming: KeptServerTiming = {
+export const defaultTiming: KeptServerTiming = {
   backOff: { firstMs: 100, capMs: 1_000, resetMs: 10_000 },
   graceMs: 5_000,
   repeatMs: 60_000,
 };
 
-const TAKEOVER_PATIENCE_MS = 10_000;
+const TAKEOVER_PATIENCE_MS = 30_000;
 
 /** Makes a supervisor; nothing runs before `start`. */
 export function createSupervisor(parts: SupervisorParts): Supervisor {

@@ -60,9 +60,7 @@ it('keeps messages queued below the reserve and delivers them by itself, while a
   expect(await paused()).toContain('no message is delivered');
   expect(await texts(kit, stageId)).toEqual(['First.']);
   disk.free = 500 * MB;
-  await expect
-    .poll(() => texts(kit, stageId), { timeout: 20_000 })
-    .toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
+  await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
 });
 
 it('resumes an ended session for what was sent to it below the reserve, also across a restart', async () => {
@@ -78,7 +76,7 @@ it('resumes an ended session for what was sent to it below the reserve, also acr
   await kit.start();
   expect((await kit.client.command('get_queue', { stageId })).queue).toHaveLength(1);
   disk.free = 500 * MB;
-  await expect.poll(() => texts(kit, stageId), { timeout: 20_000 }).toEqual(['First.', 'Second.']);
+  await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
 });
 
 it('shows a gap in what runs when the disk was full for a while, and goes on with the same process', async () => {
@@ -92,7 +90,7 @@ it('shows a gap in what runs when the disk was full for a while, and goes on wit
   disk.free = 500 * MB;
   const gaps = async (id: string) =>
     (await client.transcript(id)).filter((entry) => entry.kind === 'notice' && entry.code === 'output-lost').length;
-  await expect.poll(() => gaps(stageId), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => gaps(stageId)).toBe(1);
   const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   expect(decision.delivery).toBe('confirmed');
   await client.state(stageId, 'idle');

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { BoardEvent, TranscriptEntry } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
-import { createKit, type Kit } from '../support/kit.ts';
+import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 const run = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 const options = ['A', 'B'].map((label) => ({ label, description: label }));
@@ -36,12 +36,13 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     const steps = [{ tools: [run('touch a'), run('touch b')] }, { text: 'never said' }];
     const stageId = await kit.startStage(prompt({ steps }));
     await nthRequest(kit, 1);
+    await entries(kit, stageId, 'tool-use', 2); // it asks for the first one, and shows the second one a moment later
     await say(kit, stageId, prompt({ steps: [{ text: 'From the queue.' }] }));
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch c')] }, { text: 'Steered.' }] }), 'steer');
     // One after the other, so that what is stored has one order.
     for (const nth of [1, 2, 3]) {
       await decide(kit, stageId, nth, { decision: 'allow' });
-      await results(kit, stageId, nth);
+      await entries(kit, stageId, 'tool-result', nth);
     }
     await turns(kit, stageId, 2);
     await kit.client.state(stageId, 'idle');
@@ -66,7 +67,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch a')] }, { text: 'Went on.' }] }));
     const { toolUseId } = await nthRequest(kit, 1);
     await onDisk(kit, toolUseId);
-    await killClaude(kit, stageId);
+    await killProcess(await livingProcess(kit, stageId));
     await kit.client.state(stageId, 'ended');
     await kit.client.command('start_stage', { stageId });
     await turns(kit, stageId, 2);
@@ -78,8 +79,8 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     const { requestId } = await nthRequest(kit, 1);
     await kit.kill();
     await kit.start('apart');
-    const decision = { stageId, requestId, decision: 'allow' };
-    expect((await kit.client.command('approve_tool', decision)).decision.delivery).toBe('confirmed');
+    await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+    await untilConfirmed(kit, requestId);
     await kit.client.state(stageId, 'idle');
     return stageId;
   },
@@ -100,9 +101,10 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
 it.each(Object.keys(SCENARIOS))('makes Callboard store what the real claude makes it store: %s', async (name) => {
   const play = SCENARIOS[name];
   if (play === undefined) throw new Error(name);
-  const real = await createKit({ where: 'apart' });
+  const where = name.startsWith('an orchestrator that is killed') ? 'apart' : 'here';
+  const real = await createKit({ where });
   const onReal = await stored(real, await play(real));
-  const emulated = await createKit({ where: 'apart', isEmulated: true });
+  const emulated = await createKit({ where, isEmulated: true });
   const onEmulated = await stored(emulated, await play(emulated));
   expect(onEmulated).toEqual(onReal);
   expect(onReal.transcript.length).toBeGreaterThan(3);
@@ -117,7 +119,7 @@ it('drops a message that it has had, also after a resume', async () => {
   await kit.client.command('send_message', { stageId, message, messageId });
   await decide(kit, stageId, 1, { decision: 'allow' });
   await turns(kit, stageId, 2);
-  await killClaude(kit, stageId);
+  await killProcess(await livingProcess(kit, stageId));
   await kit.client.state(stageId, 'ended');
   await kit.client.command('start_stage', { stageId });
   await kit.client.state(stageId, 'idle');
@@ -184,16 +186,13 @@ async function answer(kit: Kit, stageId: string, n: number): Promise<void> {
 const say = (kit: Kit, stageId: string, message: string, mode = 'append') =>
   kit.client.command('send_message', { stageId, message, mode });
 
-/** Waits until that many calls have their results. */
-async function results(kit: Kit, stageId: string, count: number): Promise<void> {
-  const seen = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'tool-result').length;
-  await expect.poll(seen).toBeGreaterThanOrEqual(count);
+/** Waits until that many entries of a kind are there. */
+async function entries(kit: Kit, stageId: string, kind: TranscriptEntry['kind'], count: number): Promise<void> {
+  const seen = async () => (await kit.client.transcript(stageId)).filter((entry) => entry.kind === kind).length;
+  await expect.poll(seen, { interval: 5 }).toBeGreaterThanOrEqual(count);
 }
 
-async function turns(kit: Kit, stageId: string, n: number): Promise<void> {
-  const ended = async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length;
-  await expect.poll(ended, { interval: 5 }).toBeGreaterThanOrEqual(n);
-}
+const turns = (kit: Kit, stageId: string, n: number) => entries(kit, stageId, 'turn-end', n);
 
 /** The CLI writes its transcript a little after it has asked; what is not in it when it is killed never happened for it. */
 async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
@@ -204,11 +203,6 @@ async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
     return texts.some((text) => text.includes(toolUseId));
   };
   await expect.poll(holds, { interval: 5 }).toBe(true);
-}
-
-async function killClaude(kit: Kit, stageId: string): Promise<void> {
-  const { session } = await kit.client.command('get_session', { stageId });
-  for (const pid of (await findMarkedProcesses()).get(session.launchId ?? '') ?? []) process.kill(pid, 'SIGKILL');
 }
 
 /** All that Callboard kept of a session, without what differs between any two runs of the same claude. */

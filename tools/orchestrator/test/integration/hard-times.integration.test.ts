@@ -4,30 +4,26 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
 import { gitThat } from '../support/git-that-dies.ts';
-import { createKit, type Kit } from '../support/kit.ts';
+import { createKit, untilConfirmed } from '../support/kit.ts';
+import { livingProcess } from '../support/living-process.ts';
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'Do it' } });
 const said = (text: string) => prompt({ steps: [{ text }] });
 
-async function pidOf({ client }: Kit, stageId: string): Promise<number> {
-  const { session } = await client.command('get_session', { stageId });
-  return (await findMarkedProcesses()).get(session.launchId ?? '')?.[0] ?? -1;
-}
-
 it('ends a process that does not react to an interrupt, and resumes its session', async () => {
-  const kit = await createKit({ limits: { graces: { interruptMs: 300, endSessionMs: 300, signalMs: 300 } } });
+  const kit = await createKit({ limits: { graces: { interruptMs: 300, endSessionMs: 300, signalMs: 3_000 } } });
   const stageId = await kit.startStage(said('First.'));
   await kit.client.state(stageId, 'idle');
   const seen = kit.model.requests.length;
   await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'never', gate: 'shut' }] }) });
-  await expect.poll(() => kit.model.requests.length, { timeout: 10_000 }).toBeGreaterThan(seen);
-  process.kill(await pidOf(kit, stageId), 'SIGSTOP');
+  await expect.poll(() => kit.model.requests.length).toBeGreaterThan(seen);
+  process.kill((await livingProcess(kit, stageId)).pid, 'SIGSTOP');
   const { session } = await kit.client.command('interrupt', { stageId });
   expect(session).toMatchObject({ state: 'ended', lastTurn: { outcome: 'interrupted' } });
   await kit.client.command('send_message', { stageId, message: said('Back again.') });
   const back = async () =>
     (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Back again.');
-  await expect.poll(back, { timeout: 20_000 }).toBe(true);
+  await expect.poll(back).toBe(true);
 });
 
 it('ends Bash commands that outlive their claude', async () => {
@@ -35,13 +31,13 @@ it('ends Bash commands that outlive their claude', async () => {
   const steps = [{ tools: [bash('touch started; sleep 300')] }, { text: 'Done.' }];
   const stageId = await kit.startStage(prompt({ steps }));
   const { requestId } = await kit.client.event('approval-requested');
-  const pid = await pidOf(kit, stageId);
+  const { pid } = await livingProcess(kit, stageId);
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   const { launchId } = (await kit.client.command('get_session', { stageId })).session;
   const marked = async () => (await findMarkedProcesses()).get(launchId ?? '') ?? [];
-  await expect.poll(async () => (await marked()).length, { timeout: 10_000 }).toBeGreaterThan(1);
+  await expect.poll(async () => (await marked()).length).toBeGreaterThan(1);
   process.kill(pid, 'SIGKILL');
-  await expect.poll(marked, { timeout: 15_000 }).toEqual([]);
+  await expect.poll(marked).toEqual([]);
 });
 
 it('goes on with a session whose folder was deleted', async () => {
@@ -51,8 +47,8 @@ it('goes on with a session whose folder was deleted', async () => {
   await kit.kill();
   await rm(join(kit.dataDir, 'sessions'), { recursive: true });
   await kit.start('apart');
-  const { decision } = await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
-  expect(decision.delivery).toBe('confirmed');
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await untilConfirmed(kit, requestId);
   await kit.client.state(stageId, 'idle');
 });
 
@@ -66,7 +62,7 @@ it('makes a deleted worktree again from its branch', async () => {
   await kit.client.command('send_message', { stageId, message: said('Second.') });
   const second = async () =>
     (await kit.client.transcript(stageId)).some((entry) => entry.kind === 'text' && entry.text === 'Second.');
-  await expect.poll(second, { timeout: 20_000 }).toBe(true);
+  await expect.poll(second).toBe(true);
   expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
 });
 
@@ -108,7 +104,7 @@ it('says that a conversation cannot be resumed, and begins afresh with the stage
   await kit.client.command('start_stage', { stageId });
   const texts = async () =>
     (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
-  await expect.poll(texts, { timeout: 20_000 }).toEqual(['First.', 'First.', 'Second.']);
+  await expect.poll(texts).toEqual(['First.', 'First.', 'Second.']);
 });
 
 it('asks for attention when a working session is silent for long, and takes it back', async () => {

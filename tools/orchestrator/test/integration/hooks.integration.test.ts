@@ -77,7 +77,7 @@ it('stops a session whose tool was allowed by a hook that was written while Clau
     await client.state(stageId, 'idle');
     return 'asked';
   };
-  await expect.poll(settled, { timeout: 30_000, interval: 500 }).toBe('stopped');
+  await expect.poll(settled, { interval: 500 }).toBe('stopped');
   expect(await entriesOf(kit, stageId)).toContainEqual(
     expect.objectContaining({ kind: 'notice', code: 'foreign-hook', level: 'error' }),
   );

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { PendingRequest } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
 import { createKit, type Kit } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 const append = { name: 'Bash', input: { command: 'echo once >> made.txt', description: 'Write it' } };
 const question = {
@@ -16,13 +16,6 @@ const question = {
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId' | 'toolUseId'>;
 
-async function claudePid(kit: Kit, stageId: string): Promise<number> {
-  const { session } = await kit.client.command('get_session', { stageId });
-  const pid = (await findMarkedProcesses()).get(session.launchId ?? '')?.[0];
-  if (pid === undefined) throw new Error(`${stageId} has no process`);
-  return pid;
-}
-
 /** Claude Code writes a conversation a little later than it asks; without its call in it a resume would make the call again. */
 async function untilKept(kit: Kit, toolUseId: string): Promise<void> {
   const folder = join(kit.folder, 'home', '.claude', 'projects');
@@ -32,17 +25,17 @@ async function untilKept(kit: Kit, toolUseId: string): Promise<void> {
     const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
     return texts.some((text) => text.includes(toolUseId));
   };
-  await expect.poll(isKept, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isKept).toBe(true);
 }
 
 /** The answer gets into the pipe of a process that reads no more and is killed: nobody knows whether it counted. */
 async function killWithAnswer(kit: Kit, { stageId, requestId, toolUseId }: Place, answer: () => Promise<unknown>) {
   await untilKept(kit, toolUseId);
-  const pid = await claudePid(kit, stageId);
-  process.kill(pid, 'SIGSTOP');
+  const claude = await livingProcess(kit, stageId);
+  process.kill(claude.pid, 'SIGSTOP');
   await answer();
   await kit.client.event('decision-updated', (decision) => decision.delivery === 'written');
-  process.kill(pid, 'SIGKILL');
+  await killProcess(claude);
   return kit.client.event('decision-updated', (d) => d.requestId === requestId && d.delivery === 'unknown');
 }
 
@@ -139,11 +132,12 @@ it('still offers it after a restart of everything, where the process had died me
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [append] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
-  const pid = await claudePid(kit, stageId);
-  process.kill(pid, 'SIGSTOP');
+  const claude = await livingProcess(kit, stageId);
+  process.kill(claude.pid, 'SIGSTOP');
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await kit.client.event('decision-updated', (decision) => decision.delivery === 'written');
   await kit.kill();
-  process.kill(pid, 'SIGKILL');
+  await killProcess(claude);
   await kit.start('apart');
   expect(kit.client.init.data).toMatchObject({
     stages: [{ column: 'needs-you' }],

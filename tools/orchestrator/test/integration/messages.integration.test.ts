@@ -40,10 +40,7 @@ it('queues while Claude works, one row a turn, in order, and never into an open 
   expect(model.requests.filter((request) => JSON.stringify(request).includes('Second.'))).toEqual([]);
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await expect
-    .poll(
-      async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])),
-      { timeout: 20_000 },
-    )
+    .poll(async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])))
     .toEqual(['First.', 'Second.', 'Third, edited.']);
   await client.state(stageId, 'idle');
   const ends = (await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end');
@@ -64,10 +61,7 @@ it('replaces what waits and returns its texts', async () => {
   expect(reply).toMatchObject({ status: 'queued', replaced: ['one', 'two'] });
   model.release('go');
   await expect
-    .poll(
-      async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])),
-      { timeout: 20_000 },
-    )
+    .poll(async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])))
     .toEqual(['First.', 'Instead.']);
 });
 
@@ -87,10 +81,7 @@ it('interrupts, holds what is queued, and goes on with the next message', async 
   expect((await client.command('send_message', { stageId, message: said('Onwards.') })).status).toBe('sent');
   // The turn that succeeds lets the held row go as well.
   await expect
-    .poll(
-      async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])),
-      { timeout: 20_000 },
-    )
+    .poll(async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])))
     .toEqual(['Onwards.', 'Held.']);
 });
 
@@ -126,10 +117,7 @@ it('sends text as text: a leading slash runs no command', async () => {
   const { sessionId } = (await client.command('get_session', { stageId })).session;
   await client.command('send_message', { stageId, message: `/clear ${said('Not cleared.')}` });
   await expect
-    .poll(
-      async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])),
-      { timeout: 20_000 },
-    )
+    .poll(async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])))
     .toEqual(['First.', 'Not cleared.']);
   expect((await client.command('get_session', { stageId })).session.sessionId).toBe(sessionId);
 });

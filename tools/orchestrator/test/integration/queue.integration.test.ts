@@ -30,7 +30,7 @@ it('sends a message now by interrupting, before all that waits', async () => {
   await client.command('send_message', { stageId, message: said('Later.') });
   const now = await client.command('send_message', { stageId, message: said('At once.'), mode: 'now' });
   expect(now.status).toBe('queued');
-  await expect.poll(() => texts(kit, stageId), { timeout: 20_000 }).toEqual(['At once.', 'Later.']);
+  await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.']);
 });
 
 it('reorders the queue, and sends a row of it at once', async () => {
@@ -46,7 +46,7 @@ it('reorders the queue, and sends a row of it at once', async () => {
   const { queue } = await client.command('get_queue', { stageId });
   expect(queue.map(({ messageId }) => messageId)).toEqual([c?.messageId, b?.messageId, a?.messageId]);
   await client.command('send_queued', { stageId, messageId: b?.messageId, mode: 'now' });
-  await expect.poll(() => texts(kit, stageId), { timeout: 20_000 }).toEqual(['B.', 'C.', 'A.']);
+  await expect.poll(() => texts(kit, stageId)).toEqual(['B.', 'C.', 'A.']);
 });
 
 it('takes a steered message back into the queue when the turn is interrupted before it was read', async () => {
@@ -93,7 +93,7 @@ it('runs a command of Claude Code when a person chose it', async () => {
   const { sessionId } = (await client.command('get_session', { stageId })).session;
   await client.command('send_message', { stageId, message: '/clear', isCommand: true });
   await expect
-    .poll(async () => (await client.command('get_session', { stageId })).session.sessionId, { timeout: 20_000 })
+    .poll(async () => (await client.command('get_session', { stageId })).session.sessionId)
     .not.toBe(sessionId);
   await client.state(stageId, 'idle');
 });

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
@@ -6,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createKit } from '../support/kit.ts';
 import { watchDatabases } from '../support/read-only-store.ts';
 import { canMount, mountSmallDisk } from '../support/small-disk.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const CALLBOARD = fileURLToPath(new URL('../../../cli/bin/callboard.js', import.meta.url));
@@ -17,7 +21,7 @@ async function startInVain(dataDir: string, env: Record<string, string>): Promis
   try {
     await run(process.execPath, [CALLBOARD, 'start', '--data-dir', dataDir, '--no-open', ...ports], {
       env,
-      timeout: 30_000,
+      timeout: 120_000,
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'stderr' in error) {
@@ -100,4 +104,29 @@ it('takes in what was printed while the store was read-only, once, when it is no
   await client.state(stageId, 'idle');
   const texts = (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   expect(texts).toEqual(['Said meanwhile.']);
+});
+
+it('does not say that all is well when the store came to fail while that was being found out', async () => {
+  const databases = watchDatabases();
+  const { client, dataDir } = await createKit({ limits: { diskLookMs: 60_000 } });
+  // What `doctor` found is read for it, and takes as long as the other end of this is held.
+  const report = join(dataDir, 'doctor.json');
+  await run('mkfifo', [report]);
+  const board = client.command('get_board');
+  let end = -1;
+  await until('the report is being read', () => {
+    try {
+      end = openSync(report, constants.O_WRONLY | constants.O_NONBLOCK);
+      return true;
+    } catch {
+      return false; // nobody reads
+    }
+  });
+  await rm(report);
+  databases.setReadOnly(true);
+  const stage = { projectId: 'shop', title: 'A', prompt: 'x' };
+  await expect(client.command('create_stage', stage)).rejects.toMatchObject({ code: 'storage_failed' });
+  closeSync(end);
+  expect((await board).warnings).toEqual([expect.stringContaining('Nothing can be stored')]);
+  databases.setReadOnly(false);
 });

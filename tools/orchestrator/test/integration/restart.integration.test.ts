@@ -2,17 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
-import { createKit, type Kit } from '../support/kit.ts';
+import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 const appendOnce = { name: 'Bash', input: { command: 'echo once >> made.txt', description: 'Write it' } };
-
-async function claudePid(kit: Kit, stageId: string): Promise<number> {
-  const { session } = await kit.client.command('get_session', { stageId });
-  const pids = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
-  expect(pids).toHaveLength(1);
-  return pids[0] ?? -1;
-}
 
 async function written(kit: Kit, stageId: string): Promise<string> {
   const { stage } = await kit.client.command('get_stage', { stageId });
@@ -23,19 +16,15 @@ it('answers, after SIGKILL of the orchestrator, the same request of the same pro
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
   const asked = await kit.client.event('approval-requested');
-  const pid = await claudePid(kit, stageId);
+  const claude = await livingProcess(kit, stageId);
   await kit.kill();
   await kit.start('apart');
   expect(kit.client.init.data.pending).toMatchObject([
     { stageId, requestId: asked.requestId, createdAt: asked.createdAt },
   ]);
-  expect(await claudePid(kit, stageId)).toBe(pid);
-  const { decision } = await kit.client.command('approve_tool', {
-    stageId,
-    requestId: asked.requestId,
-    decision: 'allow',
-  });
-  expect(decision.delivery).toBe('confirmed');
+  expect(await livingProcess(kit, stageId)).toEqual(claude);
+  await kit.client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'allow' });
+  await untilConfirmed(kit, asked.requestId);
   await kit.client.state(stageId, 'idle');
   expect(await written(kit, stageId)).toBe('once\n');
   const kinds = (await kit.client.transcript(stageId)).map((entry) => entry.kind);
@@ -51,9 +40,7 @@ it('takes in what happened while no orchestrator ran', async () => {
   kit.model.release('go');
   await kit.start('apart');
   await expect
-    .poll(async () => (await kit.client.transcript(stageId)).flatMap((e) => (e.kind === 'text' ? e.text : [])), {
-      timeout: 20_000,
-    })
+    .poll(async () => (await kit.client.transcript(stageId)).flatMap((e) => (e.kind === 'text' ? e.text : [])))
     .toEqual(['Meanwhile.', 'And the queue too.']);
 });
 
@@ -63,9 +50,9 @@ it('shows a session whose process died meanwhile as interrupted, and continues i
   const stageId = await kit.startStage(prompt(script));
   const asked = await kit.client.event('approval-requested');
   await kit.client.event('transcript-appended', ({ index }) => index >= 2);
-  const pid = await claudePid(kit, stageId);
+  const claude = await livingProcess(kit, stageId);
   await kit.kill();
-  process.kill(pid, 'SIGKILL');
+  await killProcess(claude);
   await kit.start('apart');
   const [stage] = kit.client.init.data.stages;
   expect(stage).toMatchObject({
@@ -82,7 +69,7 @@ it('notices the death of a process at once, closes its request and says what hap
   const kit = await createKit();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
-  process.kill(await claudePid(kit, stageId), 'SIGKILL');
+  await killProcess(await livingProcess(kit, stageId));
   await kit.client.event(
     'approval-resolved',
     (decision) => decision.requestId === requestId && decision.outcome === 'closed',

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
 import { isAlive } from '../../src/lib/process-identity.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-import { livingProcess } from '../support/living-process.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
 
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 const asks = prompt({ steps: [{ text: 'Before.', tools: [bash] }, { text: 'Never said.' }] });
@@ -35,12 +35,14 @@ async function expectEndedAndResumable(kit: Kit, stageId: string): Promise<void>
   const said = async () => (await entries(kit, stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   expect(await said()).toEqual(['Before.']);
   await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Here again.' }] }) });
-  await expect.poll(said, { timeout: 20_000 }).toContain('Here again.');
+  await expect.poll(said).toContain('Here again.');
   expect((await said()).filter((text) => text === 'Before.')).toHaveLength(1);
 }
 
 it('ends a session whose spool is made shorter while it is read, and says so', async () => {
-  const kit = await createKit();
+  // Nothing that it still says is read, not even that it does as it is told.
+  const graces = { interruptMs: 500, endSessionMs: 5_000, signalMs: 30_000 };
+  const kit = await createKit({ limits: { graces } });
   const stageId = await kit.startStage(asks);
   await kit.client.event('approval-requested');
   const identity = await livingProcess(kit, stageId);
@@ -100,8 +102,7 @@ it('says that what a process printed last is lost, where its folder was deleted 
   const identity = await livingProcess(kit, stageId);
   await kit.kill();
   await rm(join(kit.dataDir, 'sessions'), { recursive: true });
-  process.kill(identity.pid, 'SIGKILL');
-  await expect.poll(() => isAlive(identity), { timeout: 5_000 }).toBe(false);
+  await killProcess(identity);
   await kit.start('apart');
   await kit.client.state(stageId, 'ended');
   expect(await lossIn(kit, stageId)).toMatchObject({ text: expect.stringContaining('was deleted') });

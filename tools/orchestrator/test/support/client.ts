@@ -15,7 +15,7 @@ import {
 import { WebSocket } from 'ws';
 
 /** Long enough for a slow machine; a test that needs it all has failed. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** What the orchestrator refused, and how. */
 class Refused extends Error {

@@ -16,6 +16,15 @@ import { type RunningOrchestrator, startApart, startHere } from './run-orchestra
 
 const run = promisify(execFile);
 const SECRET = 'a secret of the tests only';
+/**
+ * What would be given up on a busy machine, and is no part of what a test is about. An orchestrator in a process of its
+ * own keeps to what is usual.
+ */
+const PATIENT: Partial<TimeLimits> = {
+  graces: { interruptMs: 30_000, endSessionMs: 30_000, signalMs: 30_000 },
+  initializeMs: 120_000,
+  confirmationMs: 30_000,
+};
 const CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
 
 /** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in a folder of their own. */
@@ -68,7 +77,7 @@ export async function createKit({
   claudePath?: string;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  cleanups.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const repo = await createRepository(join(folder, 'shop'));
   const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
@@ -100,7 +109,10 @@ export async function createKit({
     config,
     client: undefined as unknown as TestClient,
     async start(where = 'here') {
-      orchestrator = where === 'here' ? await startHere(config, env, limits, edges) : await startApart(config, env);
+      orchestrator =
+        where === 'here'
+          ? await startHere(config, env, { ...PATIENT, ...limits }, edges)
+          : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
     },
     async stop() {
@@ -132,6 +144,14 @@ export async function createKit({
   });
   await kit.start(where);
   return kit;
+}
+
+/** Resolves when Claude has confirmed the answer: the reply to it waits for that for two seconds, which may not be enough. */
+export async function untilConfirmed({ client }: Kit, requestId: string): Promise<void> {
+  await client.event(
+    'decision-updated',
+    (decision) => decision.requestId === requestId && decision.delivery === 'confirmed',
+  );
 }
 
 /** Runs git as nobody in particular; returns what it printed. */

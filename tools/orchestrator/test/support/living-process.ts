@@ -1,12 +1,48 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
-import { identify, type ProcessIdentity } from '../../src/lib/process-identity.ts';
+import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-identity.ts';
 import type { Kit } from './kit.ts';
+import { until } from './until.ts';
 
-/** The `claude` of a stage that runs. */
-export async function livingProcess({ client }: Kit, stageId: string): Promise<ProcessIdentity> {
+/** The `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. */
+export async function livingProcess({ client, dataDir }: Kit, stageId: string): Promise<ProcessIdentity> {
   const { session } = await client.command('get_session', { stageId });
-  const [pid] = (await findMarkedProcesses()).get(session.launchId ?? '') ?? [];
-  const identity = pid === undefined ? null : await identify(pid);
-  if (identity === null) throw new Error(`${stageId} has no process`);
-  return identity;
+  const launchId = session.launchId ?? '';
+  const { input } = launchFiles(join(dataDir, 'sessions', stageId, launchId));
+  for (const pid of (await findMarkedProcesses()).get(launchId) ?? []) {
+    if ((await readlink(`/proc/${pid}/fd/0`).catch(() => null)) !== input) continue;
+    const identity = await identify(pid);
+    if (identity !== null) return identity;
+  }
+  throw new Error(`${stageId} has no process`);
+}
+
+const LOOKS_AT_REST = 20;
+const BETWEEN_LOOKS_MS = 50;
+
+/**
+ * Resolves when a process has nothing to do any more, for what it does where nobody can see it: at many looks in a row
+ * no thread of it runs or would like to, however busy the machine is.
+ */
+export async function untilAtRest({ pid }: ProcessIdentity): Promise<void> {
+  let looks = 0;
+  await until(`process ${pid} is at rest`, async () => {
+    const tasks = await readdir(`/proc/${pid}/task`);
+    const stats = await Promise.all(
+      tasks.map((task) => readFile(`/proc/${pid}/task/${task}/stat`, 'utf8').catch(() => ') R')),
+    );
+    const isAtRest = stats.every((stat) => stat.slice(stat.lastIndexOf(')') + 2).startsWith('S'));
+    looks = isAtRest ? looks + 1 : 0;
+    await sleep(BETWEEN_LOOKS_MS);
+    return looks >= LOOKS_AT_REST;
+  });
+}
+
+/** Ends a process by SIGKILL; resolves when it is gone, which takes a moment. */
+export async function killProcess(identity: ProcessIdentity): Promise<void> {
+  process.kill(identity.pid, 'SIGKILL');
+  await until(`process ${identity.pid} is gone`, async () => !(await isAlive(identity)));
 }

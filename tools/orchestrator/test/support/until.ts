@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** Resolves once the condition holds: for what tells nobody when it happens. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {

@@ -10,7 +10,7 @@ import { failed, startFailure } from './start-failure.ts';
 const GRACE_MS = 5_000;
 
 /** How long it is waited for before we call ourselves ready; it is up when we are started. */
-const ORCHESTRATOR_MS = 3_000;
+const ORCHESTRATOR_MS = 10_000;
 
 const level = process.env.CALLBOARD_LOG_LEVEL ?? '';
 const known = level === 'silent' || Object.hasOwn(pino.levels.values, level);

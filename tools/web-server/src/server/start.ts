@@ -34,7 +34,7 @@ const defaults: WebServerSettings = {
   loginCacheMs: 3_000,
   heartbeatMs: 15_000,
   maxUnreadBytes: 4 * 1024 * 1024,
-  pingMs: 5_000,
+  pingMs: 15_000, // a process that is gone is noticed at once; this is for one that hangs, not for one that is slow
   maxBackoffMs: 1_000,
 };
 

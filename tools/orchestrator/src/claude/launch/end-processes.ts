@@ -5,6 +5,9 @@ import { findMarkedProcesses } from './marked-processes.ts';
 
 const LOOK_MS = 20;
 
+/** So often is looked again for what was started while the others were being ended. */
+const MOST_ROUNDS = 10;
+
 /** Waits until the process is gone; false when it still lives after `ms`. */
 export async function isGoneWithin(identity: ProcessIdentity, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms;
@@ -30,18 +33,23 @@ export async function terminate(identity: ProcessIdentity, graceMs: number): Pro
 
 /**
  * Ends what a launch has left running: Bash commands live in process groups of their own and survive their `claude`
- * (seen after SIGKILL). They are found by the launch's marker. True when none is left.
+ * (seen after SIGKILL). They are found by the launch's marker. One that starts another just before its own end leaves that
+ * one to be found by the next look. True when none is left.
  */
 export async function endMarked(launchIds: readonly string[], graceMs: number): Promise<boolean> {
-  const marked = await findMarkedProcesses();
-  const pids = launchIds.flatMap((id) => marked.get(id) ?? []);
-  const results = await Promise.all(
-    pids.map(async (pid) => {
-      const identity = await identify(pid);
-      return identity === null || terminate(identity, graceMs);
-    }),
-  );
-  return results.every(Boolean);
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const marked = await findMarkedProcesses();
+    const pids = launchIds.flatMap((id) => marked.get(id) ?? []);
+    if (pids.length === 0) return true;
+    const results = await Promise.all(
+      pids.map(async (pid) => {
+        const identity = await identify(pid);
+        return identity === null || terminate(identity, graceMs);
+      }),
+    );
+    if (!results.every(Boolean)) return false;
+  }
+  return false;
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

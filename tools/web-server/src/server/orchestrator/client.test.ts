@@ -31,7 +31,7 @@ async function connect(fakeOptions: Parameters<typeof createFakeOrchestrator>[0]
     status: (status) => void statuses.push(status),
     resync: () => void resyncs.push(client.seq()),
   });
-  const ready = () => client.whenReady(AbortSignal.timeout(5_000));
+  const ready = () => client.whenReady(AbortSignal.timeout(60_000));
   return { orchestrator, client, events, statuses, resyncs, errors, ready };
 }
 
