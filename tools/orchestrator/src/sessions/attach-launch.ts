@@ -13,6 +13,8 @@ export interface AttachParts extends ExecutorParts {
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
+  /** As `RunningParts.onEnded`. */
+  onEnded: () => void;
 }
 
 /** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
@@ -22,7 +24,7 @@ export async function attachLaunch(
   process: AgentProcess,
   open: typeof openStdioChannel = openStdioChannel,
 ): Promise<RunningSession> {
-  const { store, log, env, graces } = parts;
+  const { store, log, env, graces, onEnded } = parts;
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
@@ -34,7 +36,8 @@ export async function attachLaunch(
   const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
-  return watchSession(executor, { store, log, graces, wasWatched: open === openStdioChannel, findMessages });
+  const wasWatched = open === openStdioChannel;
+  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded });
 }
 
 /** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */

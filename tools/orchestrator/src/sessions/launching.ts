@@ -37,6 +37,8 @@ export interface Launching {
   start(stageId: StageId, actor: string | null): Promise<void>;
   /** Begins a launch in the caller's transaction and spawns it after the commit; false where there is no room for one. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** Resolves when what was begun for the stage has a process that was taken up, or has failed; at once where nothing is on its way. Never rejects. */
+  takenUp(stageId: StageId): Promise<void>;
   /** Resolves when nothing that was begun is on its way any more. */
   settled(): Promise<void>;
 }
@@ -45,8 +47,9 @@ export function createLaunching(parts: LaunchingParts): Launching {
   const { storing, edges, worktrees, dataDir, env, graces, initializeTimeoutMs, attach } = parts;
   const { store, log } = storing;
   const launching = new Set<Promise<unknown>>();
+  const beforeProcess = new Map<StageId, Promise<void>>();
 
-  async function spawn(stageId: StageId, begun: BegunLaunch): Promise<void> {
+  async function spawn(stageId: StageId, begun: BegunLaunch, onTakenUp: () => void): Promise<void> {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const command = await parts.findClaude();
     const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
@@ -65,6 +68,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
     });
     const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
     const session = await takeUp(stageId, launchId, process, hooksOff);
+    onTakenUp();
     await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
   }
 
@@ -102,10 +106,17 @@ export function createLaunching(parts: LaunchingParts): Launching {
 
   /** Spawns what was begun; a failure is settled like a process that died, then told. */
   function carryOut(stageId: StageId, begun: BegunLaunch): Promise<void> {
-    const launched = spawn(stageId, begun).catch(async (error: unknown) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    beforeProcess.set(stageId, promise);
+    const onTakenUp = () => {
+      if (beforeProcess.get(stageId) === promise) beforeProcess.delete(stageId);
+      resolve();
+    };
+    const launched = spawn(stageId, begun, onTakenUp).catch(async (error: unknown) => {
       if (!storing.signal.aborted) await settleFailed(stageId, begun.launchId, error);
       throw error;
     });
+    launched.then(onTakenUp, onTakenUp);
     return whileLaunching(launched);
   }
 
@@ -150,11 +161,16 @@ export function createLaunching(parts: LaunchingParts): Launching {
 
   return {
     async start(stageId, actor) {
-      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir }, stageId, actor));
-      await carryOut(stageId, begun).catch((error: unknown) => {
+      const launched = Promise.withResolvers<void>();
+      await store.transact(async (tx) => {
+        const begun = await beginLaunch(tx, { edges, dataDir }, stageId, actor);
+        tx.afterCommit(() => void carryOut(stageId, begun).then(launched.resolve, launched.reject));
+      });
+      await launched.promise.catch((error: unknown) => {
         throw launchRejection(error);
       });
     },
+    takenUp: async (stageId) => beforeProcess.get(stageId),
     launchIn,
     async settled() {
       await Promise.allSettled(launching);

@@ -26,6 +26,8 @@ export interface RunningParts {
   wasWatched: boolean;
   /** Which of these messages a conversation has, null where it is not there; to be asked when no process writes it any more. */
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
+  /** That it has ended is stored, and told; what it has left behind is yet to be ended. */
+  onEnded: () => void;
 }
 
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
@@ -41,7 +43,7 @@ export interface RunningSession {
 
 export function watchSession(
   executor: SessionExecutor,
-  { store, log, graces, wasWatched, findMessages }: RunningParts,
+  { store, log, graces, wasWatched, findMessages, onEnded }: RunningParts,
 ): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
@@ -60,9 +62,10 @@ export function watchSession(
       return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
     const inConversation = await lookUp(record);
-    await untilStored({ store, log, signal: watching.signal }, (tx) =>
-      endLaunch(tx, launch.stageId, launch.id, end, inConversation),
-    );
+    await untilStored({ store, log, signal: watching.signal }, async (tx) => {
+      await endLaunch(tx, launch.stageId, launch.id, end, inConversation);
+      tx.afterCommit(onEnded);
+    });
     await endMarked([launch.id], graces.signalMs);
     await rm(launch.folder, { recursive: true, force: true });
     return end;

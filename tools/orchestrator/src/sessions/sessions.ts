@@ -87,7 +87,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   const running = new Map<StageId, RunningSession>();
   const letting = new AbortController();
   const storing = { store, log, signal: letting.signal };
-  const { start, launchIn, settled } = createLaunching({ ...parts, storing, attach });
+  const { start, launchIn, takenUp, settled } = createLaunching({ ...parts, storing, attach });
 
   function keep(session: RunningSession): void {
     const { stageId } = session.executor.launch;
@@ -124,7 +124,12 @@ export function createSessions(parts: SessionsParts): Sessions {
     process: AgentProcess,
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
-    const session = await attachLaunch({ ...parts, onForeignAnswer, onCutOff, onUnreadable }, launchId, process, open);
+    // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
+    const onEnded = () => {
+      for (const [stageId, { executor }] of running) if (executor.launch.id === launchId) running.delete(stageId);
+    };
+    const callbacks = { onForeignAnswer, onCutOff, onUnreadable, onEnded };
+    const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     keep(session);
     return session;
   }
@@ -140,8 +145,14 @@ export function createSessions(parts: SessionsParts): Sessions {
     }
   }
 
+  /** The session with its process, also where that is about to be spawned; undefined where there is none. */
+  async function runningOf(stageId: StageId): Promise<RunningSession | undefined> {
+    await takenUp(stageId);
+    return running.get(stageId);
+  }
+
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
-    const session = running.get(stageId);
+    const session = await runningOf(stageId);
     if (session !== undefined) return session;
     if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
     throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
@@ -221,7 +232,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       }
     },
     async setMode(stageId, mode) {
-      const session = running.get(stageId);
+      const session = await runningOf(stageId);
       if (session !== undefined) return confirmed(session, { subtype: 'set_permission_mode', mode });
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => {
@@ -230,7 +241,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       );
     },
     async setModel(stageId, { model, effort }) {
-      const session = running.get(stageId);
+      const session = await runningOf(stageId);
       if (session !== undefined && model !== undefined) await confirmed(session, { subtype: 'set_model', model });
       if (session !== undefined && effort !== undefined) {
         await confirmed(session, { subtype: 'apply_flag_settings', settings: { effortLevel: effort } });

@@ -1,0 +1,32 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit } from '../support/kit.ts';
+
+/** Starts a stage, and comes back while its process is on its way. */
+async function starting() {
+  const { client } = await createKit();
+  const said = prompt({ steps: [{ text: 'Hi.' }] });
+  const { stage } = await client.command('create_stage', { projectId: 'shop', title: 'A', prompt: said });
+  const started = client.command('start_stage', { stageId: stage.id });
+  await client.state(stage.id, 'starting');
+  return { client, stageId: stage.id, started };
+}
+
+it('keeps a mode and a model that were chosen while the session starts', async () => {
+  const { client, stageId, started } = await starting();
+  await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  await client.command('set_model', { stageId, model: 'haiku' });
+  await started;
+  await client.state(stageId, 'idle');
+  const { session } = await client.command('get_session', { stageId });
+  expect(session.mode).toBe('acceptEdits');
+  const { stage } = await client.command('get_stage', { stageId });
+  expect(stage.model).toBe('haiku');
+});
+
+it('stops a session that starts', async () => {
+  const { client, stageId, started } = await starting();
+  started.catch(() => undefined); // it may not come up any more
+  await client.command('stop_stage', { stageId });
+  await client.state(stageId, 'ended');
+});
