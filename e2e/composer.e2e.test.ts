@@ -132,7 +132,7 @@ it('keeps pasted and dropped files over a reload, the same on all screens, until
   await page.getByText('With dropped.png').waitFor();
   await expect.poll(() => attached(page).count()).toBe(0);
   await expect.poll(() => attached(other).count()).toBe(0);
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
+  await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
   await page.reload();
   await page.getByText('With dropped.png').waitFor();
   await expect.poll(() => messageBox(page).inputValue()).toBe('');
@@ -170,6 +170,49 @@ it('steers the running turn, and puts a message in the place of all that wait', 
   expect(errors).toEqual([]);
 });
 
+it('sends a message with its file once that is there, when it was sent before', async () => {
+  const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
+  await page.getByText('Ready.').waitFor();
+  const gate = Promise.withResolvers<void>();
+  await page.route('**/api/sessions/*/files', async (route) => {
+    await gate.promise;
+    await route.continue();
+  });
+  const uploading = page.waitForRequest('**/api/sessions/*/files');
+  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
+  await uploading;
+  await messageBox(page).fill('Look at this');
+  await messageBox(page).press('Enter');
+  expect(await messageBox(page).inputValue()).toBe('Look at this');
+  gate.resolve();
+  await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  await expect.poll(() => attached(page).count()).toBe(0);
+  const asked = () => JSON.stringify(model.requests.filter(({ kind }) => kind !== 'side').at(-1)?.messages);
+  await expect.poll(asked).toContain('"image/png"');
+  expect(asked()).toContain('Look at this');
+  expect(errors).toEqual([]);
+});
+
+it('does not send a message whose file was not taken meanwhile', async () => {
+  const { page, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
+  await page.getByText('Ready.').waitFor();
+  const gate = Promise.withResolvers<void>();
+  await page.route('**/api/sessions/*/files', async (route) => {
+    await gate.promise;
+    await route.fulfill({ status: 413, body: '' });
+  });
+  const uploading = page.waitForRequest('**/api/sessions/*/files');
+  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
+  await uploading;
+  await messageBox(page).fill('Look at this');
+  await messageBox(page).press('Enter');
+  gate.resolve();
+  await page.getByText(/the page\.png was not added/).waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).and(page.locator(':enabled')).waitFor();
+  expect(await messageBox(page).inputValue()).toBe('Look at this');
+  expect(JSON.stringify(model.requests)).not.toContain('Look at this');
+});
+
 it('keeps what a message takes the place of, files and all, until it is sent after all or discarded', async () => {
   const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
   await page.getByRole('button', { name: 'Interrupt' }).waitFor();
@@ -201,6 +244,6 @@ it('keeps what a message takes the place of, files and all, until it is sent aft
   await queuedRows(page).filter({ hasText: 'Make it look like this' }).getByText('with 1 file').waitFor();
   model.release('first');
   await page.getByText('With the page.png').waitFor();
-  await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('"image/png"');
+  await expect.poll(() => JSON.stringify(model.requests)).toContain('"image/png"');
   expect(errors).toEqual([]);
 });

@@ -34,6 +34,8 @@ export function useFiles(stageId: StageId) {
     .parse(draft?.value ?? []);
   const onTheirWay = useFilesOnTheirWay((files) => files.byStage[stageId] ?? NONE);
   const [problem, setProblem] = useState<string | null>(null);
+  /** How often files were added here that are not all read and sent yet. */
+  const [adding, setAdding] = useState(0);
 
   async function keep(file: ReadFile): Promise<void> {
     const { fileId, content } = file;
@@ -58,15 +60,19 @@ export function useFiles(stageId: StageId) {
     const refused = filesProblem([...kept, ...onTheirWay], more);
     setProblem(refused);
     if (refused !== null) return;
+    setAdding((times) => times + 1);
     const results = await Promise.allSettled(more.map(async (file) => keep(await readFile(file))));
     const problems = results.flatMap((result) => (result.status === 'rejected' ? [errorText(result.reason)] : []));
     if (problems.length > 0) setProblem(problems.join(' '));
+    setAdding((times) => times - 1);
   }
 
   return {
     kept,
     onTheirWay,
     problem,
+    /** Whether all that were added are with the server, or were not taken: then `problem` says so by now. */
+    areThere: adding === 0 && onTheirWay.length === 0,
     add: (list: FileList) => void take([...list]),
     /** They went with a message: the server says so soon, this screen knows it already. */
     sent(fileIds: readonly string[]) {

@@ -1,6 +1,6 @@
 import type { MessageMode, SessionState, StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
-import { type ClipboardEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
@@ -20,6 +20,8 @@ import { SendButton } from './send-button.tsx';
 export function Composer({ stageId, state }: { stageId: StageId; state: SessionState | null }) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
+  /** How it is to be sent once its files are with the server; null when nothing was pressed, or typed since. */
+  const [sendsWhenThere, setSendsWhenThere] = useState<MessageMode | null>(null);
   const files = useFiles(stageId);
   const send = useSendMessage(stageId, (sent) => {
     forget(sent.message);
@@ -29,15 +31,24 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
   const canCommand = useCanCommand();
   const hintId = useId();
   const isStarted = state !== null;
-  const isOff = !isStarted || !canCommand || send.isPending || text.trim() === '' || files.onTheirWay.length > 0;
+  const isOff = !isStarted || !canCommand || send.isPending || text.trim() === '';
   const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
   const isCommand = wantsCommand && mayBeCommand(text);
 
   const submit = (mode: MessageMode) => {
-    if (!isOff) send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
+    if (isOff) return;
+    if (files.areThere) send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
+    else setSendsWhenThere(mode);
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the moment the last file is there, or was not taken
+  useEffect(() => {
+    if (sendsWhenThere === null || !files.areThere) return;
+    setSendsWhenThere(null);
+    if (files.problem === null) submit(sendsWhenThere);
+  }, [files.areThere]);
   const change = (next: string) => {
     if (send.isError) send.reset();
+    setSendsWhenThere(null);
     setText(next);
   };
   const { box, caret, caretMoved, put } = useCaret(text, change);
@@ -102,7 +113,12 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
             files.add(event.clipboardData.files);
           }}
         />
-        <SendButton off={isOff} busy={send.isPending} isWorking={isWorking} submit={submit} />
+        <SendButton
+          off={isOff}
+          busy={send.isPending || sendsWhenThere !== null}
+          isWorking={isWorking}
+          submit={submit}
+        />
       </div>
       <div className={css.foot}>
         {mayBeCommand(text) && (
