@@ -13,7 +13,7 @@ export async function putAside(tx: Tx, edges: Edges, row: MessageRow): Promise<v
   for (const content of body.attachments) {
     const { name, mediaType, dataBase64 } = content;
     const file = { fileId: edges.newWireId(), name, mediaType, size: Buffer.byteLength(dataBase64, 'base64') };
-    await tx.draftFiles.insert(stageId, file.fileId, tx.now, content);
+    await tx.draftFiles.insert(stageId, file.fileId, await tx.clock.stamp(tx.now), content);
     files.push(file);
   }
   await tx.outbox.setVoid(row.id, 'replaced by a later message');
