@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
 import { useLetterKeys } from './shortcut-setting.ts';
 
 /** Whether what is typed there is text. */
@@ -16,7 +16,8 @@ const isPlain = (event: KeyboardEvent) => !event.ctrlKey && !event.metaKey && !e
 /** Single letters as shortcuts on the whole page, where no text is typed. A handler that returns false leaves the key be. */
 export function useShortcuts(handlers: Readonly<Record<string, (event: KeyboardEvent) => boolean | undefined>>): void {
   const latest = useRef(handlers);
-  useEffect(() => {
+  // Before it is painted: a key may be pressed as soon as its button is seen.
+  useLayoutEffect(() => {
     latest.current = handlers;
   });
   useEffect(() => {
