@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { commitAll, DOT, gated, messageBox, openStage, queuedRows } from './support/open-stage.ts';
 
@@ -9,6 +9,29 @@ const options = (page: Page, list: string) => page.getByRole('listbox', { name: 
 const marked = (page: Page, list: string) => options(page, list).and(page.locator('[aria-selected="true"]'));
 const isIdle = (page: Page) => page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
 const attached = (page: Page) => page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
+
+/** Sends messages that wait, one after another. */
+async function queueUp(page: Page, ...texts: string[]): Promise<void> {
+  for (const text of texts) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await queuedRows(page).filter({ hasText: text }).waitFor();
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  }
+}
+
+/** Attaches a file whose upload stays on its way, until what is returned is called; then it goes on as told. */
+async function attachSlowly(page: Page, goOn: (route: Route) => Promise<void>): Promise<() => void> {
+  const gate = Promise.withResolvers<void>();
+  await page.route('**/api/sessions/*/files', async (route) => {
+    await gate.promise;
+    await goOn(route);
+  });
+  const uploading = page.waitForRequest('**/api/sessions/*/files');
+  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
+  await uploading;
+  return gate.resolve;
+}
 
 /** Fires a paste or a drop with an image, as a browser does. */
 async function give(target: Locator, event: 'paste' | 'drop', name: string): Promise<void> {
@@ -145,12 +168,7 @@ it('steers the running turn, and puts a message in the place of all that wait', 
   const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
   const { page, errors, model } = await openStage(script, 'Wait for me');
   await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
-  for (const text of ['one', 'two']) {
-    await messageBox(page).fill(text);
-    await messageBox(page).press('Enter');
-    await queuedRows(page).filter({ hasText: text }).waitFor();
-    await expect.poll(() => messageBox(page).inputValue()).toBe('');
-  }
+  await queueUp(page, 'one', 'two');
   await messageBox(page).fill('Use b.txt instead');
   await messageBox(page).press('Control+Enter');
   await page.getByRole('region', { name: 'Transcript' }).getByText('Use b.txt instead').waitFor();
@@ -173,18 +191,11 @@ it('steers the running turn, and puts a message in the place of all that wait', 
 it('sends a message with its file once that is there, when it was sent before', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
   await page.getByText('Ready.').waitFor();
-  const gate = Promise.withResolvers<void>();
-  await page.route('**/api/sessions/*/files', async (route) => {
-    await gate.promise;
-    await route.continue();
-  });
-  const uploading = page.waitForRequest('**/api/sessions/*/files');
-  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
-  await uploading;
+  const letUpload = await attachSlowly(page, (route) => route.continue());
   await messageBox(page).fill('Look at this');
   await messageBox(page).press('Enter');
   expect(await messageBox(page).inputValue()).toBe('Look at this');
-  gate.resolve();
+  letUpload();
   await expect.poll(() => messageBox(page).inputValue()).toBe('');
   await expect.poll(() => attached(page).count()).toBe(0);
   const asked = () => JSON.stringify(model.requests.filter(({ kind }) => kind !== 'side').at(-1)?.messages);
@@ -196,17 +207,10 @@ it('sends a message with its file once that is there, when it was sent before', 
 it('does not send a message whose file was not taken meanwhile', async () => {
   const { page, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
   await page.getByText('Ready.').waitFor();
-  const gate = Promise.withResolvers<void>();
-  await page.route('**/api/sessions/*/files', async (route) => {
-    await gate.promise;
-    await route.fulfill({ status: 413, body: '' });
-  });
-  const uploading = page.waitForRequest('**/api/sessions/*/files');
-  await page.getByLabel('Attach files').setInputFiles({ name: 'the page.png', mimeType: 'image/png', buffer: DOT });
-  await uploading;
+  const letUpload = await attachSlowly(page, (route) => route.fulfill({ status: 413, body: '' }));
   await messageBox(page).fill('Look at this');
   await messageBox(page).press('Enter');
-  gate.resolve();
+  letUpload();
   await page.getByText(/the page\.png was not added/).waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).and(page.locator(':enabled')).waitFor();
   expect(await messageBox(page).inputValue()).toBe('Look at this');
@@ -219,12 +223,7 @@ it('keeps what a message takes the place of, files and all, until it is sent aft
   const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
   await page.getByLabel('Attach files').setInputFiles(file);
   await page.getByRole('button', { name: 'Remove the page.png' }).waitFor();
-  for (const text of ['Make it look like this', 'And add tests']) {
-    await messageBox(page).fill(text);
-    await messageBox(page).press('Enter');
-    await queuedRows(page).filter({ hasText: text }).waitFor();
-    await expect.poll(() => messageBox(page).inputValue()).toBe('');
-  }
+  await queueUp(page, 'Make it look like this', 'And add tests');
   await messageBox(page).fill('Stop after that');
   await page.getByRole('button', { name: 'Other ways to send' }).click();
   await page.getByRole('menuitem', { name: 'Replace all queued' }).click();

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
@@ -36,6 +37,8 @@ export interface Edges {
   servers: ServerEntries;
   /** How patient it is with them, if not as usual. */
   timing?: KeptServerTiming;
+  /** How patient `doctor` is with `claude`, if not as usual. */
+  handshakeLimits?: HandshakeLimits;
   endAllSessions: EndAllSessions;
 }
 

@@ -27,6 +27,7 @@ import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
+import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
@@ -36,13 +37,12 @@ import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
-import { createDrafts } from './stages/drafts.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
-import { DISK_FULL, troubleOf } from './store/storage-failure.ts';
+import { troubleOf } from './store/storage-failure.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
@@ -166,7 +166,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       const ofStore =
         trouble === null
           ? []
-          : [`Nothing can be stored just now: ${trouble} Callboard goes on by itself once it can write.`];
+          : [`Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`];
       return { warnings: [...ofStore, ...warnings], paused: disk.noRoom() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
@@ -226,10 +226,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         if (change.type === 'not-full') void sessions.makeGood(change.since);
       }),
       writes.onChange((trouble) => {
-        if (trouble === DISK_FULL) disk.foundFull();
-        else if (trouble === null) disk.noRoom(); // looks: what was lost is made good at once
-        if (trouble === null) goOn();
-        else tellNotices();
+        if (trouble?.isDiskFull) disk.foundFull();
+        if (trouble !== null) return tellNotices();
+        disk.noRoom(); // looks: what was lost is made good at once
+        goOn();
       }),
     ];
     life.onStop('going on', () => {
@@ -279,7 +279,7 @@ async function requireWritable(store: Store, dataDir: string): Promise<void> {
   } catch (error) {
     const trouble = troubleOf(error instanceof OperationalError ? error.cause : error);
     if (trouble === null) throw error;
-    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble}`, {
+    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble.words}`, {
       cause: error,
     });
   }

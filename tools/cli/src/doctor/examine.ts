@@ -16,12 +16,7 @@ import { lookAtMachine, type UsableClaude } from './machine.ts';
 import { type MachineCheck, warning } from './machine-check.ts';
 import { createPrinter, type Printer } from './print.ts';
 
-/** What an examination needs of the outside beyond the edges of every command. */
-export interface ExamineTools {
-  readonly runHandshake: typeof runHandshake;
-}
-
-interface Parts extends ExamineTools {
+interface Parts {
   readonly options: DoctorOptions;
   readonly edges: Edges;
   readonly signal: AbortSignal;
@@ -34,12 +29,7 @@ interface Parts extends ExamineTools {
  * Looks at everything, says it, and keeps what came of the handshake for the next time.
  * @throws the signal's reason when that aborts
  */
-export async function examine(
-  options: DoctorOptions,
-  edges: Edges,
-  signal: AbortSignal,
-  tools: ExamineTools = { runHandshake },
-): Promise<Examination> {
+export async function examine(options: DoctorOptions, edges: Edges, signal: AbortSignal): Promise<Examination> {
   const printer = options.json ? null : createPrinter(edges);
   const checks: MachineCheck[] = [];
   const tell = (check: MachineCheck) => {
@@ -50,9 +40,7 @@ export async function examine(
   const claude = await lookAtMachine(options, edges, tell);
   signal.throwIfAborted();
   const tried =
-    claude !== null && options.handshake
-      ? await tryOut(claude, { ...tools, options, edges, signal, printer, tell })
-      : {};
+    claude !== null && options.handshake ? await tryOut(claude, { options, edges, signal, printer, tell }) : {};
   const { handshake = null, regression = null } = tried;
   const isWell = checks.every(({ verdict }) => verdict !== 'problem') && (handshake === null || isWhole(handshake));
   const examination: Examination = { ok: isWell, checks, handshake, regression };
@@ -68,7 +56,8 @@ async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<Exami
   let handshake: HandshakeReport;
   try {
     const ownPath = userEnvironment(edges.env).PATH;
-    handshake = await parts.runHandshake({ claude: path, version, path: ownPath, signal, now: edges.now });
+    const limits = edges.handshakeLimits === undefined ? {} : { limits: edges.handshakeLimits };
+    handshake = await runHandshake({ claude: path, version, path: ownPath, signal, now: edges.now, ...limits });
   } catch (error) {
     signal.throwIfAborted();
     const found = `claude could not be tried out: ${messageOf(error)}`;

@@ -3,10 +3,10 @@ import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { configFolder } from './config-folder.ts';
 
 /** Where Claude Code keeps its conversations, one folder for each working directory. */
-const conversationsFolder = (env: Readonly<Record<string, string>>): string =>
-  join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '/', '.claude'), 'projects');
+const conversationsFolder = (env: Readonly<Record<string, string>>): string => join(configFolder(env), 'projects');
 
 /** A message that began a turn. */
 const Opening = z.object({ type: z.literal('user'), uuid: z.string() });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { configFolder } from './config-folder.ts';
 
 /** Where an administrator puts settings that hold for everybody on the machine. */
 const MANAGED = [
@@ -19,7 +20,7 @@ const WithHooks = z.object({
  * @param env the environment that Claude Code is given
  */
 export async function mayUserHooksAllow(env: Readonly<Record<string, string>>): Promise<boolean> {
-  const folder = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '/', '.claude');
+  const folder = configFolder(env);
   const answers = await Promise.all([join(folder, 'settings.json'), ...MANAGED].map(mayAllow));
   return answers.includes(true);
 }

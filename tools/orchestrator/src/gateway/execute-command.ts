@@ -58,7 +58,7 @@ function commandError(error: unknown, log: Logger): CommandError {
   if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
   log.error({ err: error }, 'a command failed');
   const trouble = troubleOf(error);
-  if (trouble !== null) return { code: 'storage_failed', message: `The store cannot be read: ${trouble}` };
+  if (trouble !== null) return { code: 'storage_failed', message: `The store cannot be read: ${trouble.words}` };
   if (error instanceof AppError && error.kind === 'operational') {
     return { code: ProblemCode.safeParse(error.code).data ?? 'storage_failed', message: error.message };
   }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Attachment, StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
+import { testQueue } from '../../test/support/test-queue.ts';
 import { busyTestSession } from '../../test/support/test-session.ts';
-import { createBell } from '../lib/bell.ts';
-import { createDrafts } from '../stages/drafts.ts';
 import { createDraftFiles } from './draft-files.ts';
-import { createMessageQueue } from './message-queue.ts';
+import { createDrafts } from './drafts.ts';
 
 const note = (words: string): Attachment => ({
   name: 'note.txt',
@@ -15,16 +14,9 @@ const note = (words: string): Attachment => ({
 
 async function setUp() {
   const session = await busyTestSession();
-  const { store, edges, stageId } = session;
+  const { store, stageId } = session;
   const files = createDraftFiles({ store });
-  const queue = createMessageQueue({
-    store,
-    edges,
-    outboxBell: createBell(),
-    resumeWith: async () => true,
-    interrupt: async () => undefined,
-    onInterruptFailed: () => undefined,
-  });
+  const queue = testQueue(session);
   const listed = async () =>
     (await store.read.drafts.listOf(stageId)).find(({ key }) => key === 'files')?.value ?? null;
   return { session, store, stageId, files, queue, listed };

@@ -2,6 +2,8 @@ import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } fro
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { keepDraft } from './keep-draft.ts';
+import { draftFile, keepFile } from './kept-file.ts';
 import { withoutFiles } from './replaced.ts';
 
 /** The files that are to go with the next message of a stage, the same on all devices. */
@@ -29,11 +31,10 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
         const kept = await keptFiles(tx, stageId);
         const known = kept.find((file) => file.fileId === fileId);
         if (known !== undefined) return known;
-        const { name, mediaType, dataBase64 } = content;
-        const file = { fileId, name, mediaType, size: Buffer.byteLength(dataBase64, 'base64') };
+        const file = draftFile(fileId, content);
         const problem = filesProblem(kept, [file]);
         if (problem !== null) throw new Rejection('too_many_files', problem);
-        await tx.draftFiles.insert(stageId, fileId, await tx.clock.stamp(tx.now), content);
+        await keepFile(tx, stageId, fileId, content);
         await setKept(tx, stageId, [...kept, file]);
         return file;
       }),
@@ -84,9 +85,5 @@ async function keptFiles(tx: Tx, stageId: StageId): Promise<DraftFile[]> {
 
 /** The list is a draft of its own, so that every screen hears of it as of any other draft. */
 async function setKept(tx: Tx, stageId: StageId, files: readonly DraftFile[]): Promise<void> {
-  const value = files.length === 0 ? null : files;
-  const draft = { stageId, key: FILES_KEY, value, updatedAt: tx.now, writer: null };
-  if (value === null) await tx.drafts.remove(stageId, FILES_KEY);
-  else await tx.drafts.save(draft);
-  await tx.emit({ type: 'draft-updated', data: draft });
+  await keepDraft(tx, { stageId, key: FILES_KEY, value: files.length === 0 ? null : files, writer: null });
 }

@@ -1,22 +1,16 @@
 import { MessageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
+import { testQueue } from '../../test/support/test-queue.ts';
 import { busyTestSession, read, type TestSession, turnEnded } from '../../test/support/test-session.ts';
 import { stageId } from '../../test/support/test-store.ts';
-import { createBell } from '../lib/bell.ts';
-import { createMessageQueue } from './message-queue.ts';
 
 async function setUp() {
   const session = await busyTestSession();
-  const { store, edges } = session;
   const resumed: string[] = [];
   let interrupts = 0;
-  const queue = createMessageQueue({
-    store,
-    edges,
-    outboxBell: createBell(),
+  const queue = testQueue(session, {
     resumeWith: async (_tx, _stageId, message) => resumed.push(message.body.text) > 0,
     interrupt: async () => void interrupts++,
-    onInterruptFailed: () => undefined,
   });
   const send = (message: string, mode?: 'append' | 'replace' | 'steer' | 'now') =>
     queue.send(session.stageId, { message, mode }, 'Bo');

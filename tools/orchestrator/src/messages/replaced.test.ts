@@ -1,9 +1,8 @@
 import { type Attachment, MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callboard/contract';
 import { expect, it } from 'vitest';
+import { testQueue } from '../../test/support/test-queue.ts';
 import { busyTestSession } from '../../test/support/test-session.ts';
-import { createBell } from '../lib/bell.ts';
 import { createDraftFiles } from './draft-files.ts';
-import { createMessageQueue } from './message-queue.ts';
 
 const note = (words: string): Attachment => ({
   name: `${words}.txt`,
@@ -13,16 +12,9 @@ const note = (words: string): Attachment => ({
 
 async function setUp() {
   const session = await busyTestSession();
-  const { store, edges, stageId } = session;
+  const { store, stageId } = session;
   const files = createDraftFiles({ store });
-  const queue = createMessageQueue({
-    store,
-    edges,
-    outboxBell: createBell(),
-    resumeWith: async () => true,
-    interrupt: async () => undefined,
-    onInterruptFailed: () => undefined,
-  });
+  const queue = testQueue(session);
   const aside = async () => {
     const kept = (await store.read.drafts.listOf(stageId)).filter(({ key }) => key.startsWith(REPLACED_PREFIX));
     return kept.map(({ key, value }) => ({

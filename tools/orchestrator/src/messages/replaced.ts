@@ -2,6 +2,8 @@ import { type DraftFile, type MessageId, REPLACED_PREFIX, ReplacedMessage, type 
 import type { Edges } from '../lib/edges.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { keepDraft } from './keep-draft.ts';
+import { draftFile, keepFile } from './kept-file.ts';
 
 /**
  * Takes a row out of the queue for a later message. What it says is kept among the drafts, its files with it, under the
@@ -11,9 +13,8 @@ export async function putAside(tx: Tx, edges: Edges, row: MessageRow): Promise<v
   const { stageId, body, position } = row;
   const files: DraftFile[] = [];
   for (const content of body.attachments) {
-    const { name, mediaType, dataBase64 } = content;
-    const file = { fileId: edges.newWireId(), name, mediaType, size: Buffer.byteLength(dataBase64, 'base64') };
-    await tx.draftFiles.insert(stageId, file.fileId, await tx.clock.stamp(tx.now), content);
+    const file = draftFile(edges.newWireId(), content);
+    await keepFile(tx, stageId, file.fileId, content);
     files.push(file);
   }
   await tx.outbox.setVoid(row.id, 'replaced by a later message');
@@ -39,9 +40,5 @@ export async function withoutFiles(tx: Tx, stageId: StageId, fileIds: readonly s
   }
 }
 
-async function keep(tx: Tx, stageId: StageId, key: string, value: ReplacedMessage | null): Promise<void> {
-  const draft = { stageId, key, value, updatedAt: tx.now, writer: null };
-  if (value === null) await tx.drafts.remove(stageId, key);
-  else await tx.drafts.save(draft);
-  await tx.emit({ type: 'draft-updated', data: draft });
-}
+const keep = (tx: Tx, stageId: StageId, key: string, value: ReplacedMessage | null) =>
+  keepDraft(tx, { stageId, key, value, writer: null });

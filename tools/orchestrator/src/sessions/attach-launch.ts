@@ -14,7 +14,7 @@ export interface AttachParts extends ExecutorParts {
   env: Record<string, string>;
   graces: StopGraces;
   /** As `RunningParts.onEnded`. */
-  onEnded: () => void;
+  onEnded: (launch: LaunchRecord) => void;
 }
 
 /** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
@@ -37,7 +37,7 @@ export async function attachLaunch(
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
   const wasWatched = open === openStdioChannel;
-  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded });
+  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded: () => onEnded(launch) });
 }
 
 /** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */

@@ -4,7 +4,7 @@ import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
-import { messagesInDoubt } from '../session-state/messages-in-doubt.ts';
+import { type Found, messagesInDoubt } from '../session-state/messages-in-doubt.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { exitReason } from './exit-reason.ts';
@@ -25,7 +25,7 @@ export interface RunningParts {
   /** False for a process that had ended before we came. */
   wasWatched: boolean;
   /** Which of these messages a conversation has, null where it is not there; to be asked when no process writes it any more. */
-  findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<ReadonlySet<string> | null>;
+  findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<Found>;
   /** That it has ended is stored, and told; what it has left behind is yet to be ended. */
   onEnded: () => void;
 }
@@ -33,8 +33,12 @@ export interface RunningParts {
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
 export interface RunningSession {
   readonly executor: SessionExecutor;
-  /** Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent, and tried again after a failure. */
-  stop(reason: string): Promise<void>;
+  /**
+   * Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent, and
+   * tried again after a failure.
+   * @param isAsked an `end_session` is in the outbox already, for a process that is idle
+   */
+  stop(reason: string, isAsked?: boolean): Promise<void>;
   /** Lets the process live on without us. */
   detach(): Promise<void>;
   /** Resolves with why it ended, once that is stored; with null after a detach. */
@@ -72,7 +76,7 @@ export function watchSession(
   }
 
   /** A conversation that cannot be read tells nothing: what is then given again is dropped by the CLI itself, as far as it does so. */
-  async function lookUp(record: SessionRecord | null): Promise<ReadonlySet<string> | null> {
+  async function lookUp(record: SessionRecord | null): Promise<Found> {
     if (record?.sessionId == null) return null;
     const inDoubt = await messagesInDoubt(store.read, record, launch.id);
     const ids = inDoubt.map(({ wireId }) => wireId);
@@ -92,14 +96,18 @@ export function watchSession(
     log.error({ err: error, stageId: launch.stageId }, 'settling an ended process failed'),
   );
 
-  async function escalate(): Promise<void> {
-    const record = await store.read.sessions.find(launch.stageId);
-    if (record?.turnRunning) await ask({ subtype: 'interrupt', cancel_queued: true }, graces.interruptMs);
-    await ask({ subtype: 'end_session' }, graces.endSessionMs);
+  async function escalate(isAsked: boolean): Promise<void> {
+    if (!isAsked) await askToEnd();
     if (await isGoneWithin(process.identity, graces.endSessionMs)) return;
     if (!(await terminate(process.identity, graces.signalMs))) {
       throw new Error(`process ${process.identity.pid} does not end, not even by SIGKILL`);
     }
+  }
+
+  async function askToEnd(): Promise<void> {
+    const record = await store.read.sessions.find(launch.stageId);
+    if (record?.turnRunning) await ask({ subtype: 'interrupt', cancel_queued: true }, graces.interruptMs);
+    await ask({ subtype: 'end_session' }, graces.endSessionMs);
   }
 
   /** A step that fails or takes too long is followed by the next one, so its failure is only noted. */
@@ -114,9 +122,9 @@ export function watchSession(
   return {
     executor,
     ended,
-    stop(reason) {
+    stop(reason, isAsked = false) {
       stopReason ??= reason;
-      stopping ??= escalate()
+      stopping ??= escalate(isAsked)
         .then(async () => void (await ended))
         .catch((error: unknown) => {
           stopping = undefined; // whoever asks again is not told of this failure, but has it tried again

@@ -5,7 +5,7 @@ import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
-import type { MessageRow } from '../store/records.ts';
+import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -89,13 +89,8 @@ export function createSessions(parts: SessionsParts): Sessions {
   const storing = { store, log, signal: letting.signal };
   const { start, launchIn, takenUp, settled } = createLaunching({ ...parts, storing, attach });
 
-  function keep(session: RunningSession): void {
-    const { stageId } = session.executor.launch;
-    running.set(stageId, session);
-    const forget = () => {
-      if (running.get(stageId) === session) running.delete(stageId);
-    };
-    session.ended.then(forget, forget);
+  function forget({ id, stageId }: LaunchRecord): void {
+    if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);
   }
 
   const onForeignAnswer = (stageId: StageId): void =>
@@ -125,12 +120,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
-    const onEnded = () => {
-      for (const [stageId, { executor }] of running) if (executor.launch.id === launchId) running.delete(stageId);
-    };
-    const callbacks = { onForeignAnswer, onCutOff, onUnreadable, onEnded };
+    const callbacks = { onForeignAnswer, onCutOff, onUnreadable, onEnded: forget };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
-    keep(session);
+    const { launch } = session.executor;
+    running.set(launch.stageId, session);
+    session.ended.catch(() => forget(launch));
     return session;
   }
 
@@ -170,7 +164,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       const row = { id: edges.newId(), stageId, launchId, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
       await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
       tx.afterCommit(() => {
-        session.stop(reason).catch(() => undefined); // whoever waits for it below is told
+        session.stop(reason, true).catch(() => undefined); // whoever waits for it below is told
         outboxBell.ring(stageId);
       });
       return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));

@@ -19,10 +19,10 @@ export async function capabilitiesOf(
   const project = stage?.projectId ?? projectId;
   const ofProject = project === undefined ? null : await all.newestOf(project);
   if (ofProject !== null) return { capabilities: ofProject, from: 'project' };
-  const any = await all.newest();
-  if (any === null) return { capabilities: null, from: null };
+  const newest = await all.newest();
+  if (newest === null) return { capabilities: null, from: null };
   return {
-    capabilities: { ...any, commands: any.commands.filter((command) => command.isBuiltIn) },
+    capabilities: { ...newest, commands: newest.commands.filter((command) => command.isBuiltIn) },
     from: 'installation',
   };
 }

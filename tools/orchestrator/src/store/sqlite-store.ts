@@ -6,7 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { Schema } from './schema.ts';
-import { isDamage, storageFailed, troubleOf } from './storage-failure.ts';
+import { isDamage, type StorageTrouble, storageFailed, troubleOf } from './storage-failure.ts';
 import { readBoard, readBoardOf, type Store, type Tx, tables } from './store.ts';
 
 /**
@@ -43,7 +43,9 @@ function cannotOpen(file: string, error: unknown): unknown {
   if (isDamage(error)) return damaged(file, error);
   const trouble = troubleOf(error);
   if (trouble === null) return error;
-  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble}`, { cause: error });
+  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble.words}`, {
+    cause: error,
+  });
 }
 
 async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
@@ -72,7 +74,7 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
 
 function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
-  const writeListeners = new Set<(trouble: string | null) => void>();
+  const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** What is committed is committed: whoever fails to hear of it is no reason to call the transaction failed. */

@@ -7,15 +7,21 @@ const FULL = 13;
 const CANNOT_OPEN = 14;
 const NOT_A_DATABASE = 26;
 
-/** Words of `troubleOf`. */
-export const DISK_FULL = 'the disk of the data directory is full. Free some space.';
+/** Why the store cannot write. */
+export interface StorageTrouble {
+  isDiskFull: boolean;
+  /** The cause, and what to do. */
+  words: string;
+}
 
-/** Why the store cannot write, and what to do, in words; null for an error that is not the store's own. */
-export function troubleOf(error: unknown): string | null {
-  if (!isOfSqlite(error)) return null;
+/** Null for an error that is not the store's own. */
+export const troubleOf = (error: unknown): StorageTrouble | null =>
+  isOfSqlite(error) ? { isDiskFull: resultCode(error) === FULL, words: wordsOf(error) } : null;
+
+function wordsOf(error: unknown): string {
   switch (resultCode(error)) {
     case FULL:
-      return DISK_FULL;
+      return 'the disk of the data directory is full. Free some space.';
     case READ_ONLY:
       return 'the data directory is read-only. Make it writable.';
     case CANNOT_OPEN:
@@ -30,10 +36,10 @@ export const isStorageFailure = (error: unknown): boolean =>
   error instanceof OperationalError ? error.code === 'storage_failed' : isOfSqlite(error);
 
 /** For whoever wanted something stored. */
-export const storageFailed = (trouble: string, cause: unknown): OperationalError =>
+export const storageFailed = ({ words }: StorageTrouble, cause: unknown): OperationalError =>
   new OperationalError(
     'storage_failed',
-    `This could not be stored, so it did not happen: ${trouble} Callboard goes on by itself once it can write.`,
+    `This could not be stored, so it did not happen: ${words} Callboard goes on by itself once it can write.`,
     { cause },
   );
 

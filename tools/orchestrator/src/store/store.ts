@@ -1,6 +1,7 @@
 import type { BoardEvent, BoardParts, NewEvent, Stage, StageId } from '@callboard/contract';
 import type { Database } from './database.ts';
 import { type SessionRecord, summaryOf } from './records.ts';
+import type { StorageTrouble } from './storage-failure.ts';
 import { capabilitiesTable } from './tables/capabilities.ts';
 import { clockTable } from './tables/clock.ts';
 import { draftFilesTable } from './tables/draft-files.ts';
@@ -72,8 +73,8 @@ export interface Store {
   onEvent(listener: (event: BoardEvent) => void): () => void;
   /** Writes, and changes nothing: to find out whether the store can. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
-  /** Hears after each transaction why the store cannot write, in words; null when it can. */
-  onWrite(listener: (trouble: string | null) => void): () => void;
+  /** Hears after each transaction why the store cannot write; null when it can. */
+  onWrite(listener: (trouble: StorageTrouble | null) => void): () => void;
   /** Waits for running transactions, then closes. */
   close(): Promise<void>;
 }

@@ -1,9 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { isAlive } from '../../src/lib/process-identity.ts';
+import { untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess, untilAtRest } from '../support/living-process.ts';
 import { canMount, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts';
@@ -43,12 +42,6 @@ async function fillUntilRefused(disk: SmallDisk, { client }: Kit, stageId: strin
 }
 
 /** What the CLI has written down of its conversations, on another disk. */
-async function conversationOf({ env }: Kit): Promise<string> {
-  const projects = join(env.HOME ?? '', '.claude', 'projects');
-  const files = (await readdir(projects, { recursive: true })).filter((file) => file.endsWith('.jsonl'));
-  return (await Promise.all(files.map((file) => readFile(join(projects, file), 'utf8')))).join('');
-}
-
 const noticesIn = async ({ client }: Kit, stageId: string) =>
   (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
 
@@ -66,7 +59,7 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   });
   await told;
   model.release('go');
-  await expect.poll(() => conversationOf(kit)).toContain('"tool_use"');
+  await untilWritten(kit, stageId, '"tool_use"');
   await untilAtRest(await livingProcess(kit, stageId)); // the request is printed by itself, into nothing
   expect((await client.command('get_pending')).pending).toEqual([]);
   await disk.free();
@@ -98,8 +91,8 @@ it.runIf(canMount)('has a person look at a turn whose end was lost, and goes on'
   const { client, model } = kit;
   await fillUntilRefused(disk, kit, stageId);
   model.release('go');
-  await expect.poll(() => conversationOf(kit)).toContain('Said into nothing.');
-  await expect.poll(() => conversationOf(kit)).toContain('"end_turn"');
+  await untilWritten(kit, stageId, 'Said into nothing.');
+  await untilWritten(kit, stageId, '"end_turn"');
   await untilAtRest(await livingProcess(kit, stageId)); // the end of the turn is printed by itself, into nothing as well
   await disk.free();
   await client.state(stageId, 'idle');

@@ -1,8 +1,9 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PendingRequest } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 
@@ -16,21 +17,9 @@ const question = {
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId' | 'toolUseId'>;
 
-/** Claude Code writes a conversation a little later than it asks; without its call in it a resume would make the call again. */
-async function untilKept(kit: Kit, toolUseId: string): Promise<void> {
-  const folder = join(kit.folder, 'home', '.claude', 'projects');
-  const isKept = async () => {
-    const names = await readdir(folder, { recursive: true }).catch(() => []);
-    const files = names.filter((name) => name.endsWith('.jsonl'));
-    const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
-    return texts.some((text) => text.includes(toolUseId));
-  };
-  await expect.poll(isKept).toBe(true);
-}
-
 /** The answer gets into the pipe of a process that reads no more and is killed: nobody knows whether it counted. */
 async function killWithAnswer(kit: Kit, { stageId, requestId, toolUseId }: Place, answer: () => Promise<unknown>) {
-  await untilKept(kit, toolUseId);
+  await untilWritten(kit, stageId, toolUseId); // without its call in it a resume would make the call again
   const claude = await livingProcess(kit, stageId);
   process.kill(claude.pid, 'SIGSTOP');
   await answer();

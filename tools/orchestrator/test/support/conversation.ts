@@ -13,6 +13,6 @@ export async function conversationFile({ client, env }: Kit, stageId: string): P
 
 /** Waits until the conversation holds the text: `claude` writes it a moment after it has told of it, and a SIGKILL in between takes it along. */
 export async function untilWritten(kit: Kit, stageId: string, text: string): Promise<void> {
-  const read = async () => readFile(await conversationFile(kit, stageId), 'utf8').catch(() => '');
-  await expect.poll(read).toContain(text);
+  const read = () => conversationFile(kit, stageId).then((file) => readFile(file, 'utf8'));
+  await expect.poll(() => read().catch(() => '')).toContain(text);
 }

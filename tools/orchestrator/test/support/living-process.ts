@@ -7,17 +7,20 @@ import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-i
 import type { Kit } from './kit.ts';
 import { until } from './until.ts';
 
-/** The `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. */
+/** The one `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. */
 export async function livingProcess({ client, dataDir }: Kit, stageId: string): Promise<ProcessIdentity> {
   const { session } = await client.command('get_session', { stageId });
   const launchId = session.launchId ?? '';
   const { input } = launchFiles(join(dataDir, 'sessions', stageId, launchId));
+  const found: ProcessIdentity[] = [];
   for (const pid of (await findMarkedProcesses()).get(launchId) ?? []) {
     if ((await readlink(`/proc/${pid}/fd/0`).catch(() => null)) !== input) continue;
     const identity = await identify(pid);
-    if (identity !== null) return identity;
+    if (identity !== null) found.push(identity);
   }
-  throw new Error(`${stageId} has no process`);
+  const [only, ...others] = found;
+  if (only === undefined || others.length > 0) throw new Error(`${stageId} has ${found.length} processes`);
+  return only;
 }
 
 const LOOKS_AT_REST = 20;

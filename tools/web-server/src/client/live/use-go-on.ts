@@ -1,7 +1,6 @@
-import { CONTINUE_MESSAGE, commands, MessageId, type StageId, type StageView } from '@callboard/contract';
-import { call } from '../lib/api.ts';
+import { CONTINUE_MESSAGE, MessageId, type StageId, type StageView } from '@callboard/contract';
 import { type GoOn, goOnWith } from '../lib/go-on.ts';
-import { untilDelivered } from '../lib/until-delivered.ts';
+import { sendMessage } from './send-message.ts';
 import { useStartStage } from './stage-commands.ts';
 import { useCommand } from './use-command.ts';
 
@@ -29,17 +28,8 @@ function messageIdOf({ stageId, after }: Try): MessageId {
 export function useGoOn(stage: StageView): (GoOn & { run: () => void; isSending: boolean }) | null {
   const start = useStartStage(stage.title);
   const tell = useCommand({
-    run: (one: Try) => {
-      const body = { message: CONTINUE_MESSAGE, messageId: messageIdOf(one), mode: 'append' };
-      return untilDelivered((_attempt, signal) =>
-        call(`/api/sessions/${one.stageId}/message`, {
-          method: 'POST',
-          body,
-          signal,
-          reply: commands.send_message.reply,
-        }),
-      );
-    },
+    run: (one: Try) =>
+      sendMessage(one.stageId, { message: CONTINUE_MESSAGE, messageId: messageIdOf(one), mode: 'append' }),
     failed: `${stage.title} was not told to continue`,
     // It may be taken out of the queue again, and then asked for anew.
     done: ({ status }, { stageId }) => status === 'queued' && tries.delete(stageId),

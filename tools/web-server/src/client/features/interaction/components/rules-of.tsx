@@ -1,6 +1,7 @@
 import type { PermissionRule, ProjectId, RepositoryHook } from '@callboard/contract';
 import { Button, Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useId } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { rulesQuery } from '../../../live/rules.ts';
@@ -81,67 +82,85 @@ function OneStage({ stageId }: { stageId: NonNullable<PermissionRule['stageId']>
 }
 
 function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: readonly string[] }) {
-  const [passes, pass] = useProjectSetting(projectId, 'passRepositoryRules');
-  const canCommand = useCanCommand();
   return (
-    <section className={css.dialogPart} aria-labelledby="rules-repository">
-      <h3 id="rules-repository">The repository’s own</h3>
-      {rules.length === 0 ? (
-        <p className={css.hint}>The repository’s settings allow nothing by themselves.</p>
-      ) : (
-        <ul className={css.rules}>
-          {rules.map((rule) => (
-            <li key={rule}>
-              <code className={css.rule}>{rule}</code>
-              <span className={css.hint}>{passes ? 'passed' : 'ignored'}</span>
-            </li>
-          ))}
-        </ul>
+    <BroughtAlong
+      projectId={projectId}
+      setting="passRepositoryRules"
+      title="The repository’s own"
+      none="The repository’s settings allow nothing by themselves."
+      label="Pass them to Claude"
+      description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
+      items={rules}
+      row={(rule, isOn) => (
+        <li key={rule}>
+          <code className={css.rule}>{rule}</code>
+          <span className={css.hint}>{isOn ? 'passed' : 'ignored'}</span>
+        </li>
       )}
-      {(rules.length > 0 || passes) && (
-        <Switch
-          label="Pass them to Claude"
-          description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
-          checked={passes}
-          disabled={!canCommand || pass.isPending}
-          onChange={(event) => pass.mutate(event.currentTarget.checked)}
-        />
-      )}
-    </section>
+    />
   );
 }
 
 function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: readonly RepositoryHook[] }) {
-  const [runs, run] = useProjectSetting(projectId, 'runRepositoryHooks');
-  const canCommand = useCanCommand();
   return (
-    <section className={css.dialogPart} aria-labelledby="hooks-repository">
-      <h3 id="hooks-repository">The repository’s hooks</h3>
-      {hooks.length === 0 ? (
-        <p className={css.hint}>The repository’s settings have none. Your own hooks run.</p>
-      ) : (
-        <ul className={css.rules}>
-          {hooks.map(({ event, matcher, command, file }) => (
-            <li key={`${file} ${event} ${matcher} ${command}`}>
-              <div>
-                <div className={css.hint}>
-                  {event}
-                  {matcher !== null && `, ${matcher}`}, in {file}
-                </div>
-                <code className={css.rule}>{command}</code>
-              </div>
-              <span className={css.hint}>{runs ? 'runs' : 'off'}</span>
-            </li>
-          ))}
-        </ul>
+    <BroughtAlong
+      projectId={projectId}
+      setting="runRepositoryHooks"
+      title="The repository’s hooks"
+      none="The repository’s settings have none. Your own hooks run."
+      label="Run them"
+      description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
+      items={hooks}
+      row={({ event, matcher, command, file }, isOn) => (
+        <li key={`${file} ${event} ${matcher} ${command}`}>
+          <div>
+            <div className={css.hint}>
+              {event}
+              {matcher !== null && `, ${matcher}`}, in {file}
+            </div>
+            <code className={css.rule}>{command}</code>
+          </div>
+          <span className={css.hint}>{isOn ? 'runs' : 'off'}</span>
+        </li>
       )}
-      {(hooks.length > 0 || runs) && (
+    />
+  );
+}
+
+interface BroughtAlongProps<Item> {
+  projectId: ProjectId;
+  setting: Parameters<typeof useProjectSetting>[1];
+  title: string;
+  /** What is said where there are no items. */
+  none: string;
+  /** Of the switch: what it lets happen. */
+  label: string;
+  description: string;
+  items: readonly Item[];
+  row: (item: Item, isOn: boolean) => ReactNode;
+}
+
+/** What a repository brings along, and whether it counts. */
+function BroughtAlong<Item>(props: BroughtAlongProps<Item>) {
+  const { projectId, setting, title, none, label, description, items, row } = props;
+  const [isOn, change] = useProjectSetting(projectId, setting);
+  const canCommand = useCanCommand();
+  const titleId = useId();
+  return (
+    <section className={css.dialogPart} aria-labelledby={titleId}>
+      <h3 id={titleId}>{title}</h3>
+      {items.length === 0 ? (
+        <p className={css.hint}>{none}</p>
+      ) : (
+        <ul className={css.rules}>{items.map((item) => row(item, isOn))}</ul>
+      )}
+      {(items.length > 0 || isOn) && (
         <Switch
-          label="Run them"
-          description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
-          checked={runs}
-          disabled={!canCommand || run.isPending}
-          onChange={(event) => run.mutate(event.currentTarget.checked)}
+          label={label}
+          description={description}
+          checked={isOn}
+          disabled={!canCommand || change.isPending}
+          onChange={(event) => change.mutate(event.currentTarget.checked)}
         />
       )}
     </section>

@@ -2,8 +2,8 @@ import { commands, MessageId, type MessageMode, type MessagePatch, type StageId 
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { call } from '../../../lib/api.ts';
-import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { queueQuery } from '../../../live/queries.ts';
+import { sendMessage } from '../../../live/send-message.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
 export interface Outgoing {
@@ -31,11 +31,7 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
   return useCommand({
     run: (outgoing: Outgoing) => {
       const { message, mode, isCommand, files } = outgoing;
-      const messageId = messageIdOf(outgoing);
-      const body = { message, messageId, mode, isCommand, files };
-      return untilDelivered((_attempt, signal) =>
-        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, signal, reply: commands.send_message.reply }),
-      );
+      return sendMessage(stageId, { message, messageId: messageIdOf(outgoing), mode, isCommand, files: [...files] });
     },
     done: (_, outgoing) => {
       lastTry.current.content = '';

@@ -1,8 +1,7 @@
-import { commands, type StageId } from '@callboard/contract';
+import type { StageId } from '@callboard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../../lib/api.ts';
-import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { draftsQuery, putDraft } from '../../../live/drafts.ts';
+import { sendMessage } from '../../../live/send-message.ts';
 import { useCommand } from '../../../live/use-command.ts';
 import { type KeptAside, keptAside } from '../model/replaced.ts';
 
@@ -19,10 +18,8 @@ export function useSendKept(stageId: StageId) {
   const cache = useQueryClient();
   return useCommand({
     run: async ({ messageId, text, isCommand, files }: KeptAside) => {
-      const body = { message: text, messageId, mode: 'append', isCommand, files: files.map(({ fileId }) => fileId) };
-      await untilDelivered((_attempt, signal) =>
-        call(`/api/sessions/${stageId}/message`, { method: 'POST', body, signal, reply: commands.send_message.reply }),
-      );
+      const fileIds = files.map(({ fileId }) => fileId);
+      await sendMessage(stageId, { message: text, messageId, mode: 'append', isCommand, files: fileIds });
       await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
     },
     failed: 'The message was not sent, and is still kept',

@@ -40,12 +40,13 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
     if (files.areThere) send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
     else setSendsWhenThere(mode);
   };
+  const isReady = files.areThere && canCommand;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the moment the last file is there, or was not taken
   useEffect(() => {
-    if (sendsWhenThere === null || !files.areThere) return;
+    if (sendsWhenThere === null || !isReady) return;
     setSendsWhenThere(null);
     if (files.problem === null) submit(sendsWhenThere);
-  }, [files.areThere]);
+  }, [isReady]);
   const change = (next: string) => {
     if (send.isError) send.reset();
     setSendsWhenThere(null);

@@ -1,6 +1,7 @@
 import { type Draft, FILES_KEY, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
+import { keepDraft } from './keep-draft.ts';
 
 /** What people have begun to write, the same on all their devices. The last one to write wins. */
 export interface Drafts {
@@ -26,11 +27,7 @@ export function createDrafts({ store }: { store: Store }): Drafts {
         if (wanted.key === FILES_KEY) {
           throw new Rejection('bad_request', 'The list of files is kept by the server: add and remove files instead.');
         }
-        const draft = { ...wanted, updatedAt: tx.now };
-        if (draft.value === null) await tx.drafts.remove(draft.stageId, draft.key);
-        else await tx.drafts.save(draft);
-        await tx.emit({ type: 'draft-updated', data: draft });
-        return draft;
+        return keepDraft(tx, wanted);
       }),
   };
 }
