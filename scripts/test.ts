@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ensureChromium } from './chromium.ts';
 
+const Test = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
 const Report = z.object({
   numPassedTests: z.int(),
   numFailedTests: z.int(),
-  numTotalTestSuites: z.int(),
   success: z.boolean(),
+  testResults: z.array(z.object({ assertionResults: z.array(Test) })),
 });
 
 const count = { passed: 0, failed: 0 };
+const unsteady: z.infer<typeof Test>[] = [];
 
 /** One check that passes or fails as a whole. */
 function check(script: string): void {
@@ -28,14 +30,15 @@ function tests(args: string[]): void {
   const { status } = spawnSync(
     'vitest',
     ['run', '--reporter=default', '--reporter=json', `--outputFile=${file}`, ...args],
-    {
-      stdio: 'inherit',
-    },
+    { stdio: 'inherit' },
   );
   try {
     const report = Report.parse(JSON.parse(readFileSync(file, 'utf8')));
     count.passed += report.numPassedTests;
     count.failed += report.numFailedTests;
+    // A passed test that tells of a failure has passed at its second attempt.
+    const all = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+    unsteady.push(...all.filter(({ status, failureMessages }) => status === 'passed' && failureMessages.length > 0));
     // A file that could not be loaded, or a leak told after the last test, fails the run without failing a test.
     if ((status !== 0 || !report.success) && report.numFailedTests === 0) count.failed += 1;
   } catch {
@@ -48,5 +51,7 @@ function tests(args: string[]): void {
 ensureChromium();
 for (const script of ['lint', 'types', 'dead-code']) check(script);
 tests(process.argv.slice(2));
+for (const { fullName, failureMessages } of unsteady)
+  console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 && count.passed > 3 ? 0 : 1;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from './support/browser.ts';
-import { type Installation, install, type Running } from './support/callboard.ts';
+import { openBrowser } from '../support/browser.ts';
+import { type Installation, install, type Running } from '../support/callboard.ts';
 
 type Steps = Parameters<typeof prompt>[0]['steps'];
 

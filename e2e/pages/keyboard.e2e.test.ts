@@ -1,7 +1,7 @@
 import { named } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openDesk } from './support/desk.ts';
+import { openDesk } from '../support/desk.ts';
 
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 

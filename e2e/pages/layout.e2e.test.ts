@@ -1,18 +1,28 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
-import { axe, findings } from './support/axe.ts';
-import { openBrowser } from './support/browser.ts';
-import { install } from './support/callboard.ts';
-import { openDesk } from './support/desk.ts';
-import { apiOf } from './support/scene.ts';
-import { takeAwayOrchestrator } from './support/take-away.ts';
+import { axe, findings } from '../support/axe.ts';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { openDesk } from '../support/desk.ts';
+import { apiOf } from '../support/scene.ts';
+import { takeAwayOrchestrator } from '../support/take-away.ts';
 
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 800 };
 const exact = (name: string) => ({ name, exact: true });
 const refused = { error: { status: 403, type: 'permission_error', message: 'No access' } };
 
-const heightOf = async (where: Locator) => Math.round((await where.boundingBox())?.y ?? Number.NaN);
+/** How far below the top of the page it stands, once it stands somewhere. */
+async function topOf(where: Locator): Promise<number> {
+  let top = Number.NaN;
+  await expect
+    .poll(async () => {
+      top = Math.round((await where.boundingBox())?.y ?? Number.NaN);
+      return top;
+    })
+    .not.toBeNaN();
+  return top;
+}
 
 /** Where everything of the page stands that can be pressed or written in, but for what is in the header. */
 const places = (page: Page) =>
@@ -26,7 +36,7 @@ const places = (page: Page) =>
       }),
   );
 
-/** Until two looks at it are the same. */
+/** Until two looks at it, a moment apart, are the same. */
 async function hasSettled(page: Page): Promise<void> {
   let last: string[] = [];
   await expect
@@ -95,17 +105,23 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
       }
     }
   };
-  await look(async (key, page) => {
-    before.set(key, await places(page));
-    points.set(key, await middles(page));
-  });
   const there = new Map<string, string[]>();
-  await look(async (key, page) => void there.set(key, await linksAt(page, points.get(key) ?? {})));
+  const findsTheSame = async () => {
+    const last = [...before.values()].join();
+    await look(async (key, page) => {
+      before.set(key, await places(page));
+      const found = await middles(page);
+      points.set(key, found);
+      there.set(key, await linksAt(page, found));
+    });
+    return [...before.values()].join() === last;
+  };
+  await expect.poll(findsTheSame).toBe(true); // then everything has come that comes late
 
   const comeBack = await takeAwayOrchestrator(supervisor.pid);
   for (const page of views.values()) await page.getByText('The orchestrator is away for a moment.').waitFor();
   await look(async (key, page) => {
-    expect(await places(page), key).toEqual(before.get(key));
+    await expect.poll(() => places(page), { message: key }).toEqual(before.get(key));
     expect(await linksAt(page, points.get(key) ?? {}), key).toEqual(there.get(key));
     const bar = page.getByText('The orchestrator is away for a moment.');
     expect(await bar.evaluate((element) => element.scrollWidth <= element.clientWidth), key).toBe(true);
@@ -114,7 +130,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   comeBack();
   for (const page of views.values())
     await page.getByText('The orchestrator is away for a moment.').waitFor({ state: 'hidden' });
-  await look(async (key, page) => expect(await places(page), key).toEqual(before.get(key)));
+  await look((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
 }, 180_000);
 
 it('has room on a phone for what ends a stage, and for the filters of the decisions', async () => {
@@ -125,13 +141,12 @@ it('has room on a phone for what ends a stage, and for the filters of the decisi
   await page.setViewportSize(PHONE);
   await page.goto(`${origin}/stages/${failed}`);
   const actions = ['Continue', 'Complete', 'More'].map((name) => page.getByRole('button', exact(name)));
-  const rows = await Promise.all(actions.map(heightOf));
-  expect(new Set(rows).size).toBe(1);
+  await expect.poll(async () => new Set(await Promise.all(actions.map(topOf))).size).toBe(1);
 
   // The transcript begins where there is something to read.
   const transcript = page.getByRole('region', { name: 'Transcript' });
-  const above = (await heightOf(transcript.locator('[data-index="0"]'))) - (await heightOf(transcript));
-  expect(above).toBe(16);
+  const above = async () => (await topOf(transcript.locator('[data-index="0"]'))) - (await topOf(transcript));
+  await expect.poll(above).toBe(16);
   const found = await inBothSchemes(page, 'a stage that failed');
 
   await page.getByRole('button', exact('Complete')).click();

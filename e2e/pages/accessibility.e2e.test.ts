@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
-import { axe, findings } from './support/axe.ts';
-import { openBrowser } from './support/browser.ts';
-import { install } from './support/callboard.ts';
-import { DOT } from './support/open-stage.ts';
-import { apiOf, makeScene, type Scene } from './support/scene.ts';
+import { axe, findings } from '../support/axe.ts';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { DOT } from '../support/open-stage.ts';
+import { apiOf, makeScene, type Scene } from '../support/scene.ts';
 
 type State = (page: Page, scene: Scene) => Promise<void>;
 

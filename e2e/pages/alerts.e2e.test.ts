@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openDesk } from './support/desk.ts';
+import { openDesk } from '../support/desk.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const exact = (name: string) => ({ name, exact: true });

@@ -1,10 +1,10 @@
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { openBrowser } from './support/browser.ts';
-import { install } from './support/callboard.ts';
-import { lengthenTranscript } from './support/long-transcript.ts';
-import { gated, messageBox, openStage, queuedRows } from './support/open-stage.ts';
-import { apiOf } from './support/scene.ts';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { lengthenTranscript } from '../support/long-transcript.ts';
+import { gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
+import { apiOf } from '../support/scene.ts';
 
 it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
   const blocks = (from: number) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Desk, openDesk } from './support/desk.ts';
+import { type Desk, openDesk } from '../support/desk.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };
@@ -51,7 +51,9 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
   expect(errors).toEqual([]);
 });
 
-const FORM_SERVER = fileURLToPath(new URL('../tools/orchestrator/test/support/elicitation-server.ts', import.meta.url));
+const FORM_SERVER = fileURLToPath(
+  new URL('../../tools/orchestrator/test/support/elicitation-server.ts', import.meta.url),
+);
 
 it('fills in the form of a tool server, which says at once what is missing', async () => {
   const desk = await openDesk(async ({ folder }) => {
