@@ -11,12 +11,16 @@ import {
   up,
 } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
+import type { Ask } from '../domain/agent-event.ts';
 
 const answerRow = async (session: TestSession, id = 'r1') =>
   (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
 const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
 const notices = async (session: TestSession) =>
   (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
+
+const listed = (requestId: string, ask: Partial<Ask>) =>
+  ({ requestId, kind: 'approval', ask: sampleAsk(ask) }) as const;
 
 const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
 
@@ -286,6 +290,34 @@ describe('a request that is too large to be shown', () => {
     await session.tell(echo());
     expect(session.alarms()).toBe(1);
     expect(await notices(session)).toEqual(['too-large', 'foreign-answer']);
+  });
+
+  it('is measured in bytes, as it is sent', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1', { input: { command: '字'.repeat(1.5 * 1024 * 1024) } }));
+    expect(await notices(session)).toEqual(['too-large']);
+  });
+
+  it('is one that does not fit beside all that waits; small ones are asked, and it is again when there is room', async () => {
+    const session = await busyTestSession();
+    const large = { input: { command: 'x'.repeat(4_000_000) } };
+    for (let n = 1; n <= 8; n += 1) await session.tell(asked(`r${n}`, large));
+    expect(await session.pending()).toHaveLength(8);
+    await session.tell(asked('r9', large));
+    expect(await answerRow(session, 'r9')).toMatchObject({
+      body: {
+        response: { response: { message: expect.stringMatching(/^Requests of 31 MiB wait for the user already/) } },
+      },
+    });
+    expect(await notices(session)).toEqual(['too-large']);
+
+    await session.tell(up((await session.pending()).map(({ requestId }) => listed(requestId, large))));
+    await session.tell(asked('small'));
+    expect(await session.pending()).toHaveLength(9);
+    expect(await notices(session)).toEqual(['too-large']);
+
+    await session.tell({ type: 'withdrawn', requestId: 'r1' }, asked('r10', large));
+    expect((await session.pending()).map(({ requestId }) => requestId)).toContain('r10');
   });
 
   it('is a form as well, which is declined', async () => {

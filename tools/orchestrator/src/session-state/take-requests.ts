@@ -5,8 +5,13 @@ import { addEntry, addRaw } from './draft.ts';
 import type { EventContext } from './event-context.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
+const MIB = 1024 * 1024;
 /** More than a person can look through, and enough to fill every board and every frame that it would be sent in, as JSON. */
-const LONGEST_ASK = 4 * 1024 * 1024;
+const LONGEST_ASK = 4 * MIB;
+/** All that waits is in one frame to the web server and on every board: room for it, and for the small ones that come after. */
+const ALL_ASKS = 32 * MIB;
+/** Such a request is put to a person however much waits. */
+const SMALL_ASK = MIB / 16;
 
 type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' | 'ask'>;
 
@@ -16,15 +21,37 @@ type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' |
  */
 export async function asked(context: EventContext, { requestId, kind, ask }: Asked): Promise<void> {
   const { tx, draft, launchId } = context;
-  const { length } = JSON.stringify(ask);
-  if (length <= LONGEST_ASK) return openRequest(tx, draft, RequestId.parse(requestId), kind, ask);
-  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // it was, when it was first printed
-  const size = `${Math.ceil(length / 1024 / 1024)} MiB`;
-  const message = `This is too large to be shown to a person (${size}), so nobody was asked and it was not run. This is not a decision of the user: split it up into smaller calls.`;
+  const id = RequestId.parse(requestId);
+  const bytes = Buffer.byteLength(JSON.stringify(ask));
+  if (bytes <= SMALL_ASK) return openRequest(tx, draft, id, kind, ask);
+  const isRefused = (await tx.outbox.findByWireId(launchId, requestId)) !== null;
+  if (isRefused || (await tx.requests.find(draft.record.stageId, id)) !== null) return; // or open, when it was first printed
+  const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
+  if (refusal === null) return openRequest(tx, draft, id, kind, ask);
+  const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
   const response = kind === 'elicitation' ? { action: 'decline' } : { behavior: 'deny', message };
   await answer(context, requestId, { subtype: 'success', response });
-  const text = `Claude asked to use ${ask.displayName} with ${size} of input. That is too large to be shown, so nobody was asked: it was denied, and Claude was told to split it up.`;
+  const text = `Claude asked to use ${ask.displayName} with ${inMib(bytes)} of input. ${refusal.toPerson}, so nobody was asked: it was denied, and Claude was told to ${refusal.instead}.`;
   addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'too-large', text });
+}
+
+const inMib = (bytes: number) => (bytes < MIB ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / MIB)} MiB`);
+
+/** Null where there is room for it. @param waiting the bytes of all requests that wait. */
+function whyNotShown(bytes: number, waiting: number) {
+  if (bytes > LONGEST_ASK)
+    return {
+      toClaude: `This is too large to be shown to a person (${inMib(bytes)})`,
+      toPerson: 'That is too large to be shown',
+      instead: 'split it up into smaller calls',
+    };
+  if (bytes + waiting > ALL_ASKS)
+    return {
+      toClaude: `Requests of ${inMib(waiting)} wait for the user already, and there is no room to show this one (${inMib(bytes)}) beside them`,
+      toPerson: `Requests of ${inMib(waiting)} wait already, and there is no room to show it beside them`,
+      instead: 'try again when they are answered, or split it up into smaller calls',
+    };
+  return null;
 }
 
 /** An answer that no person is asked for. */

@@ -46,6 +46,12 @@ export function requestsTable(db: Database) {
       const open = db.selectFrom('requests').where('state', '=', 'open').where('stage_id', '=', stageId);
       return (await open.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count;
     },
+    /** How much all open requests are, as stored. */
+    async bytesOpen(): Promise<number> {
+      const sizes = db.selectFrom('requests').where('state', '=', 'open');
+      const sum = sql<number>`coalesce(sum(octet_length(document)), 0)`.as('bytes');
+      return (await sizes.select(sum).executeTakeFirstOrThrow()).bytes;
+    },
     /** Answers whose fate is unknown and that nobody has settled, the oldest first. */
     async listUnsettled(): Promise<Decision[]> {
       return (await unsettled().execute()).flatMap(decisionOf);
