@@ -60,7 +60,7 @@ const STATES: Record<string, State> = {
   },
   'the rules': async (page) => {
     await page.getByRole('tab', { name: 'Rules' }).click();
-    await page.waitForTimeout(300);
+    await page.getByRole('heading', { name: 'The repository’s hooks' }).waitFor();
   },
   'the palette': async (page) => {
     await board(page);
@@ -128,15 +128,16 @@ const STATES: Record<string, State> = {
   },
 };
 
-/** Waits until nothing on the page moves or fades any more: colours are not what they will be before. */
+/** Waits until nothing on the page moves or fades, for ten frames on end: colours are not what they will be before. */
 async function untilStill(page: Page): Promise<void> {
-  await page.waitForTimeout(150);
-  await page.waitForFunction(() =>
-    document
-      .getAnimations()
-      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) // those never end
-      .every(({ playState }) => playState !== 'running'),
-  );
+  await page.evaluate(async () => {
+    const isStill = () =>
+      document
+        .getAnimations()
+        .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY) // those never end
+        .every(({ playState }) => playState !== 'running');
+    for (let still = 0; still < 10; still = isStill() ? still + 1 : 0) await new Promise(requestAnimationFrame);
+  });
 }
 
 /** Interrupts a turn behind which a message waits. */

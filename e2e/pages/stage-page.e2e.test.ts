@@ -56,11 +56,13 @@ it('opens a long transcript at its end, keeps the place of whoever scrolls up, a
     return `${shown} at ${before}` === last;
   };
   await expect.poll(hasSettled, { interval: 500 }).toBe(true);
+  const length = () => transcript.evaluate((box) => box.scrollHeight);
+  const lengthBefore = await length();
   await messageBox(page).fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And?'));
   await messageBox(page).press('Enter');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
-  await page.waitForTimeout(500);
-  expect(Math.abs((await place()) - before)).toBeLessThan(3);
+  await expect.poll(length).toBeGreaterThan(lengthBefore);
+  await expect.poll(async () => Math.abs((await place()) - before)).toBeLessThan(3);
   await page.getByRole('button', { name: 'Jump to end' }).click();
   await page.getByText('One thing more.').waitFor();
   expect(errors).toEqual([]);
