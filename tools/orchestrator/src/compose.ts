@@ -82,6 +82,8 @@ export interface TimeLimits {
   watchdogLookMs: number;
   /** How often the free space of the disk is looked at, and a store that cannot write is tried. */
   diskLookMs: number;
+  /** How often sessions are tried that could not be taken up again. */
+  againMs: number;
 }
 
 const TIME_LIMITS: TimeLimits = {
@@ -91,6 +93,7 @@ const TIME_LIMITS: TimeLimits = {
   idleMs: 60 * 60 * 1_000,
   watchdogLookMs: 15_000,
   diskLookMs: 2_000,
+  againMs: 5_000,
 };
 
 /**
@@ -142,7 +145,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       },
     });
     life.onStop('sessions', sessions.detachAll);
-    await reAttachAll({ store, sessions, log, signalGraceMs: limits.graces.signalMs });
+    const { signalMs } = limits.graces;
+    const reAttaching = await reAttachAll({ store, sessions, log, signalGraceMs: signalMs, againMs: limits.againMs });
+    life.onStop('re-attaching', reAttaching.stop);
 
     const projects = createProjects({ store, worktrees });
     for (const path of config.repos) await projects.register({ path });
@@ -165,9 +170,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       const trouble = writes.trouble(); // after the wait, so that what is told last is how it is
       const ofStore =
         trouble === null
-          ? []
-          : [`Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`];
-      return { warnings: [...ofStore, ...warnings], paused: disk.noRoom() };
+          ? null
+          : `Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`;
+      const ours = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
+      return { warnings: [...ours, ...warnings], paused: disk.noRoom() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const handlers = commandHandlers({
@@ -209,6 +215,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       silenceMs: config.attentionAfterMinutes * 60_000,
       lookMs: limits.watchdogLookMs,
       running: sessions.executors,
+      onSilent: sessions.askAnew,
     });
     life.onStop('watchdog', watchdog.stop);
     const tellNotices = () => {
@@ -220,6 +227,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       sessions.goOn().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
     };
     const unlisten = [
+      reAttaching.onChange(goOn),
       disk.onChange((change) => {
         if (change.type === 'low') tellNotices();
         if (change.type === 'room') goOn();

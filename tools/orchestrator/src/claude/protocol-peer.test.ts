@@ -1,49 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Channel } from './channel.ts';
+import { createTestChannel } from '../../test/support/test-channel.ts';
 import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
-import type { SpoolLine } from './wire/line-reader.ts';
-
-/** A channel that says what the test has it say. */
-function createTestChannel() {
-  const batches: SpoolLine[][] = [];
-  let wake = () => undefined as undefined;
-  let ending = false;
-  let failure: unknown;
-  let end = 0;
-  const channel: Channel = {
-    async *lines() {
-      for (;;) {
-        const next = batches.shift();
-        if (next !== undefined) yield next;
-        else if (failure !== undefined) throw failure;
-        else if (ending) return;
-        else {
-          const { promise, resolve } = Promise.withResolvers<undefined>();
-          wake = () => void resolve(undefined) as undefined;
-          await promise;
-        }
-      }
-    },
-    write: async () => undefined,
-    finish: () => {
-      ending = true;
-      wake();
-    },
-    close: () => undefined,
-  };
-  return {
-    channel,
-    /** Prints these lines in one batch. */
-    print(...lines: object[]) {
-      batches.push(lines.map((line) => ({ text: JSON.stringify(line), end: ++end })));
-      wake();
-    },
-    breakDown(error: unknown) {
-      failure = error;
-      wake();
-    },
-  };
-}
 
 const response = (id: string, fields: object = {}) => ({
   type: 'control_response',

@@ -1,5 +1,5 @@
 import { LaunchId } from '@callboard/contract';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { selfIdentity } from '../lib/process-identity.ts';
 import { type ReAttachParts, reAttachAll } from './re-attach.ts';
@@ -19,9 +19,12 @@ async function withLaunches(count: number) {
     });
     ids.push(id);
   }
-  const reAttach = (adopt: ReAttachParts['sessions']['adopt']) => {
+  const reAttach = async (adopt: ReAttachParts['sessions']['adopt']) => {
     const settle = () => Promise.reject(new Error('none has ended'));
-    return reAttachAll({ store, log: silent, signalGraceMs: 100, sessions: { adopt, settle } });
+    const sessions = { adopt, settle };
+    const reAttaching = await reAttachAll({ store, log: silent, signalGraceMs: 100, againMs: 5, sessions });
+    onTestFinished(reAttaching.stop);
+    return reAttaching;
   };
   return { ids, reAttach };
 }
@@ -71,4 +74,24 @@ it('checks what they wait for only when all are taken up, and gets past processe
   });
   await all.promise;
   expect(new Set(checked)).toEqual(new Set(ids));
+});
+
+it('tries those again that failed, only those, until they are taken up, and says so meanwhile', async () => {
+  const { ids, reAttach } = await withLaunches(3);
+  const [first, second, third] = ids;
+  const failing = new Set([first, second]);
+  const tries: LaunchId[] = [];
+  const reAttaching = await reAttach(async (id) => {
+    tries.push(id);
+    if (failing.has(id)) throw new Error('too many open files');
+    return unchecked;
+  });
+  expect(reAttaching.trouble()).toMatch(/^2 sessions could not be taken up again \(too many open files\)/);
+  const told: (string | null)[] = [];
+  reAttaching.onChange(() => told.push(reAttaching.trouble()));
+  failing.delete(first);
+  await expect.poll(() => told).toEqual([expect.stringMatching(/^One session/)]);
+  failing.clear();
+  await expect.poll(() => told).toEqual([expect.stringMatching(/^One session/), null]);
+  expect(tries.filter((id) => id === third)).toHaveLength(1);
 });

@@ -1,12 +1,14 @@
 import { readlink } from 'node:fs/promises';
+import type { LaunchId } from '@callboard/contract';
 import { terminate } from '../claude/launch/end-processes.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
 import { adoptProcess } from '../claude/launch/spawn-claude.ts';
 import { forEachAtOnce } from '../lib/at-once.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { identify, isAlive, type ProcessIdentity } from '../lib/process-identity.ts';
-import { settlesWithin } from '../lib/wait.ts';
+import { createNudged, settlesWithin } from '../lib/wait.ts';
 import { endLaunch } from '../session-state/end-launch.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -17,6 +19,18 @@ export interface ReAttachParts {
   sessions: Pick<Sessions, 'adopt' | 'settle'>;
   log: Logger;
   signalGraceMs: number;
+  /** How often those are tried again that could not be taken up. */
+  againMs: number;
+}
+
+/** Knows which sessions are not taken up yet, and goes on trying. */
+export interface ReAttaching {
+  /** What people at the board should know: that some could not be taken up, and why. Null when all are. */
+  trouble(): string | null;
+  /** Returns how to stop listening. */
+  onChange(listener: () => void): () => void;
+  /** Tries no more; resolves when what runs has ended. */
+  stop(): Promise<void>;
 }
 
 /** Each needs the store, the file system and `/proc` in turn; one that has to be ended waits for its graces. */
@@ -28,21 +42,66 @@ const CHECK_MS = 1_000;
 
 /**
  * After a restart of ours: every launch that had not ended is taken up again if its very process still lives, and
- * settled if not. Resolves when that is done for all of them. One launch that cannot be settled, or takes long, does not
- * hold up the others. What the living ones wait for is checked after that, a few at a time: the store can write for
- * others meanwhile.
+ * settled if not. Resolves when that was tried for all of them. One launch that cannot be settled, or takes long, does not
+ * hold up the others; what failed (for lack of file descriptors, say) is tried again until it works. What the living ones
+ * wait for is checked after that, a few at a time: the store can write for others meanwhile.
  */
-export async function reAttachAll(parts: ReAttachParts): Promise<void> {
-  const checks: Adopted[] = [];
-  await forEachAtOnce(await parts.store.read.launches.listNotEnded(), AT_ONCE, async (launch) => {
-    try {
-      const adopted = await reAttach(parts, launch);
-      if (adopted !== null) checks.push(adopted);
-    } catch (error) {
-      parts.log.error({ err: error, launchId: launch.id, stageId: launch.stageId }, 're-attaching failed');
-    }
-  });
-  void forEachAtOnce(checks, CHECKS_AT_ONCE, async ({ check }) => void (await settlesWithin(check(), CHECK_MS)));
+export async function reAttachAll(parts: ReAttachParts): Promise<ReAttaching> {
+  const { store, log, againMs } = parts;
+  const listeners = new Set<() => void>();
+  let failed: readonly Failure[] = [];
+
+  async function tryAll(launches: readonly LaunchRecord[]): Promise<void> {
+    const checks: Adopted[] = [];
+    const failures: Failure[] = [];
+    await forEachAtOnce(launches, AT_ONCE, async (launch) => {
+      try {
+        const adopted = await reAttach(parts, launch);
+        if (adopted !== null) checks.push(adopted);
+      } catch (error) {
+        log.error({ err: error, launchId: launch.id, stageId: launch.stageId }, 're-attaching failed');
+        failures.push({ launchId: launch.id, reason: messageOf(error) });
+      }
+    });
+    void forEachAtOnce(checks, CHECKS_AT_ONCE, async ({ check }) => void (await settlesWithin(check(), CHECK_MS)));
+    const before = wordsFor(failed);
+    failed = failures;
+    if (wordsFor(failed) !== before) for (const listener of listeners) listener();
+  }
+
+  const again = createNudged(
+    async () => {
+      const ids = new Set(failed.map(({ launchId }) => launchId));
+      await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));
+    },
+    (error) => log.error({ err: error }, 're-attaching was not tried again'),
+  );
+  await tryAll(await store.read.launches.listNotEnded());
+  const timer = setInterval(() => {
+    if (failed.length > 0) again.nudge();
+  }, againMs).unref();
+  return {
+    trouble: () => wordsFor(failed),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    stop: () => {
+      clearInterval(timer);
+      return again.stop();
+    },
+  };
+}
+
+interface Failure {
+  launchId: LaunchId;
+  reason: string;
+}
+
+function wordsFor([first, ...others]: readonly Failure[]): string | null {
+  if (first === undefined) return null;
+  const which = others.length === 0 ? 'One session' : `${others.length + 1} sessions`;
+  return `${which} could not be taken up again (${first.reason}), so what the board shows of it may be old. This is tried again every few seconds; a process that lives goes on meanwhile.`;
 }
 
 /** @returns null for a launch that has ended. */

@@ -50,7 +50,7 @@ export interface SessionExecutor {
   ): Promise<Record<string, unknown>>;
   /** The reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
-  /** When the process last printed anything or was taken up: by the clock on the wall, and how long ago that is. */
+  /** When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is. */
   lastHeard(): { at: Date; silentMs: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
   finish(): Promise<void>;
@@ -59,6 +59,10 @@ export interface SessionExecutor {
 }
 
 const isLasting = (event: AgentEvent): event is LastingLine['events'][number] => event.type !== 'delta';
+
+/** What a process prints because it was asked, also where it works on nothing: the list of tasks follows each `initialize`. */
+const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'tasks']);
+const isReply = ({ events }: ReadLine) => events.length > 0 && events.every(({ type }) => REPLIES.has(type));
 
 const isCutOff = (event: AgentEvent) =>
   event.type === 'notice' && event.entry.kind === 'notice' && event.entry.code === OUTPUT_CUT_OFF;
@@ -106,7 +110,7 @@ export function createSessionExecutor(
   }
 
   async function onLines(lines: ReadLine[]): Promise<void> {
-    heard = hearNow();
+    if (!lines.every(isReply)) heard = hearNow();
     const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
     for (const { events } of lines) for (const event of events) if (event.type === 'delta') passOn(event);
     const end = lines.at(-1)?.end ?? storedOffset;

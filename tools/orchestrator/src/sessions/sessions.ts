@@ -44,6 +44,8 @@ export interface Sessions {
   goOn(): Promise<void>;
   /** The disk was full since then, and is not any more: what was lost of running sessions is made good as far as it can be, and shown. */
   makeGood(since: Date): Promise<void>;
+  /** Asks a session anew what it waits for, and whether it works: what it printed may not have reached us. Never throws. */
+  askAnew(stageId: StageId): void;
   /** Takes up a process that lives: what it printed is read on, what is for it is written. For the time after a restart. */
   adopt(launchId: LaunchId, process: AgentProcess): Promise<Adopted>;
   /** Takes in what a process that is gone had printed, and settles its end. For the time after a restart. */
@@ -109,7 +111,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       'Ended by Callboard, since what Claude Code prints can no longer be read. A message resumes the session.',
     );
 
-  function onCutOff(stageId: StageId): void {
+  function askAnew(stageId: StageId): void {
     const session = running.get(stageId);
     if (session !== undefined) void makeGoodLoss(session.executor, { ...storing, edges }, null);
   }
@@ -120,7 +122,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
-    const callbacks = { onForeignAnswer, onCutOff, onUnreadable, onEnded: forget };
+    const callbacks = { onForeignAnswer, onCutOff: askAnew, onUnreadable, onEnded: forget };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     const { launch } = session.executor;
     running.set(launch.stageId, session);
@@ -139,10 +141,18 @@ export function createSessions(parts: SessionsParts): Sessions {
     }
   }
 
-  /** The session with its process, also where that is about to be spawned; undefined where there is none. */
+  /**
+   * The session with its process, also where that is about to be spawned; undefined where there is none.
+   * @throws Rejection `not_running` for a process that lives and could not be taken up again yet
+   */
   async function runningOf(stageId: StageId): Promise<RunningSession | undefined> {
     await takenUp(stageId);
-    return running.get(stageId);
+    const session = running.get(stageId);
+    if (session !== undefined || (await store.read.sessions.find(stageId))?.launchId == null) return session;
+    await takenUp(stageId); // which may have begun meanwhile
+    if (running.has(stageId)) return running.get(stageId);
+    const message = `The process of ${stageId} goes on, and Callboard could not take it up again yet; the board says why. It is being tried: try again in a moment.`;
+    throw new Rejection('not_running', message);
   }
 
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
@@ -202,6 +212,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       const sessions = [...running.values()];
       await Promise.all(sessions.map(({ executor }) => makeGoodLoss(executor, { ...storing, edges }, since)));
     },
+    askAnew,
     async adopt(launchId, process) {
       const { executor } = await attach(launchId, process);
       return { check: () => checkAdopted(executor) };

@@ -1,3 +1,4 @@
+import type { StageId } from '@callboard/contract';
 import type { Logger } from '../lib/logger.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
@@ -15,13 +16,18 @@ export interface WatchdogParts {
   silenceMs: number;
   lookMs: number;
   running: () => Iterable<Heard>;
+  /** A session has become silent: what it waits for may have been lost on its way to us. */
+  onSilent: (stageId: StageId) => void;
 }
 
 /**
  * Asks for attention when a session that should be working has printed nothing for long; it ends nothing, and takes the
- * sign back once something is heard. A session that waits for a person is silent by right.
+ * sign back once something is heard. A session that waits for a person is silent by right, so one that is silent is
+ * asked, once, what it waits for.
  */
-export function startWatchdog({ store, log, silenceMs, lookMs, running }: WatchdogParts): { stop: () => void } {
+export function startWatchdog({ store, log, silenceMs, lookMs, running, onSilent }: WatchdogParts): {
+  stop: () => void;
+} {
   async function look(): Promise<void> {
     for (const executor of running()) {
       const { stageId } = executor.launch;
@@ -36,6 +42,7 @@ export function startWatchdog({ store, log, silenceMs, lookMs, running }: Watchd
           draft.record = { ...draft.record, stalledSince };
         }),
       );
+      if (isSilent) onSilent(stageId);
     }
   }
 

@@ -55,12 +55,14 @@ it.each([0, DAY, -DAY])('calls silence by what really went by when the time of d
   const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs });
   const executor = { launch: { stageId: session.stageId }, lastHeard };
   const find = vi.spyOn(store.read.sessions, 'find');
+  const silentOnes: StageId[] = [];
   const watchdog = startWatchdog({
     store,
     log: silent,
     silenceMs: 10 * MINUTE,
     lookMs: MINUTE,
     running: () => [executor],
+    onSilent: (stageId) => silentOnes.push(stageId),
   });
   onTestFinished(watchdog.stop);
   jump(jumpMs);
@@ -69,6 +71,9 @@ it.each([0, DAY, -DAY])('calls silence by what really went by when the time of d
   expect((await session.record()).stalledSince).toBeNull();
   await pass(MINUTE);
   await vi.waitFor(async () => expect((await session.record()).stalledSince).toBe(heard.at.toISOString()));
+  await pass(5 * MINUTE);
+  await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(15));
+  expect(silentOnes).toEqual([session.stageId]);
 });
 
 it('ends the other idle processes also where one does not end', async () => {

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
@@ -116,6 +116,36 @@ it('asks for attention when a working session is silent for long, and takes it b
   await expect.poll(column).toBe('needs-you');
   kit.model.release('go');
   await kit.client.event('session-updated', ({ stalledSince, state }) => stalledSince === null && state === 'idle');
+});
+
+/** The real `claude`, whose first request to a person gets lost on its way. */
+async function claudeThatLosesARequest(folder: string, claude: string): Promise<string> {
+  const path = join(folder, 'claude-that-loses-a-request.mjs');
+  const program = `#!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+const child = spawn(${JSON.stringify(claude)}, process.argv.slice(2), { stdio: ['inherit', 'pipe', 'inherit'] });
+child.on('exit', (code) => process.exit(code ?? 1));
+let isLost = false;
+for await (const line of createInterface({ input: child.stdout })) {
+  if (isLost || !line.startsWith('{"type":"control_request"')) process.stdout.write(line + '\\n');
+  else isLost = true;
+}`;
+  await writeFile(path, program, { mode: 0o700 });
+  return path;
+}
+
+it('asks a session that is silent what it waits for, so that a request comes back that was lost without a trace', async () => {
+  const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
+  kit.config.claudePath = await claudeThatLosesARequest(kit.folder, kit.config.claudePath ?? '');
+  await kit.stop();
+  await kit.start();
+  const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Said after.' }] }));
+  const { requestId } = await kit.client.event('approval-requested');
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await kit.client.state(stageId, 'idle');
+  expect((await kit.client.command('get_session', { stageId })).session).toMatchObject({ stalledSince: null });
 });
 
 it('says in the CLI’s own words why it does not start', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, readlink, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
@@ -29,6 +29,31 @@ it('answers, after SIGKILL of the orchestrator, the same request of the same pro
   expect(await written(kit, stageId)).toBe('once\n');
   const kinds = (await kit.client.transcript(stageId)).map((entry) => entry.kind);
   expect(kinds).toEqual(['user', 'tool-use', 'decision', 'tool-result', 'text', 'turn-end']);
+});
+
+it('tries again what could not be taken up, says so on the board meanwhile, and loses nothing of it', async () => {
+  const kit = await createKit({ where: 'apart' });
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
+  const { requestId } = await kit.client.event('approval-requested');
+  const input = await readlink(`/proc/${(await livingProcess(kit, stageId)).pid}/fd/0`);
+  await kit.kill();
+  await rename(input, `${input}.aside`);
+  await mkdir(input); // it cannot be opened for writing
+  await kit.start('apart');
+  expect(kit.client.init.data).toMatchObject({
+    pending: [{ stageId, requestId }],
+    warnings: [expect.stringMatching(/^One session could not be taken up again \(EISDIR/)],
+  });
+  const unreached = { code: 'not_running', message: expect.stringContaining('could not take it up again yet') };
+  await expect(kit.client.command('interrupt', { stageId })).rejects.toMatchObject(unreached);
+  await expect(kit.client.command('set_mode', { stageId, mode: 'plan' })).rejects.toMatchObject(unreached);
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await rmdir(input);
+  await rename(`${input}.aside`, input);
+  await kit.client.notices(({ warnings }) => warnings.length === 0);
+  await kit.client.state(stageId, 'idle');
+  await untilConfirmed(kit, requestId);
+  expect(await written(kit, stageId)).toBe('once\n');
 });
 
 it('takes in what happened while no orchestrator ran', async () => {
