@@ -1,16 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-/** Resolves with true when `promise` settles within `ms`, else with false. The timer never keeps the process alive. */
-export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const patience = new AbortController();
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  const late = sleep(ms, false, { signal: patience.signal, ref: false }).catch(() => false);
-  return Promise.race([settled, late]).finally(() => patience.abort());
-}
-
 /** What `promise` gives, or a rejection with the signal's reason when that is aborted first. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { settlesWithin } from '@callboard/orchestrator/wait';
 import type { Environment } from '../edges.ts';
 import { ServerFailed } from '../errors.ts';
-import { orAborted, settlesWithin } from '../wait.ts';
+import { orAborted } from '../wait.ts';
 import { type BackOffLimits, createBackOff } from './back-off.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 

@@ -48,7 +48,7 @@ it('keeps nothing of a transaction that fails, tells of nothing and gives no hin
   const { store, events } = await openTestStore();
   const hints: string[] = [];
   const failing = store.transact(async (tx) => {
-    await tx.stages.insert(sampleStage());
+    await tx.stages.insert(sampleStage({ id: STAGE }));
     await tx.emit(note(1));
     tx.afterCommit(() => hints.push('failed'));
     throw new Error('no');
@@ -133,7 +133,7 @@ it('reads what is committed, and nothing of a transaction that still runs', asyn
   const { store } = await openTestStore();
   const gate = Promise.withResolvers<void>();
   const writing = store.transact(async (tx) => {
-    await tx.stages.insert(sampleStage());
+    await tx.stages.insert(sampleStage({ id: STAGE }));
     await gate.promise;
     throw new Error('no');
   });
@@ -145,7 +145,7 @@ it('reads what is committed, and nothing of a transaction that still runs', asyn
 
 it('shows a board whose number fits what is on it', async () => {
   const { store, events } = await openTestStore();
-  const stage = sampleStage();
+  const stage = sampleStage({ id: STAGE });
   await store.transact(async (tx) => {
     await tx.stages.insert(stage);
     await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
@@ -183,7 +183,7 @@ it('has everything again after it was closed, and never gives a number twice', a
   const first = await openSqliteStore(file, tickingEdges(), silent);
   await first.transact(async (tx) => {
     await tx.projects.save(sampleProject());
-    await tx.stages.insert(sampleStage());
+    await tx.stages.insert(sampleStage({ id: STAGE }));
     expect(await tx.stages.nextId()).toBe('STAGE-1');
     await tx.emit(note(1));
   });

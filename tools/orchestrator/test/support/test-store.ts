@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type BoardEvent, Project, Stage, StageId } from '@callboard/contract';
+import { type BoardEvent, StageId } from '@callboard/contract';
+import { AT, sampleProject, sampleStage } from '@callboard/contract/samples';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
@@ -9,7 +10,9 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 export const silent = pino({ level: 'silent' });
 
-const START = Date.parse('2026-01-02T03:04:05.000Z');
+export { sampleProject, sampleStage };
+
+const START = Date.parse(AT);
 
 /** Edges whose clock goes on by a millisecond whenever somebody looks. */
 export function tickingEdges(): Edges {
@@ -50,29 +53,5 @@ export async function openTestStore(edges = tickingEdges()): Promise<TestStore> 
     },
   };
 }
-
-const AT = new Date(START).toISOString();
-
-export const sampleProject = (fields: Record<string, unknown> = {}): Project =>
-  Project.parse({ id: 'shop', name: 'Shop', path: '/repos/shop', createdAt: AT, settings: {}, ...fields });
-
-export const sampleStage = (fields: Record<string, unknown> = {}): Stage =>
-  Stage.parse({
-    id: 'S1',
-    projectId: 'shop',
-    title: 'A stage',
-    prompt: 'Do it',
-    dependsOn: [],
-    priority: 2,
-    permissionMode: 'default',
-    model: null,
-    autoStart: false,
-    held: false,
-    completedAt: null,
-    worktree: null,
-    createdAt: AT,
-    updatedAt: AT,
-    ...fields,
-  });
 
 export const stageId = (id: string): StageId => StageId.parse(id);

@@ -2,11 +2,12 @@ import {
   type BoardView,
   boardView,
   type Decision,
-  PendingRequest,
-  SessionSummary,
-  Stage,
+  type PendingRequest,
+  type SessionSummary,
+  type Stage,
   type TranscriptEntry,
 } from '@callboard/contract';
+import { sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
 
 // What the unit tests are made of: whole values, changed where a test cares.
 
@@ -15,61 +16,15 @@ const AT = '2026-01-01T10:00:00.000Z';
 export const at = (minutes: number): string => new Date(Date.parse(AT) + minutes * 60_000).toISOString();
 
 export const stage = (id: string, change: Record<string, unknown> = {}): Stage =>
-  Stage.parse({
-    id,
-    projectId: 'web',
-    title: `Title of ${id}`,
-    prompt: 'Build it',
-    dependsOn: [],
-    priority: 2,
-    permissionMode: 'default',
-    model: null,
-    autoStart: false,
-    held: false,
-    completedAt: null,
-    worktree: null,
-    createdAt: AT,
-    updatedAt: AT,
-    ...change,
-  });
+  sampleStage({ id, projectId: 'web', title: `Title of ${id}`, createdAt: AT, updatedAt: AT, ...change });
 
 export const session = (stageId: string, change: Record<string, unknown> = {}): SessionSummary =>
-  SessionSummary.parse({
-    stageId,
-    state: 'busy',
-    stateSince: AT,
-    mode: 'default',
-    model: null,
-    sessionId: null,
-    launchId: null,
-    startedAt: AT,
-    lastTurn: null,
-    lastAction: null,
-    costUsd: 0,
-    backgroundTasks: [],
-    queued: 0,
-    queueHeld: false,
-    ...change,
-  });
+  sampleSession({ stageId, launchId: null, stateSince: AT, startedAt: AT, ...change });
 
-export const request = (stageId: string, requestId: string, change: Record<string, unknown> = {}): PendingRequest =>
-  PendingRequest.parse({
-    stageId,
-    requestId,
-    kind: 'approval',
-    toolName: 'Bash',
-    displayName: 'Bash',
-    input: { command: 'npm i' },
-    description: null,
-    toolUseId: `tool-${requestId}`,
-    agent: null,
-    reason: null,
-    blockedPath: null,
-    suggestions: [],
-    suppressAlwaysAllow: false,
-    createdAt: AT,
-    ...change,
-  });
+export const request = (stageId: string, requestId: string, change: Record<string, unknown> = {}): PendingRequest => {
+  const call = { toolUseId: `tool-${requestId}`, input: { command: 'npm i' } };
+  return sampleRequest({ stageId, requestId, createdAt: AT, ...call, ...change });
+};
 
 export const decision = (of: PendingRequest, change: Partial<Decision> = {}): Decision => ({
   stageId: of.stageId,

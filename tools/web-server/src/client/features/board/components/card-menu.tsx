@@ -6,7 +6,7 @@ import { Link } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useCompleteStage, useDeleteStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
-import { Confirm } from '../../../ui/confirm.tsx';
+import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './card.module.css';
 
@@ -26,11 +26,9 @@ export function CardMenu({ stage }: { stage: StageView }) {
           <MenuItems stage={stage} askDelete={() => setDeleting(true)} />
         </Menu.Dropdown>
       </Menu>
-      <Confirm
+      <ConfirmDelete
         opened={deleting}
-        title={`Delete ${stage.title}`}
-        text="The card, its transcript and its queue go. Work in its worktree that is not merged stays recoverable from its branch."
-        verb="Delete"
+        title={stage.title}
         busy={remove.isPending}
         confirm={() => remove.mutate(stage.id)}
         close={() => setDeleting(false)}

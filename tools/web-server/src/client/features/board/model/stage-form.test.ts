@@ -42,5 +42,5 @@ it('sends of a started stage only what can still change', () => {
   const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus' }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
   expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, pipeline: [] } });
-  expect(readStagePatch(form, false)).toMatchObject({ patch: { prompt: 'Build it', held: true, model: 'opus' } });
+  expect(readStagePatch(form, false)).toMatchObject({ patch: { prompt: 'Do it', held: true, model: 'opus' } });
 });

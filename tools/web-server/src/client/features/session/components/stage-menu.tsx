@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useDeleteStage, useStopStage } from '../../../live/stage-commands.ts';
-import { Confirm } from '../../../ui/confirm.tsx';
+import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 
 /** The less frequent things to do with a stage. */
 export function StageMenu({ stage }: { stage: StageView }) {
@@ -37,11 +37,9 @@ export function StageMenu({ stage }: { stage: StageView }) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Confirm
+      <ConfirmDelete
         opened={deleting}
-        title={`Delete ${stage.title}`}
-        text="The card, its transcript and its queue go. Work in its worktree that is not merged stays recoverable from its branch."
-        verb="Delete"
+        title={stage.title}
         busy={remove.isPending}
         confirm={() => remove.mutate(stage.id)}
         close={() => setDeleting(false)}
