@@ -1,12 +1,14 @@
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
 import { ApiError, errorText, isTransient } from '../lib/api.ts';
+import { onDemand } from '../lib/on-demand.ts';
 import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
 import { useIsBehindDialog } from '../ui/behind-dialog.ts';
+import { Part } from '../ui/part.tsx';
 import css from './frame.module.css';
 import { useFrameKeys } from './frame-keys.ts';
 import { closeFrameUi, useFrameUi } from './frame-ui.ts';
@@ -14,8 +16,8 @@ import { Header } from './header.tsx';
 import { usePageSignals } from './page-signals.ts';
 import { useRequestAlerts } from './request-alerts.ts';
 
-const Palette = lazy(() => import('./palette.tsx'));
-const HelpSheet = lazy(() => import('./help-sheet.tsx'));
+const Palette = onDemand(() => import('./palette.tsx'));
+const HelpSheet = onDemand(() => import('./help-sheet.tsx'));
 
 /** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
 export function Frame() {
@@ -47,7 +49,9 @@ function Loaded() {
         <ConnectionBar />
         <Header />
         <main className={css.main} id="main" tabIndex={-1}>
-          <Outlet />
+          <Part name="This page" shows={pathname}>
+            <Outlet />
+          </Part>
         </main>
       </div>
       <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
@@ -62,10 +66,10 @@ function OverPage() {
   const [loaded, setLoaded] = useState({ palette: false, help: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
   return (
-    <Suspense fallback={null}>
+    <Part name={open === 'help' ? 'The list of keys' : 'The palette'} shows={open} isOverPage>
       {loaded.palette && <Palette opened={open === 'palette'} />}
       {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
-    </Suspense>
+    </Part>
   );
 }
 

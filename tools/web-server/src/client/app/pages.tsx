@@ -1,23 +1,24 @@
 import type { ProjectId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
 import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
 import { Inbox } from '../features/interaction/components/inbox.tsx';
+import { onDemand } from '../lib/on-demand.ts';
 import { boardQuery } from '../live/queries.ts';
+import { Part } from '../ui/part.tsx';
 import css from './frame.module.css';
 
-const RulesOf = lazy(() => import('../features/interaction/components/rules-of.tsx'));
-const DecisionLog = lazy(() => import('../features/decisions/components/decision-log.tsx'));
-const SessionsTable = lazy(() => import('../features/board/components/sessions-table.tsx'));
-const StagePageContent = lazy(() => import('./stage-page.tsx'));
+const RulesOf = onDemand(() => import('../features/interaction/components/rules-of.tsx'));
+const DecisionLog = onDemand(() => import('../features/decisions/components/decision-log.tsx'));
+const SessionsTable = onDemand(() => import('../features/board/components/sessions-table.tsx'));
+const StagePageContent = onDemand(() => import('./stage-page.tsx'));
 
 const Rules = ({ projectId }: { projectId: ProjectId }) => (
-  <Suspense fallback={null}>
+  <Part name="The rules">
     <RulesOf projectId={projectId} />
-  </Suspense>
+  </Part>
 );
 
 export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;
@@ -27,23 +28,9 @@ export function InboxPage() {
   return <Inbox others={<UnsettledAnswers decisions={unsettled} />} hasOthers={unsettled.length > 0} />;
 }
 
-export const DecisionsPage = () => (
-  <Suspense fallback={null}>
-    <DecisionLog />
-  </Suspense>
-);
-
-export const SessionsPage = () => (
-  <Suspense fallback={null}>
-    <SessionsTable />
-  </Suspense>
-);
-
-export const StagePage = () => (
-  <Suspense fallback={null}>
-    <StagePageContent />
-  </Suspense>
-);
+export const DecisionsPage = DecisionLog;
+export const SessionsPage = SessionsTable;
+export const StagePage = StagePageContent;
 
 export function NotFoundPage() {
   return (

@@ -1,7 +1,8 @@
-import { lazy, memo, Suspense } from 'react';
+import { memo, Suspense } from 'react';
+import { onDemand } from '../lib/on-demand.ts';
 import css from './markdown.module.css';
 
-const MarkdownView = lazy(() => import('./markdown-view.tsx'));
+const MarkdownView = onDemand(() => import('./markdown-view.tsx'));
 
 /** A text of the model's, rendered; its plain text until the renderer is there. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {

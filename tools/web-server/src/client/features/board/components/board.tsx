@@ -2,10 +2,12 @@ import type { ProjectId } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconFolder, IconFolderPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type ComponentType, lazy, Suspense } from 'react';
+import type { ComponentType } from 'react';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { Note } from '../../../ui/note.tsx';
+import { Part } from '../../../ui/part.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
@@ -13,7 +15,7 @@ import { Doors } from './doors.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 
-const BoardForms = lazy(() => import('./board-forms.tsx'));
+const BoardForms = onDemand(() => import('./board-forms.tsx'));
 
 interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
   /** A project's kept permission rules. */
@@ -22,6 +24,7 @@ interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
 
 /** The board with its bar, and the forms that open over it. */
 export function Board({ RequestSlot, RulesSlot }: BoardProps) {
+  const form = useBoardUi((ui) => ui.form?.kind ?? null);
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
   return (
     <div className={css.page}>
@@ -30,9 +33,9 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
       {isEmpty === true && <Doors />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}
-      <Suspense fallback={null}>
+      <Part name="The form" shows={form} isOverPage>
         <BoardForms RulesSlot={RulesSlot} />
-      </Suspense>
+      </Part>
     </div>
   );
 }

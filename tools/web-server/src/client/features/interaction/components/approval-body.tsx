@@ -1,8 +1,10 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { relativePath } from '../../../lib/paths.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
+import { Part } from '../../../ui/part.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
@@ -17,7 +19,7 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
 
-const InputEditor = lazy(() => import('./input-editor.tsx'));
+const InputEditor = onDemand(() => import('./input-editor.tsx'));
 
 /** The path that made Claude Code ask: in the stage's own folder, or outside of it. */
 function pathWords(path: string, folder: string | null): string {
@@ -46,7 +48,7 @@ export function ApprovalBody({ request, keys }: RequestBodyProps) {
         {edited === null ? (
           <AskedInput request={request} folder={folder} />
         ) : (
-          <Suspense fallback={<AskedInput request={request} folder={folder} />}>
+          <Part name="The editor" fallback={<AskedInput request={request} folder={folder} />}>
             <InputEditor
               request={request}
               edited={edited}
@@ -54,7 +56,7 @@ export function ApprovalBody({ request, keys }: RequestBodyProps) {
               refusal={isRefusedInput(approve.error) ? approve.error.message : null}
               change={(text) => change({ edited: text })}
             />
-          </Suspense>
+          </Part>
         )}
         <div>
           {description !== null && !isSaid && <p>{description}</p>}

@@ -1,12 +1,13 @@
 import type { ProjectId } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
+import { Part } from '../../../ui/part.tsx';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 
-const RulesOf = lazy(() => import('./rules-of.tsx'));
+const RulesOf = onDemand(() => import('./rules-of.tsx'));
 
 /** What was allowed for good in a project, to be looked at and taken back. Stands once in the page. */
 export function RulesDialog() {
@@ -14,10 +15,10 @@ export function RulesDialog() {
   return (
     <Dialog opened={projectId !== null} close={close} title="Rules" size={640} closeOnClickOutside>
       {projectId !== null && (
-        <Suspense fallback={null}>
+        <Part name="The rules">
           <ProjectChoice projectId={projectId} />
           <RulesOf key={projectId} projectId={projectId} />
-        </Suspense>
+        </Part>
       )}
     </Dialog>
   );

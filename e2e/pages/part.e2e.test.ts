@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { openDesk } from '../support/desk.ts';
+
+it('keeps everything around a page or a form that cannot be fetched, and has it once it can be', async () => {
+  const { page, api } = await openDesk();
+  await api.stage('Audit log', [{ text: 'Done.' }]);
+  let isAway = true;
+  for (const path of ['**/assets/decision-log*', '**/assets/palette*', '**/api/health'])
+    await page.route(path, (route) => (isAway ? route.abort() : route.continue()));
+  const link = page.getByRole('link', { name: 'Decisions', exact: true });
+  await link.click();
+  await page.getByRole('alert').getByText('This page could not be fetched').waitFor();
+  await page.getByRole('button', { name: 'Load the page anew' }).click();
+  await page.getByText('Callboard does not answer yet').waitFor();
+
+  // The rest goes on.
+  await page.keyboard.press('Control+k');
+  await page.getByText('The palette could not be fetched').waitFor();
+  await page.getByRole('link', { name: 'Board', exact: true }).click();
+  await page.getByRole('link', { name: 'Audit log' }).waitFor();
+
+  isAway = false;
+  await link.click();
+  await page.getByRole('button', { name: 'Load the page anew' }).click();
+  await page.getByRole('region', { name: 'Decision log' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/decisions');
+});
