@@ -101,9 +101,20 @@ it('writes a stage with phases, edits it, and lets the next phase begin from its
     await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
     await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
   }
+  // Closed by a slip, it is all there again, also after a reload.
+  await page.keyboard.press('Escape');
+  await form.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await form.getByText('what you wrote before').waitFor();
+  await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
   await form.getByRole('checkbox', { name: 'Hold back' }).check();
   await form.getByRole('button', { name: 'Create' }).click();
   await region('Backlog').getByText('held back').waitFor();
+  await page.getByRole('button', { name: 'New stage' }).first().click();
+  await form.getByRole('button', { name: 'Create' }).waitFor();
+  expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
+  await page.keyboard.press('Escape');
 
   const edit = async () => {
     await page.getByRole('button', { name: 'More for Rate limits' }).click();

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 
-// What this browser remembers of how its user wants things; losing it costs nothing.
+// What this browser remembers of how its user wants things, and what was written into a form that is not sent yet.
 
 export function readStored<T>(key: string, schema: ZodType<T>, fallback: T): T {
   try {
@@ -16,5 +16,13 @@ export function writeStored(key: string, value: unknown): void {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
     // A browser that keeps nothing still works.
+  }
+}
+
+export function forgetStored(key: string): void {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // Nothing was kept.
   }
 }

@@ -7,10 +7,12 @@ import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useEditStage } from '../api/use-board-commands.ts';
+import { useWrittenForm } from '../api/use-written-form.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { type FieldErrors, readStagePatch, type StageForm, stageFormOf } from '../model/stage-form.ts';
+import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import css from './forms.module.css';
 import { StageFields } from './stage-fields.tsx';
+import { WrittenBefore } from './written-before.tsx';
 
 /** Changes a stage, as far as it still can change. */
 export function EditStageForm({ stageId }: { stageId: StageId }) {
@@ -21,10 +23,13 @@ export function EditStageForm({ stageId }: { stageId: StageId }) {
 
 function Known({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const [form, setForm] = useState(() => stageFormOf(stage));
+  const { form, set, forget, isFromBefore } = useWrittenForm(stage.id, () => stageFormOf(stage));
   const [errors, setErrors] = useState<FieldErrors>({});
-  const set = (change: Partial<StageForm>) => setForm((old) => ({ ...old, ...change }));
-  const edit = useEditStage(closeForm);
+  const end = () => {
+    forget();
+    closeForm();
+  };
+  const edit = useEditStage(end);
   const { session } = stage;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -42,6 +47,7 @@ function Known({ stage }: { stage: StageView }) {
       {stage.source !== null && session === null && (
         <Note>Imported from {stage.source}. Importing it again brings it back to what that file says.</Note>
       )}
+      {isFromBefore && <WrittenBefore forget={forget} />}
       <StageFields
         form={form}
         set={set}
@@ -51,7 +57,7 @@ function Known({ stage }: { stage: StageView }) {
       />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
       <div className={css.end}>
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={end}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>

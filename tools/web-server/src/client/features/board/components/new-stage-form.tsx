@@ -7,25 +7,31 @@ import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useCreateStage, useStartNew } from '../api/use-board-commands.ts';
+import { useWrittenForm } from '../api/use-written-form.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { emptyStageForm, type FieldErrors, readStageForm, type StageForm } from '../model/stage-form.ts';
+import { emptyStageForm, type FieldErrors, readStageForm } from '../model/stage-form.ts';
 import css from './forms.module.css';
 import { StageFields } from './stage-fields.tsx';
+import { WrittenBefore } from './written-before.tsx';
 
 /** Writes a stage and, if wanted, starts it at once. */
 export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | null }) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const [form, setForm] = useState(() => emptyStageForm(known?.id ?? ''));
+  const { form, set, forget, isFromBefore } = useWrittenForm('new', () => emptyStageForm(known?.id ?? ''));
   const [startNow, setStartNow] = useState(false);
   const [errors, setErrors] = useState<FieldErrors>({});
-  const set = (change: Partial<StageForm>) => setForm((old) => ({ ...old, ...change }));
   const start = useStartNew();
   const create = useCreateStage((stage) => {
     if (startNow) start.mutate(stage);
+    forget();
     closeForm();
   });
+  const cancel = () => {
+    forget();
+    closeForm();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const read = readStageForm(form);
@@ -34,6 +40,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
+      {isFromBefore && <WrittenBefore forget={forget} />}
       <StageFields form={form} set={set} errors={errors} stageId={null} startedPhases={null} />
       {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
       <div className={css.end}>
@@ -43,7 +50,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
           checked={startNow}
           onChange={(event) => setStartNow(event.currentTarget.checked)}
         />
-        <Button variant="default" onClick={closeForm}>
+        <Button variant="default" onClick={cancel}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={create.isPending}>

@@ -1,28 +1,31 @@
 import { NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
+import { z } from 'zod';
 
 /** A phase of the pipeline, as it was typed. */
-export interface PhaseForm {
-  key: string;
-  name: string;
-  prompt: string;
+const PhaseForm = z.object({
+  key: z.string(),
+  name: z.string(),
+  prompt: z.string(),
   /** Empty: the mode stays as it is. */
-  permissionMode: string;
-  gate: boolean;
-}
+  permissionMode: z.string(),
+  gate: z.boolean(),
+});
+export type PhaseForm = z.infer<typeof PhaseForm>;
 
 /** What the stage form holds, as it was typed. */
-export interface StageForm {
-  title: string;
-  projectId: string;
-  prompt: string;
-  dependsOn: string[];
-  priority: string;
-  permissionMode: string;
-  model: string;
-  autoStart: boolean;
-  held: boolean;
-  phases: PhaseForm[];
-}
+export const StageForm = z.object({
+  title: z.string(),
+  projectId: z.string(),
+  prompt: z.string(),
+  dependsOn: z.array(z.string()),
+  priority: z.string(),
+  permissionMode: z.string(),
+  model: z.string(),
+  autoStart: z.boolean(),
+  held: z.boolean(),
+  phases: z.array(PhaseForm),
+});
+export type StageForm = z.infer<typeof StageForm>;
 
 export type FieldErrors = Partial<Record<keyof StageForm, string>>;
 
@@ -61,7 +64,7 @@ export const stageFormOf = (stage: StageView): StageForm => ({
 let phases = 0;
 export function emptyPhase(): PhaseForm {
   phases += 1;
-  return { key: `new-${phases}`, name: '', prompt: '', permissionMode: '', gate: true };
+  return { key: `new-${phases}-${Date.now()}`, name: '', prompt: '', permissionMode: '', gate: true };
 }
 
 /** The stage as it is sent, or what is wrong with each field, in words. */
