@@ -119,6 +119,8 @@ export const commands = {
     /** In ascending order. Without `after` and `before`: the newest. `total` is the index of the last entry. */
     reply: z.object({ entries: z.array(TranscriptEntry), total: z.int().nonnegative() }),
   },
+  /** What is being written and not stored yet, each block from its beginning: for who comes while it streams. */
+  get_live_text: { input: z.object(onStage), reply: z.object({ blocks: z.array(TextDelta) }) },
   get_pending: {
     input: z.object({ stageId: StageId.optional() }),
     reply: z.object({ pending: z.array(PendingRequest) }),

@@ -85,6 +85,8 @@ export const TextDelta = z.object({
   blockId: z.string(),
   kind: z.enum(['text', 'thinking']),
   text: z.string(),
+  /** How many characters (UTF-16) of the block came before: who lacks them asks for them with `get_live_text`. */
+  offset: z.int().nonnegative(),
   parentToolUseId: z.string().nullable(),
 });
 export type TextDelta = z.infer<typeof TextDelta>;

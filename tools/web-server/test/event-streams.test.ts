@@ -161,7 +161,14 @@ it('gives text only to the streams that watch its stage, also after a reconnect'
   expect((await watch(second.streamId(), ['STAGE-2', 'STAGE-3'])).status).toBe(204);
   expect(orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: ['STAGE-1', 'STAGE-2', 'STAGE-3'] });
 
-  const delta = { stageId: stage.id, blockId: 'b', kind: 'text' as const, text: 'Hel', parentToolUseId: null };
+  const delta = {
+    stageId: stage.id,
+    blockId: 'b',
+    kind: 'text' as const,
+    text: 'Hel',
+    offset: 0,
+    parentToolUseId: null,
+  };
   orchestrator.textDelta(delta);
   await expect.poll(() => first.named('text-delta')).toEqual([{ event: 'text-delta', id: null, data: delta }]);
   expect(second.named('text-delta')).toEqual([]);

@@ -45,7 +45,7 @@ async function start(kind: 'HTTP' | 'in-process') {
 const READY = { type: 'orchestrator-status', data: { status: 'ready' } };
 const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1);
 const delta = (text: string) =>
-  ({ stageId: stage.id, blockId: 'b', kind: 'text', text, parentToolUseId: null }) as const;
+  ({ stageId: stage.id, blockId: 'b', kind: 'text', text, offset: 0, parentToolUseId: null }) as const;
 
 describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
   it('gives every command as it is, and returns its reply', async () => {

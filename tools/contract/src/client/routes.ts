@@ -41,6 +41,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
 
   get_session: { method: 'GET', path: '/api/sessions/:stageId' },
   get_transcript: { method: 'GET', path: '/api/sessions/:stageId/transcript' },
+  get_live_text: { method: 'GET', path: '/api/sessions/:stageId/live-text' },
   send_message: { method: 'POST', path: '/api/sessions/:stageId/message' },
   get_queue: { method: 'GET', path: '/api/sessions/:stageId/queue' },
   edit_queued: { method: 'PATCH', path: '/api/sessions/:stageId/queue/:messageId', body: 'patch' },

@@ -196,6 +196,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       const entries = await Promise.all(page.map(withCurrentDecision));
       return { entries, total: (await store.read.sessions.find(stageId))?.transcriptLength ?? 0 };
     },
+    get_live_text: async ({ stageId }) => {
+      if (!(await isStage(stageId))) throw unknownStage(stageId);
+      return { blocks: sessions.liveText(stageId) };
+    },
     get_pending: async ({ stageId }) => {
       if (stageId === undefined) return { pending: await store.read.requests.listOpen() };
       if (!(await isStage(stageId))) throw unknownStage(stageId);

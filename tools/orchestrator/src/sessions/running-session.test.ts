@@ -23,6 +23,7 @@ it('can be stopped after a stop that failed', async () => {
       return {};
     },
     reply: async () => ({}),
+    liveText: () => [],
     lastHeard: () => ({ at: new Date(), silentMs: 0 }),
     finish: async () => undefined,
     detach: async () => undefined,

@@ -17,6 +17,7 @@ import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 import { type LastingLine, takeIn } from './take-in.ts';
 import { untilStored } from './until-stored.ts';
@@ -50,6 +51,8 @@ export interface SessionExecutor {
   ): Promise<Record<string, unknown>>;
   /** The reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /** What it is writing just now, each block from its beginning. */
+  liveText(): TextDelta[];
   /** When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is. */
   lastHeard(): { at: Date; silentMs: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
@@ -95,6 +98,7 @@ export function createSessionExecutor(
   const { store, edges, outboxBell } = parts;
   const { stageId, id: launchId } = launch;
   const log = parts.log.child({ stageId, launchId });
+  const live = createLiveText(stageId);
   let storedOffset = launch.spoolOffset;
   let givenBack = launch.spoolOffset;
   let heard = hearNow();
@@ -121,6 +125,7 @@ export function createSessionExecutor(
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();
     if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) {
+      live.clear();
       clearTimeout(contextUsageTimer);
       contextUsageTimer = setTimeout(() => void updateContextUsage(), CONTEXT_USAGE_PAUSE_MS).unref();
     }
@@ -162,7 +167,7 @@ export function createSessionExecutor(
   }
 
   function passOn({ apiMessageId, index, kind, text, parentToolUseId }: Extract<AgentEvent, { type: 'delta' }>): void {
-    parts.onTextDelta({ stageId, blockId: blockId(apiMessageId, index), kind, text, parentToolUseId });
+    parts.onTextDelta(live.add({ blockId: blockId(apiMessageId, index), kind, text, parentToolUseId }));
   }
 
   /** One at a time, however fast the process prints. */
@@ -212,6 +217,7 @@ export function createSessionExecutor(
     process,
     request,
     reply: peer.reply,
+    liveText: live.blocks,
     lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs }),
     async finish() {
       finishing = true;

@@ -1,4 +1,4 @@
-import type { Effort, LaunchId, PermissionMode, StageId } from '@callboard/contract';
+import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@callboard/contract';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
@@ -70,6 +70,8 @@ export interface Sessions {
   endIfIdle(stageId: StageId, reason: string): Promise<boolean>;
   /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
   endIdle(stageId: StageId): Promise<void>;
+  /** What the stage's process is writing just now, each block from its beginning. */
+  liveText(stageId: StageId): TextDelta[];
   /** The executors of all living processes. */
   executors(): SessionExecutor[];
   /** Lets go of all processes, which live on. */
@@ -276,6 +278,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || !running.has(stageId)) return;
       await endIfIdle(stageId, 'Ended after a long time without work, to free its memory. A message resumes it.');
     },
+    liveText: (stageId) => running.get(stageId)?.executor.liveText() ?? [],
     executors: () => [...running.values()].map(({ executor }) => executor),
     async detachAll() {
       letting.abort();

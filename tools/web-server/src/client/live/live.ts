@@ -9,6 +9,7 @@ import { createReceiver } from './receive.ts';
 import { openSharedStream, type SharedStream } from './shared-stream.ts';
 import { createLiveStore, type LiveStore } from './state.ts';
 import { countWatchers, createWatching } from './watching.ts';
+import { createWholeText } from './whole-text.ts';
 
 export interface Live {
   store: LiveStore;
@@ -23,16 +24,26 @@ export function startLive(cache: QueryClient): Live {
   const watching = createWatching();
   const connection = createConnection(store);
   const stopWatching = watchAbsence(store);
+  const whole = createWholeText(store);
   const receiver = createReceiver(cache, store, watching.streamOpened);
   let stream: SharedStream | undefined;
   const watchers = countWatchers((stageIds) => stream?.watch(stageIds));
   const seq = () => cache.getQueryData(boardQuery.queryKey)?.seq ?? 0;
 
   function onOpen(since: number): void {
-    // What streamed meanwhile went to nobody; it comes back whole once it is stored.
-    if (connection.opened()) receiver.forgetText();
+    // What streamed meanwhile went to nobody.
+    if (connection.opened()) {
+      receiver.forgetText();
+      for (const stageId of watchers.stageIds()) fetchText(stageId);
+    }
     // The stream is held by a tab that knew more than this one: the events between went to nobody.
     if (since > seq()) resync(cache);
+  }
+
+  /** Of a session that works; others write nothing. */
+  function fetchText(stageId: string): void {
+    const stage = cache.getQueryData(boardQuery.queryKey)?.stages.find(({ id }) => id === stageId);
+    if (stage?.session?.state === 'busy') void whole.fetch(stageId);
   }
 
   function onLost(failures: number): void {
@@ -58,6 +69,7 @@ export function startLive(cache: QueryClient): Live {
     unsubscribe();
     connection.stop();
     stopWatching();
+    whole.stop();
     stream?.close();
   }
 
@@ -72,6 +84,7 @@ export function startLive(cache: QueryClient): Live {
     store,
     watch(stageId) {
       watchers.add(stageId, 1);
+      fetchText(stageId);
       return () => watchers.add(stageId, -1);
     },
     stop,

@@ -12,6 +12,7 @@ import {
   QueuedMessage,
   StageDiff,
   StageView,
+  TextDelta,
   TranscriptEntry,
 } from '@callboard/contract';
 import { z } from 'zod';
@@ -48,6 +49,15 @@ export const stage = StageView.parse({
 });
 
 const onStage = { stageId: stage.id };
+
+export const liveBlock = TextDelta.parse({
+  stageId: stage.id,
+  blockId: 'msg_01:0',
+  kind: 'text',
+  text: 'I begin with the fi',
+  offset: 0,
+  parentToolUseId: null,
+});
 
 export const pending = PendingRequest.parse({
   ...onStage,

@@ -50,6 +50,7 @@ export const examples: Examples = {
   get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },
   get_transcript: { input: { ...onStage, after: 0, limit: 100 }, reply: { entries: the.entries, total: 1 } },
+  get_live_text: { input: onStage, reply: { blocks: [the.liveBlock] } },
   send_message: {
     input: { ...onStage, message: queued.text, mode: 'append' },
     reply: { status: 'queued', messageId: queued.messageId },

@@ -28,6 +28,12 @@ export const sessionRelays = {
       'In ascending order. `after` and `before` are indexes of entries, themselves left out; without either: the newest. `total` is the index of the last entry.',
     problems: ['unknown_stage'],
   },
+  get_live_text: {
+    summary: 'What Claude is writing just now',
+    description:
+      'Each block that is not in the transcript yet, from its beginning. `text-delta` events go on with it: each says by its `offset` where it belongs.',
+    problems: ['unknown_stage'],
+  },
   get_drafts: { summary: 'What people have begun to write and not sent', problems: ['unknown_stage'] },
   put_draft: {
     summary: 'Keeps what a person has begun to write',

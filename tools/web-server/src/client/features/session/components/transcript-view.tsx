@@ -83,16 +83,12 @@ function storedRows(transcript: Transcript, pending: readonly PendingRequest[]) 
   return { rows, blocks: storedBlocks(transcript.entries) };
 }
 
-const liveRow = (block: LiveBlock): Row => ({
-  key: blockKey(block.blockId),
-  isKept: false,
-  content:
-    block.kind === 'text' ? (
-      <ClaudeText text={block.text} isLive />
-    ) : (
-      <Thinking id={blockKey(block.blockId)} text={block.text} isLive />
-    ),
-});
+function liveRow({ blockId, kind, text, start }: LiveBlock): Row {
+  const key = blockKey(blockId);
+  const shown = start === 0 ? text : `… ${text}`;
+  const content = kind === 'text' ? <ClaudeText text={shown} isLive /> : <Thinking id={key} text={shown} isLive />;
+  return { key, isKept: false, content };
+}
 
 function activityRow(stage: StageView, isPending: boolean): Row[] {
   const words = activityWords(stage, isPending);
