@@ -112,9 +112,9 @@ export const ApproveBody = z.strictObject({
   reason: z.string().max(20_000).optional(),
   /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
-  /** Granted with it; they take effect at once, for the session. */
+  /** Granted with it; they take effect at once. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
-  /** For whom the allow rules among them are kept beyond the session; without it they are not kept. */
+  /** For whom the allow rules among them are kept, and given at every start; the stage, unless it says otherwise. */
   remember: RuleScope.optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),

@@ -97,10 +97,12 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     }
   }
 
+  /** A session goes on over its processes, and each of them begins without the rules of the one before. */
   async function remember(tx: Tx, stageId: StageId, body: ApproveBody, by: string): Promise<void> {
     const stage = await tx.stages.find(stageId);
-    if (body.decision !== 'allow' || body.remember === undefined || stage === null) return;
-    await keepRules(tx, stage, body.remember, keepable(body.updatedPermissions ?? []), { by, newId: edges.newId });
+    if (body.decision !== 'allow' || stage === null) return;
+    const scope = body.remember ?? 'stage';
+    await keepRules(tx, stage, scope, keepable(body.updatedPermissions ?? []), { by, newId: edges.newId });
   }
 
   return {

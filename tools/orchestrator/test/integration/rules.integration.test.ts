@@ -40,7 +40,10 @@ it('keeps an always-allow for the project, gives it to every launch, lists it an
   await client.event('approval-requested', (request) => request.requestId !== requestId);
 });
 
-it('keeps a rule for one stage alone, also after its process ended', async () => {
+it.each([
+  ['when told to', { remember: 'stage' }],
+  ['by itself', {}],
+])('keeps a rule for one stage alone %s, also after its process ended', async (_, remember) => {
   const { client, startStage } = await createKit();
   const script = (file: string) => prompt({ steps: [{ tools: [bash(`touch ${file}`)] }, { text: 'Done.' }] });
   const stageId = await startStage(script('one'));
@@ -51,7 +54,7 @@ it('keeps a rule for one stage alone, also after its process ended', async () =>
     requestId,
     decision: 'allow',
     updatedPermissions,
-    remember: 'stage',
+    ...remember,
   });
   await client.state(stageId, 'idle');
   await client.command('stop_stage', { stageId });

@@ -78,7 +78,7 @@ export const requestRelays = {
   approve_tool: {
     summary: 'Allows or denies what Claude asks for',
     description:
-      'The first answer wins; a later one is told which. `updatedInput` replaces the whole input of the call; `remember` keeps the rules of `updatedPermissions` beyond the session. A `deny` declines a question or a form.',
+      'The first answer wins; a later one is told which. `updatedInput` replaces the whole input of the call; the rules of `updatedPermissions` are kept for the stage, or with `remember` for its project. A `deny` declines a question or a form.',
     problems: ['unknown_stage', 'unknown_request', 'already_decided', 'request_closed', 'wrong_kind', 'no_session'],
   },
   answer_question: {
