@@ -111,6 +111,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     const stage = await store.read.stages.find(stageId);
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     const session = await store.read.sessions.find(stageId);
+    const toMerge = merge && stage?.completedAt === null && stage.worktree !== null ? stage.worktree : null;
+    const works = session !== null && !['idle', 'ended', 'failed'].includes(session.state);
+    // Before its process is ended, which a refusal would not take back.
+    if (toMerge !== null && project !== null && !works) await worktrees.requireMergeable(project, toMerge);
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
       if (!(await sessions.endIfIdle(stageId, 'Ended, since its stage was completed.'))) {
         const message = `${stageId} was given work at the same moment, so it is not completed. Wait for its end, or stop it first.`;
@@ -119,7 +123,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     }
     // Before the merge: a refusal behind it would look as if nothing had been done.
     await stages.requireCompletable(stageId);
-    if (merge && stage?.worktree != null && project !== null) await worktrees.merge(project, stage.worktree);
+    if (toMerge !== null && project !== null) await worktrees.merge(project, toMerge);
     await stages.complete(stageId);
   }
 

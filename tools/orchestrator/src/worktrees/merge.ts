@@ -4,12 +4,11 @@ import { rememberCheckout } from './remember-checkout.ts';
 import type { Git } from './run-git.ts';
 
 /**
- * Merges a stage's branch into the branch that the repository's main checkout is on, with a merge commit. Everything
- * that could go wrong is looked at first; if the merge fails all the same, it is taken back.
- * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
+ * Looks at everything that a merge could fail of, and changes nothing.
+ * @returns the branch that would be merged into
+ * @throws as `mergeInto`
  */
-export async function mergeInto(git: Git, project: Project, worktree: Worktree): Promise<void> {
-  const { path, branch } = worktree;
+export async function requireMergeable(git: Git, project: Project, { path, branch }: Worktree): Promise<string> {
   const open = await git.must(path, ['status', '--porcelain']);
   if (open !== '') {
     const files = open.split('\n').map((line) => line.slice(3));
@@ -31,6 +30,32 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree):
       `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
     );
   }
+  const into = target.stdout.trim();
+  const conflicting = await findConflicts(git, project.path, branch);
+  if (conflicting.length > 0) throw conflict(branch, into, conflicting);
+  return into;
+}
+
+/** The files in which a merge would conflict; none where git (before 2.38) cannot tell without merging. */
+async function findConflicts(git: Git, folder: string, branch: string): Promise<string[]> {
+  const tried = await git.try(folder, ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', branch]);
+  const [tree = '', ...files] = tried.stdout.trim().split('\n');
+  return tried.failed && /^[0-9a-f]{40,}$/.test(tree) ? files : [];
+}
+
+function conflict(branch: string, into: string, files: readonly string[]): Rejection {
+  const message = `${branch} conflicts with ${into} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${into} into its branch first.`;
+  return new Rejection('merge_conflict', message);
+}
+
+/**
+ * Merges a stage's branch into the branch that the repository's main checkout is on, with a merge commit. Everything
+ * that could go wrong is looked at first; if the merge fails all the same, it is taken back.
+ * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
+ */
+export async function mergeInto(git: Git, project: Project, worktree: Worktree): Promise<void> {
+  const { branch } = worktree;
+  const into = await requireMergeable(git, project, worktree);
   const undo = await rememberCheckout(git, project.path, branch);
   const merged = await git.try(project.path, ['merge', '--no-ff', '--no-edit', branch]);
   if (!merged.failed) return;
@@ -52,6 +77,5 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree):
       'merge_refused',
       `git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`,
     );
-  const message = `${branch} conflicts with ${target.stdout.trim()} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${target.stdout.trim()} into its branch first.`;
-  throw new Rejection('merge_conflict', message);
+  throw conflict(branch, into, files);
 }

@@ -6,7 +6,7 @@ import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { createFileLists } from './file-lists.ts';
 import { knownWorktree, removeHalfMade } from './known-worktree.ts';
-import { mergeInto } from './merge.ts';
+import { mergeInto, requireMergeable } from './merge.ts';
 import { rankFiles } from './rank-files.ts';
 import { allowRulesOf, hooksOf } from './repository-settings.ts';
 import { createGit } from './run-git.ts';
@@ -46,6 +46,8 @@ export interface Worktrees {
    * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
   merge(project: Project, worktree: Worktree): Promise<void>;
+  /** Refuses what `merge` would refuse, as far as that can be seen beforehand. @throws as `merge` */
+  requireMergeable(project: Project, worktree: Worktree): Promise<void>;
   /** The repository's own allow rules, which Claude Code ignores in a worktree that nobody has trusted in a terminal. */
   allowRules(project: Project): Promise<string[]>;
   /** The hooks that Claude Code would run in a worktree (null: in one made now), trusted or not, from the repository's settings files. */
@@ -126,6 +128,7 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     diff: (worktree) => diffOf(git, worktree),
     countChanges: (worktree, signal) => countsOf(createGit(env, signal), worktree),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
+    requireMergeable: async (project, worktree) => void (await requireMergeable(git, project, worktree)),
     merge: (project, worktree) => merges(project.path, () => mergeInto(git, project, worktree)),
 
     allowRules: (project) => allowRulesOf(project.path),

@@ -142,6 +142,8 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
     code: 'merge_conflict',
   });
   expect(await git(repo, 'status', '--porcelain')).toBe('');
+  // What is refused changes nothing: its process is there as it was.
+  expect((await client.command('get_session', { stageId })).session).toMatchObject({ state: 'idle' });
   await git(repo, 'reset', '--quiet', '--hard', 'HEAD~1');
   const { stage } = await client.command('complete_stage', { stageId, merge: true });
   expect(stage.column).toBe('done');
