@@ -159,6 +159,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       outboxBell,
       resumeWith: sessions.resumeWith,
       interrupt: sessions.interrupt,
+      confirmationMs: limits.confirmationMs,
       onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
     });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });

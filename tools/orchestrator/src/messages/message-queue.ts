@@ -27,6 +27,8 @@ export interface MessageQueueParts {
   interrupt: (stageId: StageId) => Promise<void>;
   /** An interrupt that did not work; the message waits until the turn ends by itself. */
   onInterruptFailed: (stageId: StageId, error: unknown) => void;
+  /** How long a reply waits for the end of a turn that is interrupted for the message. */
+  confirmationMs: number;
 }
 
 /** Follow-ups, per stage, in order. Nothing a person wrote is ever dropped. */
@@ -34,7 +36,8 @@ export interface MessageQueue {
   /**
    * Sends at once when the session is idle, and resumes one that has ended. While Claude works: `append` adds a row,
    * `replace` puts it in the place of all rows not yet delivered (returns their texts, and keeps them with their files
-   * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next.
+   * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next; then the
+   * reply waits a moment for that, so that `sent` and `queued` say what has happened.
    * @throws Rejection `no_session`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
@@ -131,9 +134,26 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     return sendRow(tx, stageId, row, mode);
   }
 
+  /** @returns the reply as it is once the turn that was in the way has ended, or does not end in time. */
+  async function onceGiven(stageId: StageId, reply: SendMessageReply): Promise<SendMessageReply> {
+    if (reply.status !== 'queued') return reply;
+    const patience = AbortSignal.timeout(parts.confirmationMs);
+    const given = Promise.withResolvers<boolean>();
+    patience.addEventListener('abort', () => given.resolve(false));
+    const unlisten = store.onEvent((event) => {
+      if (event.type === 'message-sent' && event.data.messageId === reply.messageId) given.resolve(true);
+    });
+    try {
+      const waits = (await store.read.outbox.findQueued(stageId, reply.messageId)) !== null;
+      return !waits || (await given.promise) ? { ...reply, status: 'sent' } : reply;
+    } finally {
+      unlisten();
+    }
+  }
+
   return {
-    send: (stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) =>
-      store.transact(async (tx) => {
+    async send(stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) {
+      const reply = await store.transact(async (tx): Promise<SendMessageReply> => {
         await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
         if (messageId !== undefined && (await tx.outbox.knowsMessage(stageId, messageId))) {
           const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
@@ -145,7 +165,9 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
         const reply = await sendNew(tx, stageId, content, actor, mode, messageId);
         return replaced === undefined ? reply : { ...reply, replaced };
-      }),
+      });
+      return mode === 'now' ? onceGiven(stageId, reply) : reply;
+    },
 
     sendTextIn: (tx, stageId, text, actor) =>
       sendNew(tx, stageId, { text, attachments: [], isCommand: false, attachesFiles: false }, actor, 'append'),
@@ -163,8 +185,12 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         tx.afterCommit(() => outboxBell.ring(stageId));
       }),
 
-    sendQueued: (stageId, messageId, mode) =>
-      store.transact(async (tx) => sendRow(tx, stageId, await requireQueued(tx, stageId, messageId), mode)),
+    async sendQueued(stageId, messageId, mode) {
+      const reply = await store.transact(async (tx) =>
+        sendRow(tx, stageId, await requireQueued(tx, stageId, messageId), mode),
+      );
+      return mode === 'now' ? onceGiven(stageId, reply) : reply;
+    },
 
     edit: (stageId, messageId, { message, place }) =>
       store.transact(async (tx) => {

@@ -11,5 +11,6 @@ export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQ
     resumeWith: async () => true,
     interrupt: async () => undefined,
     onInterruptFailed: () => undefined,
+    confirmationMs: 10,
     ...parts,
   });
