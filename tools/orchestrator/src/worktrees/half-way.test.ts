@@ -202,11 +202,15 @@ describe('merging', () => {
     expect((await checkout()).status).toBe('?? untracked.txt');
   });
 
-  it('takes a conflict back, and says in which files it is', async () => {
+  it.each([
+    ['sees a conflict beforehand', 'exec "$real" "$@"'],
+    ['takes a conflict back where git is too old to see it', 'exit 129'],
+  ])('%s, and says in which files it is', async (_, mergeTree) => {
     const { lab, path, project, worktree, worktreesOn, checkout } = await setUpBranch();
     await lab.commit(path, 'README.md', '# Changed otherwise\n');
     const before = await checkout();
-    await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
+    const worktrees = worktreesOn(await gitThat(lab.folder, lab.env.PATH ?? '', 'merge-tree', mergeTree));
+    await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({
       code: 'merge_conflict',
       message: expect.stringContaining('README.md'),
     });
