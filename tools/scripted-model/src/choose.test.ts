@@ -24,6 +24,19 @@ describe('chooseReply', () => {
     expect(choose([user(named('greet')), says, user('and?')])).toMatchObject({ step: 1, reply: { text: 'Bye' } });
   });
 
+  it('finds a script by the words that it is for, unless a marker names another', () => {
+    const greet = { when: 'Say hello', steps: [{ text: 'Hello' }, { text: 'Bye' }] };
+    const known = new Map<string, Script>([
+      ['greet', greet],
+      ['other', { steps: [{ text: 'Other' }] }],
+    ]);
+    const tell = (...messages: Message[]) => chooseReply({ model: 'm', messages, tools }, known);
+    expect(tell(user('Say hello, please.'))).toMatchObject({ script: 'greet', step: 0, reply: { text: 'Hello' } });
+    expect(tell(user('Say hello'), says, user('and?'))).toMatchObject({ step: 1, reply: { text: 'Bye' } });
+    expect(tell(user(named('other', 'Say hello')))).toMatchObject({ script: 'other' });
+    expect(tell(user('Say nothing'))).toMatchObject({ kind: 'default' });
+  });
+
   it('follows a script that came with the prompt', () => {
     const text = prompt({ steps: [{ text: 'inline' }] });
     expect(choose([user(text)])).toMatchObject({

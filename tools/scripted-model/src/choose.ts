@@ -1,5 +1,5 @@
 import { findPosition } from './conversation.ts';
-import type { Marker } from './last-marker.ts';
+import { lastMarker, type Marker } from './last-marker.ts';
 import { decodeScript } from './marker.ts';
 import type { MessagesRequest } from './messages-request.ts';
 import type { Script, Step } from './script.ts';
@@ -22,7 +22,7 @@ const CLOSING_REPLY: Step = { text: 'Done.' };
 /** Decides, from the request alone, what the model says. */
 export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<string, Script>): Choice {
   if (isSideRequest(request)) return { kind: 'side', reply: sideReply(request), key: 'side' };
-  const position = findPosition(request.messages);
+  const position = findPosition(request.messages, (text) => lastMarker(text) ?? markerFor(text, scripts));
   if (position === undefined) return { kind: 'default', reply: DEFAULT_REPLY, key: 'default' };
   const { marker, step, markerIndex, newerMessage } = position;
   const name = marker.kind === 'named' ? marker.name : 'inline';
@@ -32,6 +32,12 @@ export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<strin
   const due = found.steps[step];
   if (due !== undefined) return { kind: 'script', reply: due, script: name, step, key };
   return { kind: 'finished', reply: newerMessage ? DEFAULT_REPLY : CLOSING_REPLY, script: name, step, key };
+}
+
+/** The script whose words stand in the text. */
+function markerFor(text: string, scripts: ReadonlyMap<string, Script>): Marker | undefined {
+  const found = [...scripts].find(([, { when }]) => when !== undefined && text.includes(when));
+  return found === undefined ? undefined : { kind: 'named', name: found[0] };
 }
 
 /** A refusal that the CLI shows at once, without retries. */

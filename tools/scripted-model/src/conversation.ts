@@ -26,10 +26,13 @@ const STAND_IN = 'No response requested.';
  * Finds the newest marker in the history and counts the replies behind it. Nothing is remembered between requests,
  * so the count survives restarts of the model, of the CLI, and `--resume`.
  */
-export function findPosition(messages: readonly Message[]): Position | undefined {
+export function findPosition(
+  messages: readonly Message[],
+  markerIn: (text: string) => Marker | undefined = lastMarker,
+): Position | undefined {
   const items = messages.flatMap(toItems);
   const found = items
-    .map((item, index) => ({ index, marker: item.kind === 'text' ? lastMarker(item.text) : undefined }))
+    .map((item, index) => ({ index, marker: item.kind === 'text' ? markerIn(item.text) : undefined }))
     .findLast((candidate) => candidate.marker !== undefined);
   if (found?.marker === undefined) return undefined;
   const later = items.slice(found.index + 1);

@@ -76,7 +76,11 @@ export const Step = z
   );
 
 /** The replies to one user message, in order. */
-export const Script = z.strictObject({ steps: z.array(Step) });
+export const Script = z.strictObject({
+  /** For a script with a name: a message that holds these words refers to it, without a marker. */
+  when: z.string().min(1).optional(),
+  steps: z.array(Step),
+});
 
 /** Scripts by name, as a YAML file holds them. */
 export const Scripts = z.record(z.string(), Script);

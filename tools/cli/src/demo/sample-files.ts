@@ -1,5 +1,3 @@
-import { named } from '@callboard/scripted-model';
-
 /** A commit of the sample repository: its message, and the files it brings. */
 export interface SampleCommit {
   readonly message: string;
@@ -70,7 +68,7 @@ priority: 4
 status: Not Started
 ---
 
-${named('wish-list', 'Add a wish list to the shop: a file of its own, with functions to add and to remove a product.')}
+Add a wish list to the shop: a file of its own, with functions to add and to remove a product.
 `;
 
 /** The sample repository: a tiny shop, with a stage that is kept in a Markdown file. */

@@ -6,8 +6,15 @@ import { finishedStage, otherStages, waitingStage } from './stages.ts';
 
 it('has a script for every prompt, helpers and imported stages included, and a prompt for every script', async () => {
   const yaml = await readFile(new URL('../../demo/scripts.yaml', import.meta.url), 'utf8');
-  const texts = [finishedStage, waitingStage, ...otherStages].map(({ prompt }) => prompt);
-  const everything = [...texts, yaml, JSON.stringify(sampleCommits)].join('\n');
-  const named = [...everything.matchAll(/\[\[script:@([\w-]+)\]\]/g)].map(([, name]) => name);
-  expect(named.toSorted()).toEqual(Object.keys(parseScripts(yaml)).toSorted());
+  const scripts = Object.values(parseScripts(yaml));
+  const prompts = [finishedStage, waitingStage, ...otherStages].map(({ prompt }) => prompt);
+  const helpers = scripts
+    .flatMap(({ steps }) => steps.flatMap(({ tools = [] }) => tools))
+    .filter(({ name }) => name === 'Agent')
+    .map(({ input }) => String(input.prompt));
+  const imported = sampleCommits.flatMap(({ files }) =>
+    Object.entries(files).flatMap(([path, text]) => (path.startsWith('stages/') ? [text.split('---\n').at(-1)] : [])),
+  );
+  const all = [...prompts, ...helpers, ...imported.map((text) => text?.trim())];
+  expect(all.toSorted()).toEqual(scripts.map(({ when }) => when).toSorted());
 });

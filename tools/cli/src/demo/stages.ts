@@ -1,5 +1,4 @@
 import type { NewStage } from '@callboard/contract';
-import { named } from '@callboard/scripted-model';
 
 /** A stage of the demo. Its title says what a newcomer is to do with it. */
 export type DemoStage = Omit<NewStage, 'projectId' | 'dependsOn'>;
@@ -7,7 +6,7 @@ export type DemoStage = Omit<NewStage, 'projectId' | 'dependsOn'>;
 /** Made and brought to its review before anybody looks. It may edit files; its command is allowed by the demo. */
 export const finishedStage: DemoStage = {
   title: 'Tidy README (complete me)',
-  prompt: named('tidy', 'The README has a TODO. Write what it asks for, and commit it.'),
+  prompt: 'The README has a TODO. Write what it asks for, and commit it.',
   permissionMode: 'acceptEdits',
   autoStart: true,
 };
@@ -15,7 +14,7 @@ export const finishedStage: DemoStage = {
 /** Waits until a person has completed the finished one. */
 export const waitingStage: DemoStage = {
   title: 'Explain checks (waits, then starts)',
-  prompt: named('waiting', 'Now that the README names the checks, tell me in one sentence what they look at.'),
+  prompt: 'Now that the README names the checks, tell me in one sentence what they look at.',
   priority: 3,
   autoStart: true,
 };
@@ -24,40 +23,40 @@ export const waitingStage: DemoStage = {
 export const otherStages: readonly DemoStage[] = [
   {
     title: 'Run the checks (allow me)',
-    prompt: named('approval', 'Run the checks of this repository and tell me what they say.'),
+    prompt: 'Run the checks of this repository and tell me what they say.',
     priority: 0,
     autoStart: true,
   },
   {
     title: 'Explain the shop (open me: live)',
-    prompt: named('story', 'Explain to a new colleague how this shop computes what a customer pays.'),
+    prompt: 'Explain to a new colleague how this shop computes what a customer pays.',
     priority: 1,
     autoStart: true,
   },
   {
     title: 'Round the totals (start me: a diff)',
-    prompt: named('edit', 'Receipts show totals such as 7.556499999999999 EUR. Round them to whole cents.'),
+    prompt: 'Receipts show totals such as 7.556499999999999 EUR. Round them to whole cents.',
     priority: 1,
   },
   {
     title: 'Payment (start me: questions)',
-    prompt: named('questions', 'Let customers pay online. Ask me about whatever is not clear.'),
+    prompt: 'Let customers pay online. Ask me about whatever is not clear.',
     priority: 1,
   },
   {
     title: 'Discount codes (start me: a plan)',
-    prompt: named('plan', 'Customers should be able to enter a discount code. Make a plan before you change anything.'),
+    prompt: 'Customers should be able to enter a discount code. Make a plan before you change anything.',
     priority: 2,
     permissionMode: 'plan',
   },
   {
     title: 'Code review (start me: two helpers)',
-    prompt: named('helpers', 'Have one helper review the prices and another one measure the code, and sum up.'),
+    prompt: 'Have one helper review the prices and another one measure the code, and sum up.',
     priority: 2,
   },
   {
     title: 'Tax rates (start me: failure)',
-    prompt: named('failure', 'Look up the current tax rates and compare them with ours.'),
+    prompt: 'Look up the current tax rates and compare them with ours.',
     priority: 3,
   },
 ];
