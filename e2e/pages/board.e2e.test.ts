@@ -19,6 +19,7 @@ it('takes a drop as a command: started on Running, completed on Done, refused in
   const { page, errors, region, api } = await openBoard();
   await api.stage('Search index', [{ text: 'All finished.' }]);
   const link = region('Ready').getByRole('link', { name: 'Search index' });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
 
   // By keyboard, to a column that nothing is put into.
   await link.focus();
@@ -32,15 +33,14 @@ it('takes a drop as a command: started on Running, completed on Done, refused in
   await page.keyboard.press('Space');
   await page.getByText('Nothing was changed', { exact: true }).waitFor();
   await link.waitFor();
+  await expect.poll(focused).toBe('Search index');
 
   // By keyboard, to Running.
-  await link.focus();
   await page.keyboard.press('Space');
   await page.keyboard.press('ArrowRight');
   await page.getByText('Drop to start it', { exact: true }).waitFor();
   await page.keyboard.press('Space');
   await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
-  const focused = () => page.evaluate(() => document.activeElement?.textContent);
   await expect.poll(focused).toBe('Search index'); // it has gone along, over two columns
 
   // By pointer, to Done.

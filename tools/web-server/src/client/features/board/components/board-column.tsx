@@ -57,7 +57,9 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
       {!isFolded && count === 0 && <p className={css.none}>{empty}</p>}
       {!isFolded && elsewhere > 0 && (
         <p className={css.none}>
-          <Link to="/inbox">{elsewhere} more in the inbox</Link>
+          <Link to="/inbox">
+            {elsewhere} {stageIds.length > 0 && 'more '}in the inbox
+          </Link>
         </p>
       )}
       <Droppable droppableId={column}>

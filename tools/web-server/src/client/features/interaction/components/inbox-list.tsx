@@ -29,7 +29,8 @@ interface InboxListProps {
 /** The list: single requests, equal ones under one head that decides them all, and stages that have stopped. */
 export function InboxList({ groups, items, selected, wanted, others, hasOthers }: InboxListProps) {
   const decideAll = useDecideAll();
-  useGoneWithNextStep(decideAll, wanted);
+  const isEmpty = !hasOthers && items.length === 0;
+  useGoneWithNextStep(decideAll, wanted, isEmpty);
   const stopped = items.flatMap((item) => (item.kind === 'stage' ? [item] : []));
   const addresses = new Map(items.map(({ key, address }) => [key, address]));
   return (
@@ -38,7 +39,7 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
         {decideAll.data !== undefined && <Report outcomes={decideAll.data} dismiss={decideAll.reset} />}
       </div>
       {others}
-      {!hasOthers && items.length === 0 && (
+      {isEmpty && (
         <p className={css.empty}>
           Nothing waits for you. Requests of all stages come here, the longest waiting first, and stages that cannot go
           on by themselves.
@@ -81,13 +82,20 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
   );
 }
 
-/** The report of what went well stays until the next row is chosen: then it was read. One of a failure is dismissed. */
-function useGoneWithNextStep({ data, reset }: ReturnType<typeof useDecideAll>, wanted: string | null): void {
+/**
+ * The report of what went well was read once the next row is chosen, or something comes into a list that was empty. One
+ * of a failure is dismissed.
+ */
+function useGoneWithNextStep(
+  { data, reset }: ReturnType<typeof useDecideAll>,
+  wanted: string | null,
+  isEmpty: boolean,
+): void {
   const isGood = data?.every(({ failed }) => !failed) === true;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it goes when `wanted` changes, not when the report comes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it goes when these change, not when the report comes
   useEffect(() => {
-    if (isGood) reset();
-  }, [wanted]);
+    if (isGood && !isEmpty) reset();
+  }, [wanted, isEmpty]);
 }
 
 interface GroupHeadProps {
