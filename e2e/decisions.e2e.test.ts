@@ -32,10 +32,10 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
   const stageId = await api.stage('Login form', [bash('echo one >> made.txt'), bash('echo one >> made.txt'), done]);
   await api.start(stageId);
   await loseAnswer(page, folder, 'Login form');
-  await page.getByRole('button', exact('1 thing waits for you')).click();
+  await page.getByRole('button', exact('1 stage needs you')).click();
   const article = page.getByRole('article').filter({ hasText: 'It is not known whether this answer took effect' });
   await article.getByText('Bash echo one >> made.txt').waitFor();
-  await article.getByText(/ended by SIGKILL/).waitFor();
+  await article.getByText(/ended (just now|\d+ s ago), before it was confirmed.*ended by SIGKILL/).waitFor();
   await expect.poll(() => page.title()).toBe('(1) Inbox · Callboard');
 
   const found: string[] = [];
@@ -86,6 +86,7 @@ it('keeps what was decided in a log that can be filtered, exported and settled f
   await deniedRow.getByText('Bash touch two').waitFor();
   await deniedRow.getByText('Use the table').waitFor();
   await deniedRow.getByText('confirmed by Claude').waitFor();
+  await deniedRow.getByText(/^(just now|\d+ s ago)$/).waitFor();
 
   await page.getByRole('link', exact('Board')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor();

@@ -54,7 +54,7 @@ it.runIf(canMount)('tells of a disk that is nearly full, refuses in words, and g
   expect(await queue.getByRole('listitem').count()).toBe(1);
 
   await page.goto(`${origin}/`);
-  await page.getByText(/The disk is nearly full: \d+ MB are free/).waitFor();
+  await page.getByText(/The disk is nearly full: [\d.]+ [MG]B are free/).waitFor();
   await page.goto(`${origin}/stages/${waiting}`);
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page

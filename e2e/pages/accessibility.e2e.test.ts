@@ -81,6 +81,10 @@ const STATES: Record<string, State> = {
     await page.goto(new URL('/inbox', page.url()).href);
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
   },
+  'a stage in the inbox': async (page, { failed }) => {
+    await page.goto(new URL(`/inbox?stage=${failed}`, page.url()).href);
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+  },
   'the sessions': async (page) => {
     await page.goto(new URL('/sessions', page.url()).href);
     await dialog(page).waitFor();

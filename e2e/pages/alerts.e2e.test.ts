@@ -71,6 +71,17 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   await expect.poll(icon).toBe('/favicon.svg');
   expect(await all()).toEqual(['Two wants to run a command']);
 
+  // A stage that cannot go on needs somebody as well: the column, the badge, the title and the icon say one number.
+  await look(second, 'hidden');
+  const denied = { error: { status: 403, type: 'permission_error', message: 'No access' } };
+  await api.start(await api.stage('Nightly export', [denied]));
+  await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
+  await expect.poll(icon).toBe('/favicon-needs-you.svg');
+  await expect.poll(all).toEqual(['Two wants to run a command', expect.stringMatching(/^Nightly export: .*failed/)]);
+  await page.getByRole('region', { name: 'Needs you' }).locator('header').getByText('1', { exact: true }).waitFor();
+  await page.getByRole('link', exact('Inbox 1')).waitFor();
+  await page.getByRole('button', exact('1 stage needs you')).waitFor();
+
   // A permission that was taken back is not shown as if it were there.
   const isOn = async () => {
     await page.reload();

@@ -19,6 +19,7 @@ it('takes a drop as a command: started on Running, completed on Done, refused in
   const { page, errors, region, api } = await openBoard();
   await api.stage('Search index', [{ text: 'All finished.' }]);
   const link = region('Ready').getByRole('link', { name: 'Search index' });
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
 
   // By keyboard, to a column that nothing is put into.
   await link.focus();
@@ -32,14 +33,15 @@ it('takes a drop as a command: started on Running, completed on Done, refused in
   await page.keyboard.press('Space');
   await page.getByText('Nothing was changed', { exact: true }).waitFor();
   await link.waitFor();
+  await expect.poll(focused).toBe('Search index');
 
   // By keyboard, to Running.
-  await link.focus();
   await page.keyboard.press('Space');
   await page.keyboard.press('ArrowRight');
   await page.getByText('Drop to start it', { exact: true }).waitFor();
   await page.keyboard.press('Space');
   await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
+  await expect.poll(focused).toBe('Search index'); // it has gone along, over two columns
 
   // By pointer, to Done.
   const to = await region('Done').boundingBox();
@@ -74,14 +76,18 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await region('Backlog').getByText('waits for Cart').waitFor();
 
   await page.getByRole('combobox', { name: 'Epic' }).selectOption('STAGE-001-002');
-  await page.getByRole('textbox', { name: 'Find stages' }).fill('check');
+  await page.keyboard.press('/');
+  await page.keyboard.type('check'); // faster than the board is drawn anew
   await region('Ready').getByText('Nothing matches').waitFor();
   await expect.poll(() => new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
   await page.reload();
   await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
   await expect.poll(() => page.getByRole('article').count()).toBe(1);
+  const find = page.getByRole('textbox', { name: 'Find stages' });
+  await expect.poll(() => find.inputValue()).toBe('check');
   await page.getByRole('button', { name: 'Show all' }).click();
   await region('Ready').getByRole('link', { name: 'Login form' }).waitFor();
+  await expect.poll(() => find.inputValue()).toBe('');
 
   // Folded columns stay so.
   await page.getByRole('button', { name: 'Fold Review' }).click();
@@ -155,6 +161,8 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
   await page.keyboard.press('Escape');
   await keys.waitFor({ state: 'hidden' });
 
+  const sessions = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Sessions' });
+  expect(await sessions.getAttribute('title')).toBe('Go to the sessions (G S)');
   await page.keyboard.press('g');
   await page.keyboard.press('s');
   await page.getByRole('heading', { name: 'Sessions' }).waitFor();
@@ -170,11 +178,21 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
 it('shows one column at a time on a phone, with tabs that carry counts', async () => {
   const { page, errors, api } = await openBoard({ width: 390, height: 844 });
   await api.stage('Audit log', [{ text: 'Done.' }]);
-  const tabs = page.getByRole('group', { name: 'Column shown' });
-  await expect.poll(() => tabs.getByRole('button').first().textContent()).toContain('Needs you');
-  await tabs.getByRole('button', { name: 'Ready 1' }).click();
+  const tabs = page.getByRole('tablist', { name: 'Column shown' });
+  const chosen = tabs.getByRole('tab', { selected: true });
+  await expect.poll(() => tabs.getByRole('tab').first().textContent()).toContain('Needs you');
+  await tabs.getByRole('tab', { name: 'Ready 1' }).click();
   await page.getByRole('link', { name: 'Audit log' }).waitFor();
-  await tabs.getByRole('button', { name: 'Running 0' }).click();
+  for (const [key, name] of [
+    ['ArrowRight', 'Backlog 0'],
+    ['End', 'Done 0'],
+    ['ArrowRight', 'Needs you 0'],
+    ['ArrowRight', 'Running 0'],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect.poll(() => chosen.textContent()).toBe(name);
+    expect(await chosen.evaluate((tab) => tab === document.activeElement)).toBe(true);
+  }
   await expect.poll(() => page.getByRole('link', { name: 'Audit log' }).isVisible()).toBe(false);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(errors).toEqual([]);

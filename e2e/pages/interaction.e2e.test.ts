@@ -261,6 +261,20 @@ it('is worked through by keyboard in the inbox, equal requests together', async 
       .toBe('');
 
   await page.getByRole('form', wants('Header')).waitFor();
+
+  // A stage that has stopped without a request is worked through in the same way.
+  await begin('Nightly export', [{ error: { status: 403, type: 'permission_error', message: 'No access' } }]);
+  const stopped = page.getByRole('link', { name: /^Nightly export/ });
+  await stopped.getByText(/^the last turn failed/).waitFor();
+  await page.keyboard.press('j');
+  const article = page.getByRole('article', { name: 'Nightly export' });
+  await article.getByText('Last turn failed').waitFor();
+  await report.getByText('Search index: allowed').waitFor({ state: 'hidden' });
+  await expect.poll(() => article.getByRole('button', { name: 'Continue' }).isEnabled()).toBe(true);
+  await page.keyboard.press('a');
+  await stopped.waitFor({ state: 'hidden' });
+
+  await page.getByRole('form', wants('Header')).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(`${origin}/stages/${ids[3]}`);
   expect(errors).toEqual([]);

@@ -133,12 +133,38 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   await look((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
 }, 180_000);
 
+it('keeps the buttons of a card where they are, however long it has waited', async () => {
+  const { page, api, errors } = await openDesk();
+  const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
+  await api.start(await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]));
+  await page.getByRole('dialog').waitFor();
+  const card = page.getByRole('article', { name: 'Package' });
+  const began = Date.now();
+  const looks: string[] = [];
+  for (const minutes of [9, 10, 59]) {
+    await page.clock.setFixedTime(began + minutes * 60_000 + 30_000);
+    await page.reload();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await card.getByText(`${minutes} min`).waitFor();
+    const { y = 0, height = 0 } = (await card.boundingBox()) ?? {};
+    const allow = await card.getByRole('button', exact('Allow')).boundingBox();
+    looks.push(`${y} ${height} ${allow?.x} ${allow?.y}`);
+  }
+  expect(new Set(looks).size).toBe(1);
+  expect(errors).toEqual([]);
+});
+
 it('has room on a phone for what ends a stage, and for the filters of the decisions', async () => {
   const { page, origin, api, errors } = await openDesk((_callboard, context) => context.addInitScript(axe));
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
   await page.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();
   await page.setViewportSize(PHONE);
+  await page.goto(`${origin}/sessions`);
+  const row = page.getByRole('row', { name: /Nightly export/ });
+  await row.getByText('Last turn failed').waitFor();
+  await row.getByText('No access').waitFor();
   await page.goto(`${origin}/stages/${failed}`);
   const actions = ['Continue', 'Complete', 'More'].map((name) => page.getByRole('button', exact(name)));
   await expect.poll(async () => new Set(await Promise.all(actions.map(topOf))).size).toBe(1);

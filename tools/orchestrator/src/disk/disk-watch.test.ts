@@ -29,6 +29,15 @@ it('says that there is no room below the reserve, what is free, what is needed a
   watch.stop();
 });
 
+it('says in gigabytes what would have five figures in megabytes', () => {
+  const { disk, watch } = watchOf(200_000 * MB);
+  disk.free = 83_670 * MB;
+  expect(watch.noRoom()).toMatch(/83\.6 GB are free.*200\.0 GB are kept/);
+  disk.free = 9_999 * MB;
+  expect(watch.noRoom()).toMatch(/9999 MB are free/);
+  watch.stop();
+});
+
 it('finds out by itself, and goes on only when a tenth more than the reserve is free', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   disk.free = 10 * MB;

@@ -36,7 +36,14 @@ const FULL_BYTES = 1_000_000;
 /** There is room again when a tenth more than the reserve is free, so that a disk on the edge does not start and stop work. */
 const HYSTERESIS = 1 / 10;
 
-const megabytes = (bytes: number) => `${Math.floor(bytes / 1_000_000)} MB`;
+const MEGABYTE = 1_000_000;
+const GIGABYTE = 1_000 * MEGABYTE;
+
+/** In gigabytes where megabytes would have five figures. */
+const size = (bytes: number) =>
+  bytes < 10 * GIGABYTE
+    ? `${Math.floor(bytes / MEGABYTE)} MB`
+    : `${(Math.floor(bytes / (GIGABYTE / 10)) / 10).toFixed(1)} GB`;
 
 /** Looks at the disk now, then regularly, and whenever it is asked. */
 export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: DiskWatchParts): DiskWatch {
@@ -63,7 +70,7 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
   }
 
   const wordsFor = (free: number) =>
-    `The disk is nearly full: ${megabytes(free)} are free where ${dataDir} lies, and ${megabytes(reserveBytes)} are kept in reserve. ` +
+    `The disk is nearly full: ${size(free)} are free where ${dataDir} lies, and ${size(reserveBytes)} are kept in reserve. ` +
     'Nothing is started and no message is delivered until there is room; answers still go through. ' +
     'Free some space (or lower --disk-reserve-mb), and all goes on by itself.';
 

@@ -9,12 +9,12 @@ import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
 import { useIsBehindDialog } from '../ui/behind-dialog.ts';
 import { Part } from '../ui/part.tsx';
+import { useAlerts } from './alerts.ts';
 import css from './frame.module.css';
 import { useFrameKeys } from './frame-keys.ts';
 import { closeFrameUi, useFrameUi } from './frame-ui.ts';
 import { Header } from './header.tsx';
 import { usePageSignals } from './page-signals.ts';
-import { useRequestAlerts } from './request-alerts.ts';
 
 const Palette = onDemand(() => import('./palette.tsx'));
 const HelpSheet = onDemand(() => import('./help-sheet.tsx'));
@@ -36,7 +36,7 @@ function Loaded() {
   const { pathname, search } = useLocation();
   const isBehindDialog = useIsBehindDialog();
   useFrameKeys(isBehindDialog);
-  useRequestAlerts();
+  useAlerts();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;

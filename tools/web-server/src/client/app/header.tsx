@@ -16,15 +16,17 @@ import { useOverlayState } from '../features/interaction/model/overlay-queue.ts'
 import { call, Nothing } from '../lib/api.ts';
 import { count } from '../lib/time.ts';
 import { useLiveState } from '../live/live-context.tsx';
-import { boardQuery, waitingCount } from '../live/queries.ts';
+import { needsYouCount } from '../live/needs-you.ts';
+import { boardQuery } from '../live/queries.ts';
 import { useCommand } from '../live/use-command.ts';
+import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import css from './frame.module.css';
 import { openHelp, openPalette } from './frame-ui.ts';
-import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './request-alerts.ts';
+import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
 /** What is above every page. */
 export function Header() {
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingCount });
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
   return (
     <header className={css.header}>
       <NavLink className={css.brand} to="/" aria-label="Callboard">
@@ -32,17 +34,17 @@ export function Header() {
         <span>Callboard</span>
       </NavLink>
       <nav className={css.nav} aria-label="Pages">
-        <NavLink className={css.link} to="/" end>
+        <NavLink className={css.link} to="/" end title={titleWith(FRAME_KEYS.board)}>
           Board
         </NavLink>
-        <NavLink className={css.link} to="/inbox">
+        <NavLink className={css.link} to="/inbox" title={titleWith(FRAME_KEYS.inbox)}>
           Inbox
           {waiting > 0 && <span className={css.badge}>{waiting}</span>}
         </NavLink>
-        <NavLink className={css.link} to="/sessions">
+        <NavLink className={css.link} to="/sessions" title={titleWith(FRAME_KEYS.sessions)}>
           Sessions
         </NavLink>
-        <NavLink className={css.link} to="/decisions">
+        <NavLink className={css.link} to="/decisions" title={titleWith(FRAME_KEYS.decisions)}>
           Decisions
         </NavLink>
       </nav>
@@ -54,6 +56,9 @@ export function Header() {
     </header>
   );
 }
+
+/** What it does and its keys. One after the other they are no single shortcut, which is all `aria-keyshortcuts` can say. */
+const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' ')})`;
 
 const isMac = navigator.userAgent.includes('Mac');
 
@@ -73,7 +78,7 @@ function SearchButton() {
   );
 }
 
-/** How many wait. Pressed, it opens the inbox and brings back what was set aside. */
+/** How many stages need somebody. Pressed, it opens the inbox and brings back what was set aside. */
 function Bell({ waiting }: { waiting: number }) {
   const navigate = useNavigate();
   const bringBack = useOverlayState((state) => state.bringBack);
@@ -81,7 +86,7 @@ function Bell({ waiting }: { waiting: number }) {
     bringBack();
     void navigate('/inbox');
   };
-  const label = waiting === 0 ? 'Nothing waits for you' : `${count(waiting, 'thing waits', 'things wait')} for you`;
+  const label = waiting === 0 ? 'Nothing waits for you' : `${count(waiting, 'stage needs', 'stages need')} you`;
   const Icon = waiting === 0 ? IconBell : IconBellRinging;
   return (
     <button type="button" className={css.bell} aria-label={label} title={label} onClick={open}>
@@ -167,7 +172,7 @@ function AccountMenu() {
   );
 }
 
-/** What happens when a request arrives and no tab of Callboard is looked at. */
+/** What happens when somebody is needed and no tab of Callboard is looked at. */
 function AlertItems() {
   const { notify, sound } = useAlertSettings();
   const toggleNotify = async () => {
@@ -185,7 +190,7 @@ function AlertItems() {
   };
   return (
     <>
-      <Menu.Label>When a request arrives and no tab is visible</Menu.Label>
+      <Menu.Label>When you are needed and no tab is visible</Menu.Label>
       <Menu.CheckboxItem checked={notify} onChange={() => void toggleNotify()}>
         Notify me
       </Menu.CheckboxItem>

@@ -35,8 +35,9 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
   {
     title: 'The inbox',
     entries: [
-      { keys: ['J'], does: 'The next request' },
+      { keys: ['J'], does: 'The next one' },
       { keys: ['K'], does: 'The one before' },
+      { keys: ['A'], does: 'Let a stage go on that has stopped' },
       { keys: ['Enter'], does: 'Open the stage' },
     ],
   },

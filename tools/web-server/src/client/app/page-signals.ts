@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
-import { boardQuery, waitingCount } from '../live/queries.ts';
+import { needsYouCount } from '../live/needs-you.ts';
+import { boardQuery } from '../live/queries.ts';
 
 const PAGES: Readonly<Record<string, string>> = {
   '/inbox': 'Inbox',
@@ -10,7 +11,7 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 const ICON = 'link[rel="icon"]';
 
-/** "(2) Login form · Callboard": how many wait, then the page. */
+/** "(2) Login form · Callboard": how many stages need somebody, then the page. */
 function pageTitle(waiting: number, page: string): string {
   const name = page === '' ? 'Callboard' : `${page} · Callboard`;
   return waiting === 0 ? name : `(${waiting}) ${name}`;
@@ -20,7 +21,7 @@ function pageTitle(waiting: number, page: string): string {
 export function usePageSignals(): void {
   const { pathname } = useLocation();
   const stageId = pathname.startsWith('/stages/') ? pathname.slice('/stages/'.length) : null;
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingCount });
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
   const { data: stage } = useQuery({
     ...boardQuery,
     select: (view) => view.stages.find((other) => other.id === stageId)?.title,

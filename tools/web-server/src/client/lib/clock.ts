@@ -23,4 +23,6 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
+const read = () => now;
+
+export const useNow = (): number => useSyncExternalStore(subscribe, read, read);

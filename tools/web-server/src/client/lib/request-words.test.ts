@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { request } from '../test/samples.ts';
-import { askSummary, askTitle } from './request-words.ts';
+import { askPath, askSummary, askTitle } from './request-words.ts';
 
 const question = (count: number) => ({
   kind: 'question',
@@ -24,4 +24,9 @@ it.each([
   const asked = request('STAGE-1', 'r', change);
   expect(askTitle(asked, 'Login', '/w')).toBe(title);
   expect(askSummary(asked, '/w')).toBe(summary);
+});
+
+it('has apart the path that its summary names', () => {
+  expect(askPath(request('STAGE-1', 'r', edit), '/w')).toBe('src/a.ts');
+  expect(askPath(request('STAGE-1', 'r', { input: { command: 'cat src/a.ts' } }), '/w')).toBe('');
 });

@@ -1,6 +1,6 @@
 import { type PendingRequest, questionsOf } from '@callboard/contract';
 import { count } from './time.ts';
-import { field, toolTitle, toolWords } from './tool-words.ts';
+import { field, filePath, toolTitle, toolWords } from './tool-words.ts';
 
 // What a request asks for, in words: as the name of its form, and as one line for a card or a list.
 
@@ -54,6 +54,12 @@ export function askSummary(request: PendingRequest, folder: string | null): stri
       return request.kind satisfies never;
   }
 }
+
+/** The path of the file that `askSummary` names; empty where it names none. */
+export const askPath = (request: PendingRequest, folder: string | null): string =>
+  request.kind === 'approval' && filePath(request.input) !== ''
+    ? toolWords(request.toolName, request.input, folder).object
+    : '';
 
 const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
 

@@ -23,10 +23,6 @@ export const boardQuery = queryOptions({
   },
 });
 
-/** How many things wait for a person: requests, and answers whose fate is unknown. */
-export const waitingCount = ({ pending, unsettled }: Pick<BoardView, 'pending' | 'unsettled'>): number =>
-  pending.length + unsettled.length;
-
 export const stageOf = (stageId: StageId) => (view: BoardView) => view.stages.find((stage) => stage.id === stageId);
 
 /** Answers of a stage whose fate nobody knows. */

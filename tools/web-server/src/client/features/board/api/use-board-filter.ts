@@ -1,6 +1,7 @@
 import type { StageView } from '@callboard/contract';
 import { useCallback, useMemo } from 'react';
-import { useSearchParams } from 'react-router';
+import { type NavigateOptions, useSearchParams } from 'react-router';
+import { currentParams } from '../../../lib/use-typed-text.ts';
 import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../model/filter.ts';
 
 /** What of the board is shown, from the address. */
@@ -10,8 +11,10 @@ export function useBoardFilter() {
   const filter = useMemo(() => ({ project, epic, text }), [project, epic, text]);
   const keep = useCallback((stage: StageView) => matchesFilter(stage, filter), [filter]);
   const setFilter = useCallback(
-    (change: Partial<BoardFilter>) =>
-      setParams((old) => writeFilter(old, { ...readFilter(old), ...change }), { replace: true }),
+    (change: Partial<BoardFilter>, options: NavigateOptions = { replace: true }) => {
+      const now = currentParams();
+      setParams(writeFilter(now, { ...readFilter(now), ...change }), options);
+    },
     [setParams],
   );
   return { filter, keep, setFilter };

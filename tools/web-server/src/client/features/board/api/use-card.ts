@@ -1,16 +1,21 @@
 import type { BoardView, PendingRequest, StageId, StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
+import type { StageWords } from '../../../lib/need-words.ts';
+import { waitsSince } from '../../../live/needs-you.ts';
 import { boardQuery } from '../../../live/queries.ts';
-import { type CardWords, cardWords, phaseWords } from '../model/card-words.ts';
+import { cardWords, phaseWords } from '../model/card-words.ts';
 
 export interface CardData {
   stage: StageView;
-  words: CardWords;
+  words: StageWords;
   phase: string | null;
   project: string;
-  /** Since when the stage waits for an answer. */
-  askedAt: string | undefined;
+  /** How many requests of the stage wait for an answer, and of how many answers nobody knows the fate. */
+  pending: number;
+  unsettled: number;
+  /** Since when the stage waits for a person, where it does. */
+  needsSince: string | null;
 }
 
 /** All that a card shows; the same object for as long as nothing of it changes. */
@@ -51,13 +56,16 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const stage = stages.get(stageId);
   if (stage === undefined) return undefined;
   const pending = waiting.get(stageId) ?? NONE;
+  const unsettled = view.unsettled.filter((decision) => decision.stageId === stageId).length;
   const words = cardWords({
     stage,
     pending,
-    unsettled: view.unsettled.filter((decision) => decision.stageId === stageId).length,
+    unsettled,
     titleOf: (id) => stages.get(id)?.title,
     isDone: (id) => stages.get(id)?.column === 'done',
   });
   const project = projects.get(stage.projectId) ?? stage.projectId;
-  return { stage, words, phase: phaseWords(stage), project, askedAt: pending[0]?.createdAt };
+  const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitsSince(stage)) : null;
+  const counts = { pending: pending.length, unsettled };
+  return { stage, words, phase: phaseWords(stage), project, ...counts, needsSince };
 }

@@ -5,12 +5,13 @@ import { useMediaQuery, useReducedMotion } from '@mantine/hooks';
 import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type CSSProperties, useCallback, useId } from 'react';
+import { Link } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
 import { useKeptScroll } from '../api/use-kept-scroll.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { COLUMN_EMPTY, COLUMN_TITLES, columnStages } from '../model/columns.ts';
+import { COLUMN_EMPTY, COLUMN_TITLES, columnStages, countElsewhere } from '../model/columns.ts';
 import { isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
 import { DropHint } from './drop-hint.tsx';
@@ -27,6 +28,12 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
   const { filter, keep } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnStages(view, column, keep), [column, keep]);
   const { data: stageIds = [] } = useQuery({ ...boardQuery, select });
+  const selectElsewhere = useCallback(
+    (view: BoardView) => (column === 'needs-you' ? countElsewhere(view, keep) : 0),
+    [column, keep],
+  );
+  const { data: elsewhere = 0 } = useQuery({ ...boardQuery, select: selectElsewhere });
+  const count = stageIds.length + elsewhere;
   const isPhone = useMediaQuery('(max-width: 767px)', false) ?? false;
   const onPhone = useBoardUi((ui) => ui.phoneColumn === column);
   const isFolded = useBoardUi((ui) => ui.folded.includes(column)) && !isPhone;
@@ -38,16 +45,23 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
       aria-labelledby={titleId}
       data-phone={onPhone}
       data-folded={isFolded}
-      data-needs={column === 'needs-you' && stageIds.length > 0}
+      data-needs={column === 'needs-you' && count > 0}
     >
       <header className={css.columnHead}>
         <h2 className={css.columnTitle} id={titleId}>
           {COLUMN_TITLES[column]}
         </h2>
-        <span className={css.count}>{stageIds.length}</span>
+        <span className={css.count}>{count}</span>
         <FoldButton column={column} isFolded={isFolded} />
       </header>
-      {!isFolded && stageIds.length === 0 && <p className={css.none}>{empty}</p>}
+      {!isFolded && count === 0 && <p className={css.none}>{empty}</p>}
+      {!isFolded && elsewhere > 0 && (
+        <p className={css.none}>
+          <Link to="/inbox">
+            {elsewhere} {stageIds.length > 0 && 'more '}in the inbox
+          </Link>
+        </p>
+      )}
       <Droppable droppableId={column}>
         {(provided, { draggingOverWith }) => (
           <>

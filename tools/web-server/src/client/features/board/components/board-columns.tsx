@@ -1,4 +1,4 @@
-import type { BoardView, Column, StageView } from '@callboard/contract';
+import type { Column, StageView } from '@callboard/contract';
 import {
   DragDropContext,
   type DragStart,
@@ -6,17 +6,16 @@ import {
   type DropResult,
   type ResponderProvided,
 } from '@hello-pangea/dnd';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { boardQuery } from '../../../live/queries.ts';
 import { tellRefusedDrop, useDropCommand } from '../api/use-board-commands.ts';
-import { useBoardFilter } from '../api/use-board-filter.ts';
-import { useBoardUi } from '../model/board-ui.ts';
-import { COLUMN_TITLES, COLUMNS, columnCounts, PHONE_COLUMNS } from '../model/columns.ts';
+import { COLUMN_TITLES, COLUMNS } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
 import { BoardColumn } from './board-column.tsx';
 import { onCardKeys } from './card-keys.ts';
+import { ColumnTabs } from './column-tabs.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 
 const HELP =
@@ -62,30 +61,5 @@ export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'
         ))}
       </div>
     </DragDropContext>
-  );
-}
-
-function ColumnTabs() {
-  const { keep } = useBoardFilter();
-  const select = useCallback((view: BoardView) => columnCounts(view, keep), [keep]);
-  const { data: counts } = useQuery({ ...boardQuery, select });
-  const current = useBoardUi((ui) => ui.phoneColumn);
-  const setCurrent = useBoardUi((ui) => ui.setPhoneColumn);
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form fields
-    <div className={css.tabs} role="group" aria-label="Column shown">
-      {PHONE_COLUMNS.map((column) => (
-        <button
-          key={column}
-          type="button"
-          className={css.tab}
-          aria-pressed={column === current}
-          data-needs={column === 'needs-you' && (counts?.[column] ?? 0) > 0}
-          onClick={() => setCurrent(column)}
-        >
-          {COLUMN_TITLES[column]} <span className={css.tabCount}>{counts?.[column] ?? 0}</span>
-        </button>
-      ))}
-    </div>
   );
 }

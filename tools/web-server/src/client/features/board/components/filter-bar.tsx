@@ -2,6 +2,7 @@ import type { BoardView } from '@callboard/contract';
 import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { useTypedText } from '../../../lib/use-typed-text.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
 import { epicsOf, isFiltering } from '../model/filter.ts';
@@ -16,6 +17,7 @@ const choices = (view: BoardView) => ({
 export function FilterBar() {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const { filter, setFilter } = useBoardFilter();
+  const [text, type] = useTypedText(filter.text, (typed, options) => setFilter({ text: typed }, options));
   const { projects = [], epics = [] } = data ?? {};
   return (
     <search className={css.filters} aria-label="Filter the board">
@@ -25,15 +27,11 @@ export function FilterBar() {
         placeholder="Find by title, id or prompt"
         data-shortcut="find"
         leftSection={<IconSearch size={16} aria-hidden />}
-        rightSection={
-          filter.text !== '' && (
-            <CloseButton size={24} aria-label="Empty the search" onClick={() => setFilter({ text: '' })} />
-          )
-        }
-        value={filter.text}
-        onChange={(event) => setFilter({ text: event.currentTarget.value })}
+        rightSection={text !== '' && <CloseButton size={24} aria-label="Empty the search" onClick={() => type('')} />}
+        value={text}
+        onChange={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') setFilter({ text: '' });
+          if (event.key === 'Escape') type('');
         }}
       />
       {(projects.length > 1 || filter.project !== '') && (

@@ -3,11 +3,13 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
+import type { StageWords } from '../../../lib/need-words.ts';
+import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { cost } from '../../../lib/time.ts';
 import { boardQuery } from '../../../live/queries.ts';
+import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
-import { COLUMN_TITLES } from '../model/columns.ts';
 import { readSorting, type SessionStage, type Sort, type Sorting, sessionRows } from '../model/session-rows.ts';
 import css from './sessions-table.module.css';
 
@@ -86,9 +88,15 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
   );
 }
 
+const NO_WORDS: StageWords = { text: '', tone: 'plain' };
+
 function Row({ stage }: { stage: SessionStage }) {
   const { session } = stage;
   const card = useCard(stage.id);
+  const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0);
+  // What the state says already is not said again; why is.
+  const { text, path } =
+    state.tone === 'fail' ? { text: reasonWords(stage) ?? '', path: undefined } : (card?.words ?? NO_WORDS);
   return (
     <tr>
       <th scope="row">
@@ -96,12 +104,14 @@ function Row({ stage }: { stage: SessionStage }) {
         <div className={css.project}>{card?.project}</div>
       </th>
       <td>
-        <span className={css.state} data-tone={card?.words.tone}>
-          {COLUMN_TITLES[stage.column]}
+        <span className={css.state} data-tone={state.tone}>
+          {state.words}
         </span>
-        <div className={css.words} title={card?.words.text}>
-          {card?.words.text}
-        </div>
+        {text.toLowerCase() !== state.words.toLowerCase() && (
+          <div className={css.words} title={text}>
+            <PathIn text={text} path={path} />
+          </div>
+        )}
       </td>
       <td className={css.number}>
         <TimeSince at={stage.completedAt ?? session.stateSince} />

@@ -1,14 +1,18 @@
 import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconMessages } from '@tabler/icons-react';
-import { type ComponentType, memo, useId } from 'react';
+import clsx from 'clsx';
+import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
+import { phaseNext } from '../../../lib/need-words.ts';
 import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
+import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
 import { useBoardUi } from '../model/board-ui.ts';
+import { leaveFocused, takesFocus } from '../model/left-focus.ts';
 import css from './card.module.css';
 import { CardMenu } from './card-menu.tsx';
 
@@ -26,7 +30,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
   const sending = useBoardUi((ui) => ui.sending[stageId]);
   const id = useId();
   if (card === undefined) return null;
-  const { stage, words, phase, project, askedAt } = card;
+  const { stage, words, phase, project, pending, needsSince } = card;
   return (
     <article
       className={css.card}
@@ -36,15 +40,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
     >
       <div className={css.top}>
         <h3 className={css.title} id={`${id}title`}>
-          <Link
-            data-card={stage.id}
-            to={`/stages/${stage.id}`}
-            title={String(stage.id)}
-            draggable={false}
-            aria-describedby={dragHelp}
-          >
-            {stage.title}
-          </Link>
+          <CardLink stage={stage} describedBy={dragHelp} />
         </h3>
         <div className={css.menu}>
           <CardMenu stage={stage} />
@@ -56,7 +52,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
       {phase !== null && <div className={css.phase}>{phase}</div>}
       {sending === undefined ? (
         <div className={css.words} data-tone={words.tone} id={`${id}words`} title={words.text}>
-          {words.text}
+          <PathIn text={words.text} path={words.path} />
         </div>
       ) : (
         <div className={css.words} id={`${id}words`} role="status">
@@ -65,12 +61,12 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
       )}
       <Changes stage={stage} />
       <div className={css.foot}>
-        <Foot stage={stage} askedAt={askedAt} />
+        <Foot stage={stage} needsSince={needsSince} />
         {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
         {stage.column === 'needs-you' && (
           <div className={css.actions}>
             <RequestSlot stageId={stage.id} describedBy={`${id}title ${id}words`} />
-            {stage.session?.atGate === true && askedAt === undefined && (
+            {stage.session?.atGate === true && pending === 0 && (
               <AdvanceButton stage={stage} describedBy={`${id}title ${id}words`} />
             )}
           </div>
@@ -80,17 +76,43 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
   );
 });
 
-function Foot({ stage, askedAt }: { stage: StageView; askedAt: string | undefined }) {
+/** The title, which opens the stage and has the focus of the card; the card takes it along into another column. */
+function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; describedBy: string | undefined }) {
+  const ref = useRef<HTMLAnchorElement>(null);
+  useLayoutEffect(() => {
+    const link = ref.current;
+    if (document.activeElement === document.body && takesFocus(id)) link?.focus();
+    return () => {
+      if (document.activeElement === link) leaveFocused(id);
+    };
+  }, [id]);
+  return (
+    <Link
+      ref={ref}
+      data-card={id}
+      to={`/stages/${id}`}
+      title={String(id)}
+      draggable={false}
+      aria-describedby={describedBy}
+    >
+      {title}
+    </Link>
+  );
+}
+
+function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | null }) {
   const { session } = stage;
   return (
     <>
-      {askedAt !== undefined ? (
-        <span className={css.waited}>
+      {needsSince !== null ? (
+        <span className={clsx(css.time, css.waited)}>
           <span className="visually-hidden">waits for you since </span>
-          <TimeSince at={askedAt} />
+          <TimeSince at={needsSince} />
         </span>
       ) : (
-        <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
+        <span className={css.time}>
+          <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
+        </span>
       )}
       {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
@@ -147,7 +169,6 @@ function StartButton({ stage, describedBy }: { stage: StageView; describedBy: st
 /** Lets the phase begin that waits for a person. */
 function AdvanceButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
   const advance = useAdvanceStage(stage.title);
-  const next = stage.pipeline[(stage.session?.phaseIndex ?? 0) + 1]?.name ?? 'it';
   return (
     <Button
       size="compact-sm"
@@ -156,7 +177,7 @@ function AdvanceButton({ stage, describedBy }: { stage: StageView; describedBy: 
       loading={advance.isPending}
       onClick={() => advance.mutate(stage.id)}
     >
-      Let {next} begin
+      Let {phaseNext(stage)} begin
     </Button>
   );
 }

@@ -33,7 +33,9 @@ describe('a card in the backlog', () => {
 });
 
 it('shows the last action of a running stage', () => {
-  expect(words(one({}, { lastAction: 'Edit src/a.ts' })).text).toBe('Edit src/a.ts');
+  const action = (lastAction: string) => words(one({}, { lastAction }));
+  expect(action('Edit src/a.ts')).toEqual({ text: 'Edit src/a.ts', path: 'src/a.ts', tone: 'plain' });
+  expect(action('Bash cat src/a.ts')).toEqual({ text: 'Bash cat src/a.ts', tone: 'plain' });
 });
 
 describe('a card that needs somebody', () => {

@@ -1,6 +1,5 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
-import { askSummary } from '../../../lib/request-words.ts';
-import { clockTime } from '../../../lib/time.ts';
+import { needWords, phaseNow, type StageWords } from '../../../lib/need-words.ts';
 
 /** All that the words on a card follow from. */
 export interface CardFacts {
@@ -14,13 +13,8 @@ export interface CardFacts {
   isDone: (stageId: string) => boolean;
 }
 
-export interface CardWords {
-  text: string;
-  tone: 'plain' | 'needs' | 'fail' | 'done';
-}
-
 /** Where a stage stands, in words. */
-export function cardWords(facts: CardFacts): CardWords {
+export function cardWords(facts: CardFacts): StageWords {
   const { stage } = facts;
   switch (stage.column) {
     case 'backlog':
@@ -28,9 +22,9 @@ export function cardWords(facts: CardFacts): CardWords {
     case 'ready':
       return { text: stage.autoStart ? 'starts by itself when there is room' : 'can be started', tone: 'plain' };
     case 'running':
-      return { text: runningWords(stage), tone: 'plain' };
+      return { ...runningWords(stage), tone: 'plain' };
     case 'needs-you':
-      return needsWords(facts);
+      return needWords(stage, facts.pending, facts.unsettled);
     case 'review':
       return { text: 'finished, to be looked at', tone: 'plain' };
     case 'done':
@@ -50,43 +44,26 @@ function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
   return title === undefined ? `waits for ${first}, which does not exist${more}` : `waits for ${title}${more}`;
 }
 
-const phaseName = ({ session, pipeline }: StageView, ahead = 0): string =>
-  pipeline[(session?.phaseIndex ?? 0) + ahead]?.name ?? 'the next phase';
-
 /** "Build, phase 2 of 3", for a stage that has phases and was started. */
 export function phaseWords(stage: StageView): string | null {
   const { pipeline, session } = stage;
   if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
-  return `${phaseName(stage)}, phase ${Math.min(session.phaseIndex + 1, pipeline.length)} of ${pipeline.length}`;
+  return `${phaseNow(stage)}, phase ${Math.min(session.phaseIndex + 1, pipeline.length)} of ${pipeline.length}`;
 }
 
-function runningWords({ session }: StageView): string {
+/** What Claude did last, where it is a file and no command: verb and path. */
+const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
+
+function runningWords({ session }: StageView): Pick<StageWords, 'text' | 'path'> {
   switch (session?.state) {
     case 'starting':
-      return 'starting';
+      return { text: 'starting' };
     case 'waiting':
-      return 'answered, Claude goes on';
-    default:
-      return session?.lastAction ?? 'working';
+      return { text: 'answered, Claude goes on' };
+    default: {
+      const text = session?.lastAction ?? 'working';
+      const path = FILE_ACTION.exec(text)?.[1];
+      return path === undefined ? { text } : { text, path };
+    }
   }
-}
-
-function needsWords({ stage, pending, unsettled }: CardFacts): CardWords {
-  const [first] = pending;
-  if (first !== undefined) {
-    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
-    return { text: `${askSummary(first, stage.worktree?.path ?? null)}${more}`, tone: 'needs' };
-  }
-  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
-  const { session } = stage;
-  if (session?.atGate === true)
-    return { text: `${phaseName(stage)} is finished; let ${phaseName(stage, 1)} begin`, tone: 'needs' };
-  if (session !== null && session.stalledSince !== null)
-    return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
-  const message = session?.lastTurn?.message;
-  const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
-  if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };
-  if (session?.lastTurn?.outcome === 'failed') return { text: `the last turn failed${because}`, tone: 'fail' };
-  if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
-  return { text: 'stopped before it finished', tone: 'needs' };
 }

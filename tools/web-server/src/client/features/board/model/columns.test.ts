@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { at, board, request, session, stage } from '../../../test/samples.ts';
-import { columnCounts, columnStages } from './columns.ts';
+import { needsYouCount } from '../../../live/needs-you.ts';
+import { at, board, decision, request, session, stage } from '../../../test/samples.ts';
+import { columnCounts, columnStages, countElsewhere } from './columns.ts';
 
 it('puts the more urgent first where stages wait for their start', () => {
   const view = board({ stages: [{ stage: stage('STAGE-1') }, { stage: stage('STAGE-2', { priority: 0 }) }] });
@@ -25,4 +26,17 @@ it('puts what was done last first', () => {
     stages: [{ stage: stage('STAGE-1', { completedAt: at(1) }) }, { stage: stage('STAGE-2', { completedAt: at(2) }) }],
   });
   expect(columnStages(view, 'done')).toEqual(['STAGE-2', 'STAGE-1']);
+});
+
+it('counts in Needs you what the badge counts, also where the card stands elsewhere', () => {
+  const view = board({
+    stages: [
+      { stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'failed' }) },
+      { stage: stage('STAGE-2', { completedAt: at(1) }), session: session('STAGE-2', { state: 'ended' }) },
+    ],
+    unsettled: [decision(request('STAGE-2', 'a'), { delivery: 'unknown' })],
+  });
+  expect(columnCounts(view)).toMatchObject({ 'needs-you': needsYouCount(view), done: 1 });
+  expect([needsYouCount(view), countElsewhere(view)]).toEqual([2, 1]);
+  expect(columnCounts(view, ({ id }) => id === 'STAGE-1')).toMatchObject({ 'needs-you': 1 });
 });

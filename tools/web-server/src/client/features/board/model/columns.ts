@@ -1,4 +1,5 @@
 import type { BoardView, Column, StageId, StageView } from '@callboard/contract';
+import { stagesInNeed, waitsSince } from '../../../live/needs-you.ts';
 
 export const COLUMN_TITLES: Record<Column, string> = {
   backlog: 'Backlog',
@@ -37,7 +38,7 @@ export function columnStages(view: BoardView, column: Column, keep: Keep = keepA
     ready: (a, b) => a.priority - b.priority,
     running: (a, b) =>
       a.priority - b.priority || (a.session?.startedAt ?? '').localeCompare(b.session?.startedAt ?? ''),
-    'needs-you': (a, b) => (waiting.get(a.id) ?? since(a)).localeCompare(waiting.get(b.id) ?? since(b)),
+    'needs-you': (a, b) => (waiting.get(a.id) ?? waitsSince(a)).localeCompare(waiting.get(b.id) ?? waitsSince(b)),
     review: (a, b) => since(a).localeCompare(since(b)),
     done: (a, b) => (b.completedAt ?? '').localeCompare(a.completedAt ?? ''),
   };
@@ -60,5 +61,10 @@ function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string
 export const columnCounts = (view: BoardView, keep: Keep = keepAll): Record<Column, number> => {
   const counts = { backlog: 0, ready: 0, running: 0, 'needs-you': 0, review: 0, done: 0 };
   for (const stage of view.stages) if (keep(stage)) counts[stage.column] += 1;
+  counts['needs-you'] += countElsewhere(view, keep);
   return counts;
 };
+
+/** How many stages need somebody and have their card in another column: they count in Needs you, and are in the inbox. */
+export const countElsewhere = (view: BoardView, keep: Keep = keepAll): number =>
+  stagesInNeed(view).filter((stage) => stage.column !== 'needs-you' && keep(stage)).length;

@@ -2,11 +2,12 @@ import { type Decision, isUnsettled } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { exactDuration, exactTime } from '../../../lib/time.ts';
+import { exactDuration } from '../../../lib/time.ts';
 import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
 import { arrivalWords, KIND_WORDS, verdictWords } from '../model/log-words.ts';
-import { lostWords } from '../model/lost-words.ts';
 import css from './decision-log.module.css';
+import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 
 /** One decision; what was said with it can be opened. */
@@ -19,9 +20,9 @@ export function DecisionRow({ decision }: { decision: Decision }) {
       <div className={css.verdict} data-outcome={outcome}>
         {verdictWords(decision)}
       </div>
-      <time className={css.when} dateTime={at}>
-        {exactTime(at)}
-      </time>
+      <div className={css.when}>
+        <TimeSince at={at} ago />
+      </div>
       <div className={css.what}>
         <code className={css.asked}>{asked === '' ? toolName : asked}</code>
         <div className={css.facts}>
@@ -31,7 +32,11 @@ export function DecisionRow({ decision }: { decision: Decision }) {
           {arrival !== null && <span>{arrival}</span>}
         </div>
         <Said decision={decision} />
-        {decision.lost !== null && <p className={css.said}>{lostWords(decision.lost)}</p>}
+        {decision.lost !== null && (
+          <p className={css.said}>
+            <LostNote lost={decision.lost} />
+          </p>
+        )}
         {isUnsettled(decision) && <SettleActions decision={decision} />}
       </div>
     </li>

@@ -4,7 +4,8 @@ import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { useState } from 'react';
-import { useSearchParams } from 'react-router';
+import { type NavigateOptions, useSearchParams } from 'react-router';
+import { currentParams, useTypedText } from '../../../lib/use-typed-text.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
 import { KIND_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
@@ -26,8 +27,9 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
   const [isOpen, setOpen] = useState(false); // on a phone, where they would fill half of the screen
   const count = filterCount(filter);
   const { projects = [], stages = [] } = data ?? {};
-  const set = (change: Partial<LogFilter>) =>
-    setParams((old) => writeLogFilter({ ...readLogFilter(old), ...change }), { replace: true });
+  const set = (change: Partial<LogFilter>, options: NavigateOptions = { replace: true }) =>
+    setParams(writeLogFilter({ ...readLogFilter(currentParams()), ...change }), options);
+  const [who, typeWho] = useTypedText(filter.who, (typed, options) => set({ who: typed }, options));
   const select = (name: 'project' | 'stage' | 'kind' | 'outcome', label: string, all: string, data: Option[]) => (
     <NativeSelect
       className={css.field}
@@ -66,8 +68,8 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
         className={clsx(css.field, css.who)}
         aria-label="Decided by"
         placeholder="Decided by"
-        value={filter.who}
-        onChange={(event) => set({ who: event.currentTarget.value })}
+        value={who}
+        onChange={(event) => typeWho(event.currentTarget.value)}
       />
       {day('from', 'From')}
       {day('to', 'To')}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { boardQuery, stageOf } from '../../../live/queries.ts';
-import { lostWords } from '../model/lost-words.ts';
+import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 import css from './unsettled.module.css';
 
@@ -31,7 +31,9 @@ export function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) 
           {question} <strong>{answer}</strong>
         </p>
       ))}
-      <p className={css.known}>{lostWords(decision.lost)}</p>
+      <p className={css.known}>
+        <LostNote lost={decision.lost} />
+      </p>
       <SettleActions decision={decision} />
     </article>
   );

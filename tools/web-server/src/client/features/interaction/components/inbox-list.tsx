@@ -1,28 +1,38 @@
-import type { PendingRequest } from '@callboard/contract';
+import type { PendingRequest, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
-import { askSummary, requestKey } from '../../../lib/request-words.ts';
+import { stoppedWords } from '../../../lib/need-words.ts';
+import { askPath, askSummary, requestKey } from '../../../lib/request-words.ts';
 import { count } from '../../../lib/time.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
+import { waitsSince } from '../../../live/needs-you.ts';
+import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
+import type { InboxItem } from '../model/inbox-items.ts';
 import css from './inbox.module.css';
 import { ROW } from './inbox-keys.ts';
 
 interface InboxListProps {
   groups: readonly InboxGroup[];
-  selected: PendingRequest | undefined;
-  addressOf: (key: string) => string;
+  items: readonly InboxItem[];
+  /** The keys of the row that is shown, and of the one that was asked for. */
+  selected: string | undefined;
+  wanted: string | null;
   others: ReactNode;
-  isEmpty: boolean;
+  hasOthers: boolean;
 }
 
-/** The list: single requests, and equal ones under one head that decides them all. */
-export function InboxList({ groups, selected, addressOf, others, isEmpty }: InboxListProps) {
+/** The list: single requests, equal ones under one head that decides them all, and stages that have stopped. */
+export function InboxList({ groups, items, selected, wanted, others, hasOthers }: InboxListProps) {
   const decideAll = useDecideAll();
+  const isEmpty = !hasOthers && items.length === 0;
+  useGoneWithNextStep(decideAll, wanted, isEmpty);
+  const stopped = items.flatMap((item) => (item.kind === 'stage' ? [item] : []));
+  const addresses = new Map(items.map(({ key, address }) => [key, address]));
   return (
     <div className={css.listPane}>
       <div role="status">
@@ -30,15 +40,21 @@ export function InboxList({ groups, selected, addressOf, others, isEmpty }: Inbo
       </div>
       {others}
       {isEmpty && (
-        <p className={css.empty}>Nothing waits for you. Requests of all stages come here, the longest waiting first.</p>
+        <p className={css.empty}>
+          Nothing waits for you. Requests of all stages come here, the longest waiting first, and stages that cannot go
+          on by themselves.
+        </p>
       )}
       <ul className={css.list}>
         {groups.map((group) => {
-          const rows = group.requests.map((request) => (
-            <li key={requestKey(request)}>
-              <Row request={request} isSelected={request === selected} address={addressOf(requestKey(request))} />
-            </li>
-          ));
+          const rows = group.requests.map((request) => {
+            const key = requestKey(request);
+            return (
+              <li key={key}>
+                <RequestRow request={request} isSelected={key === selected} address={addresses.get(key) ?? '/inbox'} />
+              </li>
+            );
+          });
           if (group.requests.length === 1) return rows;
           return (
             <li key={group.key} className={css.group}>
@@ -48,8 +64,38 @@ export function InboxList({ groups, selected, addressOf, others, isEmpty }: Inbo
           );
         })}
       </ul>
+      {stopped.length > 0 && (
+        <section aria-labelledby="inbox-stopped">
+          <h2 className={css.subhead} id="inbox-stopped">
+            Stages that do not go on
+          </h2>
+          <ul className={css.list}>
+            {stopped.map(({ key, stage, address }) => (
+              <li key={key}>
+                <StageRow stage={stage} isSelected={key === selected} address={address} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
     </div>
   );
+}
+
+/**
+ * The report of what went well was read once the next row is chosen, or something comes into a list that was empty. One
+ * of a failure is dismissed.
+ */
+function useGoneWithNextStep(
+  { data, reset }: ReturnType<typeof useDecideAll>,
+  wanted: string | null,
+  isEmpty: boolean,
+): void {
+  const isGood = data?.every(({ failed }) => !failed) === true;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it goes when these change, not when the report comes
+  useEffect(() => {
+    if (isGood && !isEmpty) reset();
+  }, [wanted, isEmpty]);
 }
 
 interface GroupHeadProps {
@@ -122,27 +168,59 @@ function ReportLine({ outcome: { request, words } }: { outcome: ItemOutcome }) {
 }
 
 interface RowProps {
-  request: PendingRequest;
   isSelected: boolean;
   address: string;
 }
 
-function Row({ request, isSelected, address }: RowProps) {
-  const title = useStageTitle(request.stageId);
-  const project = useProjectName(request.stageId);
-  const summary = askSummary(request, useFolder(request.stageId));
+function RequestRow({ request, ...row }: RowProps & { request: PendingRequest }) {
+  const folder = useFolder(request.stageId);
+  const agent = request.agent === null ? '' : ` · agent “${request.agent}”`;
   return (
-    <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: requestKey(request) }}>
+    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt} more={agent}>
+      <div className={css.rowAsk} title={askSummary(request, folder)}>
+        <PathIn text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
+      </div>
+    </Row>
+  );
+}
+
+function StageRow({ stage, ...row }: RowProps & { stage: StageView }) {
+  const { text, tone } = stoppedWords(stage);
+  return (
+    <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitsSince(stage)}>
+      <div className={css.rowAsk} data-tone={tone} title={text}>
+        {text}
+      </div>
+    </Row>
+  );
+}
+
+interface RowFrameProps extends RowProps {
+  id: string;
+  stageId: StageView['id'];
+  at: string;
+  more?: string;
+  children: ReactNode;
+}
+
+/** Whose it is, since when, and where from. */
+function Row({ id, stageId, at, more = '', isSelected, address, children }: RowFrameProps) {
+  const title = useStageTitle(stageId);
+  const project = useProjectName(stageId);
+  return (
+    <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }}>
       <div className={css.rowTop}>
-        <span className={css.rowTitle}>{title}</span>
+        <span className={css.rowTitle} title={title}>
+          {title}
+        </span>
         <span className={css.rowTime}>
-          <TimeSince at={request.createdAt} />
+          <TimeSince at={at} />
         </span>
       </div>
-      <div className={css.rowAsk}>{summary}</div>
+      {children}
       <div className={css.rowFrom}>
         {project}
-        {request.agent !== null && ` · agent “${request.agent}”`}
+        {more}
       </div>
     </Link>
   );

@@ -1,40 +1,46 @@
-import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
-import { requestKey } from '../../../lib/request-words.ts';
+import { stoppedStages } from '../../../live/needs-you.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { usePending } from '../api/use-request.ts';
 import { followerOf, inboxGroups } from '../model/inbox-groups.ts';
+import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './inbox.module.css';
 import { useInboxKeys } from './inbox-keys.ts';
 import { InboxList } from './inbox-list.tsx';
+import { InboxStage } from './inbox-stage.tsx';
 import { RequestSection } from './request-section.tsx';
 
-const PARAM = 'request';
-const addressOf = (key: string) => `/inbox?${new URLSearchParams({ [PARAM]: key })}`;
-
 interface InboxProps {
-  /** What waits and is no request, above the list. */
+  /** What waits and is neither a request nor a stage that has stopped, above the list. */
   others: ReactNode;
   hasOthers: boolean;
 }
 
-/** All that waits: a list, the longest waiting first, and the chosen one beside it. The next one follows an answer. */
+/**
+ * All that needs a person: the requests, the longest waiting first, then the stages that need somebody without one. The
+ * chosen one stands beside the list, and the next one follows when it is gone.
+ */
 export function Inbox({ others, hasOthers }: InboxProps) {
   const pending = usePending();
+  const { data: stopped = [] } = useQuery({ ...boardQuery, select: stoppedStages });
   const groups = useMemo(() => inboxGroups(pending), [pending]);
   const requests = groups.flatMap((group) => group.requests);
+  const items = inboxItems(requests, stopped);
   const [params] = useSearchParams();
-  const wanted = params.get(PARAM);
-  const selected = useSelected(requests, wanted);
+  const wanted = wantedKey(params);
+  const selected = useSelected(items, wanted);
   const navigate = useNavigate();
   useInboxKeys({
-    keys: requests.map(requestKey),
-    selected: selected === undefined ? null : requestKey(selected),
-    select: (key) => void navigate(addressOf(key), { replace: true }),
+    keys: items.map(({ key }) => key),
+    selected: selected?.key ?? null,
+    select: (key) => {
+      const item = items.find((other) => other.key === key);
+      if (item !== undefined) void navigate(item.address, { replace: true });
+    },
     open: () => selected !== undefined && void navigate(`/stages/${selected.stageId}`),
   });
   return (
@@ -52,35 +58,44 @@ export function Inbox({ others, hasOthers }: InboxProps) {
         </div>
         <InboxList
           groups={groups}
-          selected={selected}
-          addressOf={addressOf}
+          items={items}
+          selected={selected?.key}
+          wanted={wanted}
           others={others}
-          isEmpty={!hasOthers && groups.length === 0}
+          hasOthers={hasOthers}
         />
       </section>
-      <div className={css.detail}>
-        {selected !== undefined && (
-          <>
-            <nav className={css.links} aria-label="Request">
-              <Link className={css.back} to="/inbox">
-                All {requests.length}
-              </Link>
-              <Link to={`/stages/${selected.stageId}`}>Open the stage</Link>
-              <span className={css.keys} aria-hidden>
-                J K to move · A D to decide · Enter to open the stage
-              </span>
-            </nav>
-            <RequestSection key={requestKey(selected)} request={selected} takesKeys />
-          </>
-        )}
-      </div>
+      <div className={css.detail}>{selected !== undefined && <Detail item={selected} count={items.length} />}</div>
     </div>
   );
 }
 
+/** The chosen one, with all that can be done about it. */
+function Detail({ item, count }: { item: InboxItem; count: number }) {
+  const isRequest = item.kind === 'request';
+  return (
+    <>
+      <nav className={css.links} aria-label={isRequest ? 'Request' : 'Stage'}>
+        <Link className={css.back} to="/inbox">
+          All {count}
+        </Link>
+        <Link to={`/stages/${item.stageId}`}>Open the stage</Link>
+        <span className={css.keys} aria-hidden>
+          J K to move · {isRequest ? 'A D to decide' : 'A to let it go on'} · Enter to open the stage
+        </span>
+      </nav>
+      {isRequest ? (
+        <RequestSection key={item.key} request={item.request} takesKeys />
+      ) : (
+        <InboxStage key={item.key} stage={item.stage} />
+      )}
+    </>
+  );
+}
+
 /** The wanted one; when it is gone, the one that followed it in the list as it was. */
-function useSelected(requests: readonly PendingRequest[], wanted: string | null): PendingRequest | undefined {
-  const keys = requests.map(requestKey);
+function useSelected(items: readonly InboxItem[], wanted: string | null): InboxItem | undefined {
+  const keys = items.map(({ key }) => key);
   const [seen, setSeen] = useState<{ keys: string[]; wanted: string | null; key: string | undefined }>({
     keys,
     wanted,
@@ -90,7 +105,7 @@ function useSelected(requests: readonly PendingRequest[], wanted: string | null)
   const isThere = last !== undefined && keys.includes(last);
   const key = isThere ? last : last === undefined ? keys[0] : followerOf(seen.keys, last, keys);
   if (key !== seen.key || wanted !== seen.wanted || keys.join() !== seen.keys.join()) setSeen({ keys, wanted, key });
-  return requests.find((request) => requestKey(request) === key);
+  return items.find((item) => item.key === key);
 }
 
 function RulesButton() {

@@ -1,10 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { useId } from 'react';
 import { goOnWith } from '../../../lib/go-on.ts';
+import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { cost, exactTime } from '../../../lib/time.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
-import { reasonWords, stateWords } from '../model/state-words.ts';
 import { ContextBar } from './context-bar.tsx';
 import { StageActions } from './stage-actions.tsx';
 import css from './stage-head.module.css';

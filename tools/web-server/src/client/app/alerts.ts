@@ -1,11 +1,10 @@
-import type { PendingRequest } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { z } from 'zod';
 import { create } from 'zustand';
-import { askTitle, requestKey } from '../lib/request-words.ts';
 import { readStored, writeStored } from '../lib/stored.ts';
 import { boardQuery } from '../live/queries.ts';
+import { type Need, type Needs, needsOf, newNeeds } from './needs.ts';
 
 const KEY = 'callboard-alerts';
 const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
@@ -13,7 +12,7 @@ type Settings = z.infer<typeof Settings>;
 
 const canNotify = () => 'Notification' in window && Notification.permission === 'granted';
 
-/** What happens when a request arrives and nobody looks at Callboard. Off until asked for, and where it is not allowed any more. */
+/** What happens when somebody is needed and nobody looks at Callboard. Off until asked for, and where it is not allowed any more. */
 export const useAlertSettings = create<Settings>(() => {
   const { notify, sound } = readStored(KEY, Settings, { notify: false, sound: false });
   return { notify: notify && canNotify(), sound };
@@ -62,44 +61,42 @@ async function isAnyTabVisible(): Promise<boolean> {
   return (await navigator.locks.query()).held?.some(({ name }) => name === VISIBLE) ?? false;
 }
 
-/** Tells of requests that arrive while no tab is visible, once for all tabs. */
-export function useRequestAlerts(): void {
+/** Tells of what needs somebody from now on while no tab is visible, once for all tabs. */
+export function useAlerts(): void {
   useToldVisible();
-  const { data } = useQuery({ ...boardQuery, select: ({ pending, stages }) => ({ pending, stages }) });
-  const known = useRef<ReadonlySet<string> | null>(null);
+  const { data } = useQuery({
+    ...boardQuery,
+    select: ({ pending, stages, unsettled }) => ({ pending, stages, unsettled }),
+  });
+  const known = useRef<Needs | null>(null);
   useEffect(() => {
     if (data === undefined) return;
-    const { pending, stages } = data;
     const before = known.current;
-    known.current = new Set(pending.map(requestKey));
+    known.current = needsOf(data);
     if (before === null) return;
-    for (const request of pending) {
-      if (before.has(requestKey(request))) continue;
-      const stage = stages.find((other) => other.id === request.stageId);
-      void alert(request, askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null));
-    }
+    for (const need of newNeeds(before, known.current)) void alert(need);
   }, [data]);
 }
 
 const ONCE_MS = 3_000;
 
-async function alert(request: PendingRequest, title: string): Promise<void> {
+async function alert(need: Need): Promise<void> {
   const { notify, sound } = useAlertSettings.getState();
   if ((!notify && !sound) || (await isAnyTabVisible())) return;
   const tell = async () => {
     if (sound) beep();
-    if (notify) showNotification(request, title);
+    if (notify) showNotification(need);
     await new Promise((resolve) => setTimeout(resolve, ONCE_MS));
   };
   if (!('locks' in navigator)) return tell();
-  await navigator.locks.request(`callboard-alert-${requestKey(request)}`, { ifAvailable: true }, (lock) =>
+  await navigator.locks.request(`callboard-alert-${need.key}`, { ifAvailable: true }, (lock) =>
     lock === null ? undefined : tell(),
   );
 }
 
-function showNotification(request: PendingRequest, title: string): void {
+function showNotification({ key, title }: Need): void {
   if (!canNotify()) return;
-  const shown = new Notification(title, { tag: requestKey(request), icon: '/favicon-needs-you.svg' });
+  const shown = new Notification(title, { tag: key, icon: '/favicon-needs-you.svg' });
   shown.onclick = () => {
     window.focus();
     shown.close();

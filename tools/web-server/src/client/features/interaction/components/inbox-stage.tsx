@@ -1,0 +1,95 @@
+import type { StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useId } from 'react';
+import { phaseNext, stoppedWords } from '../../../lib/need-words.ts';
+import { reasonWords, stateWords } from '../../../lib/state-words.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { waitsSince } from '../../../live/needs-you.ts';
+import { useAdvanceStage } from '../../../live/stage-commands.ts';
+import { useGoOn } from '../../../live/use-go-on.ts';
+import { KeyHint } from '../../../ui/key-hint.tsx';
+import { useShortcuts } from '../../../ui/shortcut.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useProjectName } from '../api/use-request.ts';
+import { markAnswered, useArmed } from '../model/arming.ts';
+import css from './inbox.module.css';
+
+/** A stage that needs somebody and asks for nothing: why it does not go on, and what lets it. */
+export function InboxStage({ stage }: { stage: StageView }) {
+  const titleId = useId();
+  const { words, tone } = stateWords(stage, 0, 0);
+  const why = tone === 'fail' ? reasonWords(stage) : stoppedWords(stage).text;
+  const project = useProjectName(stage.id);
+  return (
+    <article className={css.stopped} aria-labelledby={titleId}>
+      <h2 className={css.stoppedTitle} id={titleId}>
+        {stage.title}
+      </h2>
+      <p className={css.stoppedState}>
+        <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitsSince(stage)} />
+      </p>
+      {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
+      <GoOn stage={stage} />
+    </article>
+  );
+}
+
+/** The one button that lets it go on, with its key; where there is none, what to do is on the stage's page. */
+function GoOn({ stage }: { stage: StageView }) {
+  const step = useNextStep(stage);
+  const doesId = useId();
+  const isArmed = useArmed(String(stage.id));
+  const off = !useCanCommand() || !isArmed || step === null || step.isSending;
+  const act = () => {
+    markAnswered();
+    step?.run();
+  };
+  useShortcuts({
+    a: () => {
+      if (off || document.querySelector('[role="dialog"], [role="menu"]') !== null) return false;
+      act();
+      return true;
+    },
+  });
+  if (step === null)
+    return <p className={css.stoppedDoes}>What it did, and a box to write to Claude, are on the stage’s page</p>;
+  return (
+    <div className={css.stoppedStep}>
+      <span className={css.stoppedDoes} id={doesId}>
+        {step.does}
+      </span>
+      <Button
+        disabled={off}
+        loading={step.isSending}
+        aria-describedby={doesId}
+        aria-keyshortcuts="a"
+        rightSection={<KeyHint>A</KeyHint>}
+        onClick={act}
+      >
+        {step.label}
+      </Button>
+    </div>
+  );
+}
+
+interface NextStep {
+  label: string;
+  does: string;
+  run: () => void;
+  isSending: boolean;
+}
+
+function useNextStep(stage: StageView): NextStep | null {
+  const advance = useAdvanceStage(stage.title);
+  const goOn = useGoOn(stage);
+  if (stage.session?.atGate === true)
+    return {
+      label: `Let ${phaseNext(stage)} begin`,
+      does: 'What the finished phase did is on the stage’s page',
+      run: () => advance.mutate(stage.id),
+      isSending: advance.isPending,
+    };
+  if (goOn === null) return null;
+  const { label, does, run, isSending } = goOn;
+  return { label, does: `${label} ${does}`, run, isSending };
+}

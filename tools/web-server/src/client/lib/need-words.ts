@@ -1,0 +1,48 @@
+import type { PendingRequest, StageView } from '@callboard/contract';
+import { askPath, askSummary } from './request-words.ts';
+import { clockTime } from './time.ts';
+
+/** Where a stage stands, in one line. */
+export interface StageWords {
+  text: string;
+  tone: 'plain' | 'needs' | 'fail' | 'done';
+  /** A path that stands in the text, to be cut in its middle where there is no room. */
+  path?: string;
+}
+
+const phaseName = ({ session, pipeline }: StageView, ahead: number): string =>
+  pipeline[(session?.phaseIndex ?? 0) + ahead]?.name ?? 'the next phase';
+
+/** The phase that a stage is in, by its name. */
+export const phaseNow = (stage: StageView): string => phaseName(stage, 0);
+
+/** The phase that a person has to let begin. */
+export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
+
+/** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
+export function needWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
+  const [first] = pending;
+  if (first !== undefined) {
+    const folder = stage.worktree?.path ?? null;
+    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
+    const path = askPath(first, folder);
+    return { text: `${askSummary(first, folder)}${more}`, tone: 'needs', ...(path === '' ? {} : { path }) };
+  }
+  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
+  return stoppedWords(stage);
+}
+
+/** Why a stage needs somebody that asks for nothing. */
+export function stoppedWords(stage: StageView): StageWords {
+  const { session } = stage;
+  if (session?.atGate === true)
+    return { text: `${phaseNow(stage)} is finished; let ${phaseNext(stage)} begin`, tone: 'needs' };
+  if (session !== null && session.stalledSince !== null)
+    return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
+  const message = session?.lastTurn?.message;
+  const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
+  if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };
+  if (session?.lastTurn?.outcome === 'failed') return { text: `the last turn failed${because}`, tone: 'fail' };
+  if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
+  return { text: 'stopped before it finished', tone: 'needs' };
+}
