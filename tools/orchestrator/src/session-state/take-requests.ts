@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RequestId } from '@callboard/contract';
+import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { addEntry, addRaw } from './draft.ts';
+import { addEntry, addRaw, type SessionDraft } from './draft.ts';
 import type { EventContext } from './event-context.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
@@ -118,6 +119,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
     await tx.outbox.setConfirmed(row.id, tx.now);
+    if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(draft, event.response);
     return;
   }
   const { request_id: _id, ...echoed } = event.response;
@@ -137,6 +139,14 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
     await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
   else if (stored !== null && row !== null) await setDelivery(tx, stored, 'not-applied');
   tx.afterCommit(onForeignAnswer);
+}
+
+/** The mode that the CLI says it is in, which need not be the one that was asked for. The status line that follows says the same. */
+const ModeReply = z.object({ response: z.object({ mode: z.string() }) });
+
+function modeConfirmed(draft: SessionDraft, reply: Record<string, unknown>): void {
+  const { data } = ModeReply.safeParse(reply);
+  if (data !== undefined) draft.record = { ...draft.record, mode: data.response.mode };
 }
 
 /** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */

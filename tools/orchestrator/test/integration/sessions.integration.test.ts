@@ -10,7 +10,8 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(said('First.'));
   await client.state(stageId, 'idle');
-  await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  const changed = await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  expect(changed.session.mode).toBe('acceptEdits'); // the status line of the CLI comes after its reply
   await client.event('mode-changed', ({ mode }) => mode === 'acceptEdits');
   await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
     code: 'refused_by_claude',
