@@ -78,7 +78,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
   async function sessionOf(stageId: StageId): Promise<{ session: SessionView }> {
     const record = await store.read.sessions.find(stageId);
-    if (record === null) throw (await isStage(stageId)) ? noSession(stageId) : unknownStage(stageId);
+    if (record === null) throw await noSession(store.read, stageId);
     const queue = (await store.read.outbox.queueOf(stageId)).map(queuedMessage);
     return { session: { ...summaryOf(record), queue, pending: await store.read.requests.listOpenOf(stageId) } };
   }

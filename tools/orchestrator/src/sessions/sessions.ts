@@ -32,7 +32,7 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | '
 export interface Sessions {
   /**
    * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
+   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
    */
   start(stageId: StageId, actor: string | null): Promise<void>;
   /**
@@ -158,7 +158,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
     const session = await runningOf(stageId);
     if (session !== undefined) return session;
-    if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
+    if ((await store.read.sessions.find(stageId)) === null) throw await noSession(store.read, stageId);
     throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
   }
 
