@@ -234,8 +234,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
     }),
     retry_decision: ({ stageId, requestId }, { actor }) => lostAnswers.retry(stageId, requestId, actor.name),
-    interrupt: async ({ stageId }) => {
-      await sessions.interrupt(stageId);
+    interrupt: async ({ stageId }, { actor }) => {
+      await sessions.interrupt(stageId, `Interrupted by ${actor.name}.`);
       return sessionOf(stageId);
     },
     set_mode: async ({ stageId, mode }) => {

@@ -52,9 +52,10 @@ export interface Sessions {
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /**
    * Ends the running turn. A process that does not confirm in time is ended; its session can be resumed.
+   * @param reason in words, for what waited for an answer in it
    * @throws Rejection `no_session`, `not_running`; OperationalError `storage_failed`, and then nothing was done
    */
-  interrupt(stageId: StageId): Promise<void>;
+  interrupt(stageId: StageId, reason?: string): Promise<void>;
   /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
   setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
   /** Changes the model (null: the default one), the effort, or both. @throws as `setMode` */
@@ -221,12 +222,13 @@ export function createSessions(parts: SessionsParts): Sessions {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
       await (await attach(launchId, gone, openSpoolOnly)).ended;
     },
-    async interrupt(stageId) {
+    async interrupt(stageId, reason) {
       const session = await requireRunning(stageId);
       try {
         await session.executor.request(
           { subtype: 'interrupt', cancel_queued: true },
           AbortSignal.timeout(graces.interruptMs),
+          reason,
         );
       } catch (error) {
         if (isStorageFailure(error)) throw error; // it was not asked, so it cannot be blamed
