@@ -112,7 +112,7 @@ export const ApproveBody = z.strictObject({
   reason: z.string().max(20_000).optional(),
   /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
-  /** Granted with it; they take effect at once, for the session. */
+  /** Granted with it; they take effect at once, for the session. What the CLI would pass over is refused. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
   /** For whom the allow rules among them are kept beyond the session; without it they are not kept. */
   remember: RuleScope.optional(),
