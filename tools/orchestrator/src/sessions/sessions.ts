@@ -1,5 +1,6 @@
 import type { Effort, LaunchId, PermissionMode, StageId } from '@callboard/contract';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { refusedMode } from '../claude/refused-mode.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
@@ -241,8 +242,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     async setMode(stageId, mode) {
       const session = await runningOf(stageId);
       if (session !== undefined) return confirmed(session, { subtype: 'set_permission_mode', mode });
+      const refusal = refusedMode(mode, { uid: process.getuid?.(), env: parts.env });
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => {
+          if (refusal !== null) throw new Rejection('refused_by_claude', `Claude Code refused: ${refusal}.`);
           draft.record = { ...draft.record, mode }; // the next launch is given it
         }),
       );

@@ -25,6 +25,12 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
 
   // And again after the process ended: the mode is given anew, the model too.
   await client.command('stop_stage', { stageId });
+  if (process.getuid?.() === 0) {
+    await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
+      code: 'refused_by_claude',
+      message: expect.stringContaining('cannot be used with root'),
+    });
+  }
   await client.command('send_message', { stageId, message: said('Third.') });
   await client.event('session-updated', (s) => s.launchId !== session.launchId && s.state === 'idle');
   expect((await client.command('get_session', { stageId })).session).toMatchObject({
