@@ -61,6 +61,12 @@ export const startFlags: readonly Flag[] = [
     help: 'SHA-256, in hex, of an API token.',
   },
   { kind: 'variable', name: 'token', variable: 'CALLBOARD_TOKEN', help: 'An API token, for others to read.' },
+  {
+    kind: 'variable',
+    name: 'database-url',
+    variable: 'CALLBOARD_DATABASE_URL',
+    help: 'A store that is shared: not possible yet.',
+  },
 ];
 
 export interface StartOptions {
@@ -100,6 +106,12 @@ const schema = (base: PathBase) =>
       'agent-user': userName.nullable().default(null),
       'token-sha256': sha256.nullable().default(null),
       token: z.string().nullable().default(null),
+      // Passed over, it would leave people with a store other than the one they meant. It may hold a password, so it is not repeated.
+      'database-url': z
+        .never({
+          error: 'a shared store is not possible yet: Callboard keeps its store in the data directory. Unset it',
+        })
+        .optional(),
     })
     .refine((given) => given.port === 0 || given.port !== given['orchestrator-port'], {
       path: ['orchestrator-port'],

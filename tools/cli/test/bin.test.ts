@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -33,12 +33,18 @@ async function install(bundled: (path: string) => Promise<void>) {
   const linked = join(root, 'node_modules', '.bin', 'callboard');
   await symlink('../callboard/bin/callboard.js', linked);
   await bundled(join(root, 'node_modules', 'node', 'bin', 'node'));
-  return { linked, main: join(own, 'src', 'main.ts'), bundledNode: join(root, 'node_modules', 'node', 'bin', 'node') };
+  return {
+    root,
+    linked,
+    main: join(own, 'src', 'main.ts'),
+    bundledNode: join(root, 'node_modules', 'node', 'bin', 'node'),
+  };
 }
 
 const withNode = (path: string) => symlink(process.execPath, path);
 const withoutNode = async () => {};
 
+const Package = z.object({ scripts: z.record(z.string(), z.string()) });
 const Said = z.object({ execPath: z.string(), script: z.string(), args: z.array(z.string()), pid: z.int() });
 const said = (program: Program) => eventually(() => Said.parse(JSON.parse(program.stdout().split('\n')[0] ?? '')));
 
@@ -78,6 +84,22 @@ it('passes signals on and waits for the end', async () => {
   program.child.kill('SIGTERM');
   expect(await program.ended).toBe(0);
   expect(program.stdout()).toContain('told to stop');
+});
+
+it.each(['start', 'demo'])('is told to stop when npm alone is, which ran its script "%s"', async (script) => {
+  const { root } = await install(withNode);
+  const { scripts } = Package.parse(
+    JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')),
+  );
+  await writeFile(join(root, 'package.json'), JSON.stringify({ private: true, scripts }));
+  const env = { PATH: hostPath, HOME: root };
+  const program = runProgram('npm', ['--prefix', root, '--silent', 'run', script], env);
+  const { args, pid } = await said(program);
+  expect(args).toEqual([script]);
+  program.child.kill('SIGTERM');
+  await program.ended;
+  expect(program.stdout()).toContain('told to stop');
+  await untilGone(pid);
 });
 
 it('is noticed when it is killed', async () => {

@@ -18,7 +18,11 @@ it.each([
     ['not_found', 'unknown_stage', 'unknown_project', 'unknown_request', 'unknown_message', 'no_session'],
   ],
   ['an answer that came second', 409, ['already_decided', 'request_closed']],
-  ['what the stage does not allow now', 409, ['already_running', 'already_done', 'stage_running', 'not_running']],
+  [
+    'what the stage does not allow now',
+    409,
+    ['already_running', 'already_done', 'waits_for_dependency', 'stage_running', 'not_running'],
+  ],
   ['a person who is not logged in', 401, ['not_logged_in', 'bad_login_link']],
   ['what may work later', 503, ['orchestrator_unreachable', 'starting', 'storage_failed', 'no_confirmation']],
 ] as const)('keeps the status of %s at %i', (_what, status, its) => {

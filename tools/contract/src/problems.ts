@@ -26,6 +26,7 @@ export const problems = {
   already_settled: 409,
   already_running: 409,
   already_done: 409,
+  waits_for_dependency: 409,
   already_sent: 409,
   too_many_files: 409,
   stage_running: 409,

@@ -112,7 +112,7 @@ export const ApproveBody = z.strictObject({
   reason: z.string().max(20_000).optional(),
   /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
-  /** Granted with it; they take effect at once. */
+  /** Granted with it; they take effect at once. What the CLI would pass over is refused. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
   /** For whom the allow rules among them are kept, and given at every start; the stage, unless it says otherwise. */
   remember: RuleScope.optional(),

@@ -118,14 +118,15 @@ it('goes on with the replay when the connection ends in the middle of it', async
 });
 
 it.each([
-  ['what is asked for is no longer kept', '?since=1'],
-  ['the client is ahead of the log', '?since=99'],
-])('sends resync with the current number when %s', async (_, query) => {
+  ['what is asked for is no longer kept', '?since=1', 1],
+  ['the client is ahead of the log', '?since=99', 9],
+])('sends resync with the current number when %s', async (_, query, since) => {
   const { orchestrator, stream } = await start();
   for (let i = 0; i < 9; i++) orchestrator.emit();
   orchestrator.prune(5);
   const opened = await stream(query);
   await expect.poll(() => opened.named('resync')).toEqual([{ event: 'resync', id: '9', data: { seq: 9 } }]);
+  expect(opened.named('stream')).toMatchObject([{ data: { seq: since } }]);
   orchestrator.emit();
   await expect.poll(opened.ids).toEqual([10]);
 });

@@ -45,7 +45,7 @@ const operations = (): [string, Operation][] =>
       operation,
     ]),
   );
-const operationOf = (type: RoutedCommand): Operation => {
+const operationOf = (type: RoutedCommand | 'get_health'): Operation => {
   const found = operations().find(([, { operationId }]) => operationId === type);
   if (found === undefined) throw new Error(`${type} is not in the document`);
   return found[1];
@@ -104,8 +104,16 @@ it('lists the codes of its problems, each under its status', () => {
       expect([route, status, codes.length]).not.toEqual([route, status, 0]);
     }
   }
-  const { 409: conflict } = operationOf('approve_tool').responses;
-  expect(conflict?.description).toContain('`already_decided`');
+});
+
+it.each([
+  ['approve_tool', 409, 'already_decided'],
+  ['send_message', 409, 'already_done'],
+  ['start_stage', 409, 'waits_for_dependency'],
+  ['start_stage', 507, 'disk_low'],
+  ['get_health', 403, 'wrong_origin'],
+] as const)('lists that %s may be answered with %i %s', (operationId, status, code) => {
+  expect(operationOf(operationId).responses[status]?.description).toContain(`\`${code}\``);
 });
 
 it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that its own schemas take', (type) => {

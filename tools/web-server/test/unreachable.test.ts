@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { noAnswer } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 
@@ -40,6 +40,26 @@ it('answers 503 with Retry-After at once while there is no orchestrator', async 
   expect(response.statusCode).toBe(503);
   expect(response.headers['retry-after']).toBe('1');
   expect(response.json()).toMatchObject({ code: 'orchestrator_unreachable' });
+});
+
+it('answers 503 with Retry-After after five seconds to a read while the orchestrator hangs', async () => {
+  harness = await startHarness();
+  const { app, orchestrator } = harness;
+  orchestrator.handlers.get_board = noAnswer;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const waiting = app.inject({ url: '/api/board', headers: bearer });
+    await expect.poll(() => orchestrator.inputsOf('get_board').length).toBe(1);
+    vi.advanceTimersByTime(5_000);
+    const response = await waiting;
+    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
+    expect(response.json()).toMatchObject({
+      code: 'orchestrator_unreachable',
+      detail: expect.stringContaining('within 5 s. Nothing was changed'),
+    });
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('does not pretend: a command whose reply is lost is 503 and says that the state must be looked at', async () => {

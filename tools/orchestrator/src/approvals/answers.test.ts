@@ -46,6 +46,15 @@ describe('a yes', () => {
     expect(allow(request(), always).response).toMatchObject({ behavior: 'allow' });
   });
 
+  it('is refused with what would not count: an interrupt, and permissions that the CLI does not take', () => {
+    expect(() => allow(request(), body({ interrupt: true }))).toThrow('goes with deny only');
+    expect(allow(request(), body({ interrupt: false })).response).toEqual({ behavior: 'allow' });
+    const updatedPermissions = [{ type: 'nonsense' }];
+    expect(() => allow(request(), body({ updatedPermissions }))).toThrow(refusal('bad_request'));
+    const suggested = request({ suggestions: updatedPermissions });
+    expect(allow(suggested, body({ updatedPermissions })).response).toMatchObject({ behavior: 'allow' });
+  });
+
   it('to a plan always names the mode that follows', () => {
     const plan = request({ kind: 'plan', toolName: 'ExitPlanMode', input: {} });
     const mode = (name: string) => ({ type: 'setMode', mode: name, destination: 'session' });

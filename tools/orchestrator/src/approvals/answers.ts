@@ -6,6 +6,7 @@ import {
   questionsOf,
 } from '@callboard/contract';
 import { formContentProblem } from '../domain/form-content.ts';
+import { permissionUpdatesProblem } from '../domain/permission-updates.ts';
 import { toolInputProblem } from '../domain/tool-input.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Verdict } from '../session-state/requests.ts';
@@ -22,8 +23,9 @@ const NOBODY =
   'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
 const DECLINED = 'The user declined to answer';
 
-/** @throws Rejection `wrong_kind` for a question, `bad_request` for an input that would not run */
+/** @throws Rejection `wrong_kind` for a question, `bad_request` for what would not run, or not count */
 export function allow(request: PendingRequest, body: ApproveBody): Answer {
+  if (request.kind !== 'question') requireThatAllCounts(request, body);
   switch (request.kind) {
     case 'question':
       throw new Rejection(
@@ -39,6 +41,16 @@ export function allow(request: PendingRequest, body: ApproveBody): Answer {
     default:
       return request.kind satisfies never;
   }
+}
+
+/** What the CLI would pass over without a word, so that a person would think to have granted it, or to have ended the turn. */
+function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, updatedPermissions = [] }: ApproveBody) {
+  if (interrupt === true) {
+    const words = 'interrupt ends the turn, and goes with deny only: what is allowed here could not run. Leave it out.';
+    throw new Rejection('bad_request', words);
+  }
+  const problem = permissionUpdatesProblem(updatedPermissions, suggestions);
+  if (problem !== null) throw new Rejection('bad_request', problem);
 }
 
 function allowTool(request: PendingRequest, body: ApproveBody): Answer {

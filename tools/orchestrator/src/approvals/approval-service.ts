@@ -144,10 +144,11 @@ function conflict(decision: Decision): Rejection {
     const message = `This request is closed; your answer was not used. ${decision.reason ?? ''}`.trim();
     return new Rejection('request_closed', message, { decision });
   }
-  const what =
-    decision.outcome === 'timed-out'
-      ? `This request had been denied at ${decision.at}, as nobody answered within the time limit`
-      : `This request was already ${decision.outcome} by ${decision.by ?? 'someone'} at ${decision.at}`;
+  if (decision.outcome === 'timed-out') {
+    const message = `This request is closed: it was denied at ${decision.at}, as nobody answered within the time limit. Your answer was not used.`;
+    return new Rejection('request_closed', message, { decision });
+  }
+  const what = `This request was already ${decision.outcome} by ${decision.by ?? 'someone'} at ${decision.at}`;
   return new Rejection('already_decided', `${what}; your answer was not used.`, { decision });
 }
 

@@ -78,7 +78,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
   async function sessionOf(stageId: StageId): Promise<{ session: SessionView }> {
     const record = await store.read.sessions.find(stageId);
-    if (record === null) throw (await isStage(stageId)) ? noSession(stageId) : unknownStage(stageId);
+    if (record === null) throw await noSession(store.read, stageId);
     const queue = (await store.read.outbox.queueOf(stageId)).map(queuedMessage);
     return { session: { ...summaryOf(record), queue, pending: await store.read.requests.listOpenOf(stageId) } };
   }
@@ -242,8 +242,8 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
     }),
     retry_decision: ({ stageId, requestId }, { actor }) => lostAnswers.retry(stageId, requestId, actor.name),
-    interrupt: async ({ stageId }) => {
-      await sessions.interrupt(stageId);
+    interrupt: async ({ stageId }, { actor }) => {
+      await sessions.interrupt(stageId, `Interrupted by ${actor.name}.`);
       return sessionOf(stageId);
     },
     set_mode: async ({ stageId, mode }) => {

@@ -19,6 +19,14 @@ it('leaves out what npm, Node and Callboard put there', () => {
   expect(userEnvironment({ ...theirs, ...ours, GONE: undefined })).toEqual(theirs);
 });
 
+it('leaves out the colour and the editor that npm chose for its scripts, and keeps those of the user', () => {
+  const npm = { npm_lifecycle_event: 'start' };
+  expect(userEnvironment({ ...npm, COLOR: '0', EDITOR: 'vi' })).toEqual({});
+  expect(userEnvironment({ ...npm, COLOR: '1', EDITOR: 'nano' })).toEqual({ EDITOR: 'nano' });
+  const theirs = { COLOR: '0', EDITOR: 'vi' };
+  expect(userEnvironment(theirs)).toEqual(theirs);
+});
+
 it("keeps the user's own variables for npm, which are written in capitals", () => {
   const theirs = { NPM_TOKEN: 't', NPM_CONFIG_REGISTRY: 'https://npm.example.org' };
   expect(userEnvironment(theirs)).toEqual(theirs);

@@ -9,8 +9,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const isOurs = (name: string) =>
   /^(CALLBOARD_|npm_)/.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);
 
+/**
+ * npm gives its scripts a `COLOR` of its own, in place of the user's, and an `EDITOR`, which is the user's where there is one
+ * (in the environment or in npm's settings) and else npm's own choice.
+ */
+const isFromNpm = (env: Environment, name: string) =>
+  env.npm_lifecycle_event !== undefined && (name === 'COLOR' || (name === 'EDITOR' && env.EDITOR === NPM_EDITOR));
+const NPM_EDITOR = 'vi';
+
 /** `node_modules/.bin` folders and npm's own node-gyp folder, which npm puts in front of PATH. */
-const isFromNpm = (entry: string) =>
+const isEntryOfNpm = (entry: string) =>
   entry.endsWith(`${sep}node_modules${sep}.bin`) || entry.endsWith(`${sep}node-gyp-bin`);
 
 /**
@@ -20,10 +28,11 @@ const isFromNpm = (entry: string) =>
  */
 export function userEnvironment(env: Environment): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(env)) if (value !== undefined && !isOurs(name)) kept[name] = value;
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && !isOurs(name) && !isFromNpm(env, name)) kept[name] = value;
   if (kept.PATH !== undefined) {
     const entries = kept.PATH.split(delimiter);
-    const firstOwn = entries.findIndex((entry) => !isFromNpm(entry));
+    const firstOwn = entries.findIndex((entry) => !isEntryOfNpm(entry));
     kept.PATH = entries.slice(firstOwn === -1 ? entries.length : firstOwn).join(delimiter);
   }
   return kept;

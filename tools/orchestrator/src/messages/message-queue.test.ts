@@ -2,7 +2,7 @@ import { MessageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { testQueue } from '../../test/support/test-queue.ts';
 import { busyTestSession, read, type TestSession, turnEnded } from '../../test/support/test-session.ts';
-import { stageId } from '../../test/support/test-store.ts';
+import { sampleStage, stageId } from '../../test/support/test-store.ts';
 
 async function setUp() {
   const session = await busyTestSession();
@@ -62,10 +62,12 @@ it('resumes a session that has ended with the message', async () => {
   expect(resumed).toEqual(['one']);
 });
 
-it('refuses a message to a stage that was never started, and keeps nothing of it', async () => {
+it('refuses a message to a stage that was never started, or does not exist, and keeps nothing of it', async () => {
   const { session, queue } = await setUp();
-  const nobody = queue.send(stageId('S9'), { message: 'one' }, 'Bo');
-  await expect(nobody).rejects.toMatchObject({ code: 'no_session' });
+  const sendTo = (id: string) => queue.send(stageId(id), { message: 'one' }, 'Bo');
+  await expect(sendTo('S9')).rejects.toMatchObject({ code: 'unknown_stage' });
+  await session.store.transact((tx) => tx.stages.insert(sampleStage({ id: 'S9' })));
+  await expect(sendTo('S9')).rejects.toMatchObject({ code: 'no_session' });
   expect(await session.store.read.outbox.queueOf(stageId('S9'))).toEqual([]);
 });
 

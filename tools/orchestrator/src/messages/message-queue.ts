@@ -38,7 +38,7 @@ export interface MessageQueue {
    * `replace` puts it in the place of all rows not yet delivered (returns their texts, and keeps them with their files
    * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next; then the
    * reply waits a moment for that, so that `sent` and `queued` say what has happened.
-   * @throws Rejection `no_session`
+   * @throws Rejection `unknown_stage`, `no_session`, `already_done`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
   /** Sends a text of Callboard's own as `append`, in a transaction of the caller's. @throws as `send` */
@@ -231,7 +231,7 @@ async function touch(tx: Tx, stageId: StageId): Promise<void> {
 async function requireQueued(tx: Tx, stageId: StageId, messageId: MessageId): Promise<MessageRow> {
   const row = await tx.outbox.findQueued(stageId, messageId);
   if (row !== null) return row;
-  if ((await tx.sessions.find(stageId)) === null) throw noSession(stageId);
+  if ((await tx.sessions.find(stageId)) === null) throw await noSession(tx, stageId);
   if (await tx.outbox.knowsMessage(stageId, messageId)) {
     throw new Rejection('already_sent', 'This message was already delivered or removed; it can no longer be changed.');
   }

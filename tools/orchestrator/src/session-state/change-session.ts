@@ -1,20 +1,23 @@
 import type { SessionState, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
-import type { Tx } from '../store/store.ts';
+import type { Tables, Tx } from '../store/store.ts';
 import { deliverNext, queuedMessage } from './delivery.ts';
 import type { SessionDraft } from './draft.ts';
 import { followPipeline } from './pipeline.ts';
 
-/** @throws Rejection `no_session` when the stage was never started. */
+/** @throws Rejection `no_session` when the stage was never started, `unknown_stage` */
 export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft> {
   const record = await tx.sessions.find(stageId);
-  if (record === null) throw noSession(stageId);
+  if (record === null) throw await noSession(tx, stageId);
   return { before: record, record, entries: [], queueChanged: false };
 }
 
-export const noSession = (stageId: StageId) =>
-  new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+/** Why the stage has no session: it was never started, or does not exist. */
+export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: StageId): Promise<Rejection> {
+  if ((await stages.find(stageId)) === null) return new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+}
 
 /** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>

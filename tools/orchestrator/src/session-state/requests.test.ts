@@ -53,6 +53,36 @@ describe('a request', () => {
     expect(session.events('approval-resolved')).toHaveLength(1);
   });
 
+  it('that is withdrawn because its turn is ended from here says so, and who wanted it', async () => {
+    const session = await busyTestSession();
+    const { store, edges, stageId } = session;
+    const send = (subtype: string, reason?: string) =>
+      store.transact(async (tx) => {
+        const row = {
+          id: edges.newId(),
+          stageId,
+          launchId: session.launchId(),
+          wireId: edges.newWireId(),
+          actor: null,
+        };
+        await tx.outbox.insert({ ...row, createdAt: tx.now, body: { kind: 'control', request: { subtype }, reason } });
+      });
+    const withdraw = async (requestId: string) => {
+      await session.tell({ type: 'withdrawn', requestId });
+      return (await decision(session, requestId))?.reason;
+    };
+    await send('interrupt', 'Interrupted by Bo.'); // of another turn
+    await session.tell(turnEnded('interrupted'), asked('r1'), asked('r2'), asked('r3'));
+    await send('get_context_usage');
+    expect(await withdraw('r1')).toContain('something else decided');
+    await send('interrupt', 'Stopped by Ada.');
+    await send('end_session', 'Stopped by Ada.');
+    const words = 'Claude Code withdrew the request, since its turn was ended.';
+    expect(await withdraw('r2')).toBe(`${words} Stopped by Ada.`);
+    await session.tell(turnEnded('interrupted'));
+    expect(await withdraw('r3')).toContain('something else decided');
+  });
+
   it('of a kind that nobody answers is refused at once, so that the CLI does not wait for it', async () => {
     const session = await busyTestSession();
     await session.tell({ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' });

@@ -31,6 +31,22 @@ describe('the state of a session', () => {
     expect(later).toMatchObject({ state: 'idle', stateSince: idle.stateSince, mode: 'plan' });
   });
 
+  it('takes the mode that a confirmation names, which need not be the one asked for, and tells of it once', async () => {
+    const session = await busyTestSession();
+    const { edges, stageId, store } = session;
+    const wireId = edges.newWireId();
+    await store.transact(async (tx) => {
+      const row = { id: edges.newId(), stageId, launchId: session.launchId(), wireId, actor: null, createdAt: tx.now };
+      const request = { subtype: 'set_permission_mode', mode: 'manual' };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request } });
+    });
+    const reply = { subtype: 'success', request_id: wireId, response: { mode: 'plan' } };
+    const confirmed = await session.tell({ type: 'response', requestId: wireId, ok: true, response: reply });
+    expect(confirmed).toMatchObject({ mode: 'plan' });
+    await session.tell({ type: 'mode-changed', mode: 'plan' });
+    expect(session.events('mode-changed').map(({ mode }) => mode)).toEqual(['plan']);
+  });
+
   it('is not idle while a request of a background agent is open, or an agent works', async () => {
     const session = await busyTestSession();
     const agent = { taskId: 't1', type: 'local_agent', description: 'Look' };

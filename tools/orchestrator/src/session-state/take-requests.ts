@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { RequestId } from '@callboard/contract';
+import { type LaunchId, type PendingRequest, RequestId } from '@callboard/contract';
+import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { addEntry, addRaw } from './draft.ts';
+import type { Tx } from '../store/store.ts';
+import { addEntry, addRaw, type SessionDraft } from './draft.ts';
 import type { EventContext } from './event-context.ts';
 import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
 
@@ -98,12 +100,7 @@ export async function withdrawn({ tx, draft, launchId }: EventContext, requestId
   const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(requestId));
   if (stored === null) return;
   if (stored.decision === null) {
-    await closeRequest(
-      tx,
-      draft,
-      stored.request,
-      'Claude Code withdrew the request: its turn was interrupted or something else decided.',
-    );
+    await closeRequest(tx, draft, stored.request, await whyWithdrawn(tx, draft, launchId, stored.request));
     return;
   }
   const row = await tx.outbox.findByWireId(launchId, requestId);
@@ -112,12 +109,33 @@ export async function withdrawn({ tx, draft, launchId }: EventContext, requestId
   await setDelivery(tx, stored, 'not-applied');
 }
 
+const ENDS_TURN = new Set(['interrupt', 'end_session']);
+
+/** The CLI does not say why; but where its turn is being ended from here, that is why, and who wanted it is known. */
+async function whyWithdrawn(
+  tx: Tx,
+  { record }: SessionDraft,
+  launchId: LaunchId,
+  { createdAt }: PendingRequest,
+): Promise<string> {
+  // An interrupt before the end of the last turn is over.
+  const since = [createdAt, record.lastTurn?.at ?? createdAt].toSorted().at(-1) ?? createdAt;
+  const endings = (await tx.outbox.controlsSince(launchId, since)).flatMap(({ body }) =>
+    body.kind === 'control' && ENDS_TURN.has(body.request.subtype) ? [body.reason ?? ''] : [],
+  );
+  if (endings.length === 0)
+    return 'Claude Code withdrew the request: its turn was interrupted or something else decided.';
+  // The first of them has done it; a stop is an interrupt and then `end_session`, for one reason.
+  return `Claude Code withdrew the request, since its turn was ended. ${endings.at(-1)}`.trim();
+}
+
 /** A reply of the CLI, or its echo of the answer that counted. */
 export async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
   const { tx, draft, launchId, onForeignAnswer } = context;
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
     await tx.outbox.setConfirmed(row.id, tx.now);
+    if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(draft, event.response);
     return;
   }
   const { request_id: _id, ...echoed } = event.response;
@@ -137,6 +155,14 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
     await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
   else if (stored !== null && row !== null) await setDelivery(tx, stored, 'not-applied');
   tx.afterCommit(onForeignAnswer);
+}
+
+/** The mode that the CLI says it is in, which need not be the one that was asked for. The status line that follows says the same. */
+const ModeReply = z.object({ response: z.object({ mode: z.string() }) });
+
+function modeConfirmed(draft: SessionDraft, reply: Record<string, unknown>): void {
+  const { data } = ModeReply.safeParse(reply);
+  if (data !== undefined) draft.record = { ...draft.record, mode: data.response.mode };
 }
 
 /** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */

@@ -8,6 +8,7 @@ import { addEntry, type SessionDraft } from '../session-state/draft.ts';
 import { firstMode, firstPrompt } from '../session-state/pipeline.ts';
 import { type MessageRow, type SessionRecord, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { requireStartable } from './require-startable.ts';
 
 /** A launch that is committed and not yet spawned. */
 export interface BegunLaunch {
@@ -37,7 +38,7 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
  * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
  * done what a process that died was told and did not keep.
- * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `disk_low`
+ * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function beginLaunch(
   tx: Tx,
@@ -47,13 +48,8 @@ export async function beginLaunch(
   message?: MessageRow,
 ): Promise<BegunLaunch> {
   const stage = await requireStage(tx, stageId);
-  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done.`);
   const found = await tx.sessions.find(stageId);
-  if (found !== null && found.launchId !== null) {
-    throw new Rejection('already_running', `${stageId} is running already (${found.state}).`);
-  }
-  const noRoom = tx.noRoom();
-  if (noRoom !== null) throw new Rejection('disk_low', noRoom);
+  await requireStartable(tx, stage, found);
   const launchId = LaunchId.parse(edges.newId());
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });

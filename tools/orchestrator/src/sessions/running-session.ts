@@ -113,7 +113,7 @@ export function watchSession(
   /** A step that fails or takes too long is followed by the next one, so its failure is only noted. */
   async function ask(request: { subtype: string; [field: string]: unknown }, graceMs: number): Promise<void> {
     try {
-      await executor.request(request, AbortSignal.timeout(graceMs));
+      await executor.request(request, AbortSignal.timeout(graceMs), stopReason ?? undefined);
     } catch (error) {
       log.info({ reason: messageOf(error), request: request.subtype }, 'a step of a stop did not work');
     }

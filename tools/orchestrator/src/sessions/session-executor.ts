@@ -43,11 +43,13 @@ export interface SessionExecutor {
   readonly process: AgentProcess;
   /**
    * Puts a control request into the outbox and waits for the CLI's reply.
+   * @param reason with one that ends a turn or the process: why, and who wanted it, in words
    * @throws as `ProtocolPeer.reply`
    */
   request(
     request: { subtype: string; [field: string]: unknown },
     signal: AbortSignal,
+    reason?: string,
   ): Promise<Record<string, unknown>>;
   /** The reply to a control request that is in the outbox already. */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
@@ -154,13 +156,13 @@ export function createSessionExecutor(
     }
   }
 
-  async function request(fields: { subtype: string; [field: string]: unknown }, signal: AbortSignal) {
+  async function request(fields: { subtype: string; [field: string]: unknown }, signal: AbortSignal, reason?: string) {
     const wireId = edges.newWireId();
     const reply = peer.reply(wireId, signal);
     reply.catch(() => undefined); // awaited below, unless storing the row fails first
     await store.transact(async (tx) => {
       const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
-      await tx.outbox.insert({ ...row, body: { kind: 'control', request: fields } });
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request: fields, reason } });
     });
     writer.nudge();
     return reply;

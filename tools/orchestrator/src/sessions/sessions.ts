@@ -1,5 +1,6 @@
 import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@callboard/contract';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
+import { refusedMode } from '../claude/refused-mode.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
@@ -32,7 +33,7 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | '
 export interface Sessions {
   /**
    * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
+   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
    */
   start(stageId: StageId, actor: string | null): Promise<void>;
   /**
@@ -52,9 +53,10 @@ export interface Sessions {
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /**
    * Ends the running turn. A process that does not confirm in time is ended; its session can be resumed.
+   * @param reason in words, for what waited for an answer in it
    * @throws Rejection `no_session`, `not_running`; OperationalError `storage_failed`, and then nothing was done
    */
-  interrupt(stageId: StageId): Promise<void>;
+  interrupt(stageId: StageId, reason?: string): Promise<void>;
   /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
   setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
   /** Changes the model (null: the default one), the effort, or both. @throws as `setMode` */
@@ -160,7 +162,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   async function requireRunning(stageId: StageId): Promise<RunningSession> {
     const session = await runningOf(stageId);
     if (session !== undefined) return session;
-    if ((await store.read.sessions.find(stageId)) === null) throw noSession(stageId);
+    if ((await store.read.sessions.find(stageId)) === null) throw await noSession(store.read, stageId);
     throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
   }
 
@@ -223,12 +225,13 @@ export function createSessions(parts: SessionsParts): Sessions {
       const gone: AgentProcess = { identity, exited: async () => ({ known: false }) };
       await (await attach(launchId, gone, openSpoolOnly)).ended;
     },
-    async interrupt(stageId) {
+    async interrupt(stageId, reason) {
       const session = await requireRunning(stageId);
       try {
         await session.executor.request(
           { subtype: 'interrupt', cancel_queued: true },
           AbortSignal.timeout(graces.interruptMs),
+          reason,
         );
       } catch (error) {
         if (isStorageFailure(error)) throw error; // it was not asked, so it cannot be blamed
@@ -241,8 +244,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     async setMode(stageId, mode) {
       const session = await runningOf(stageId);
       if (session !== undefined) return confirmed(session, { subtype: 'set_permission_mode', mode });
+      const refusal = refusedMode(mode, { uid: process.getuid?.(), env: parts.env });
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => {
+          if (refusal !== null) throw new Rejection('refused_by_claude', `Claude Code refused: ${refusal}.`);
           draft.record = { ...draft.record, mode }; // the next launch is given it
         }),
       );

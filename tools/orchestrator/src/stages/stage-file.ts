@@ -2,18 +2,40 @@ import { NewStage, StageId } from '@callboard/contract';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 
+/** Text that YAML takes for something else: `title: 007` is a number to it, and what was written is lost. */
+const text = <T extends z.ZodType>(schema: T) =>
+  z
+    .unknown()
+    .transform((value, context) => {
+      if (typeof value !== 'number' && typeof value !== 'boolean') return value;
+      context.addIssue(`${value} is not text to YAML; put what you wrote in quotes`);
+      return z.NEVER;
+    })
+    .pipe(schema);
+
+const Dependency = text(
+  z.unknown().transform((value, context) => {
+    const id = StageId.safeParse(value);
+    if (id.success) return id.data;
+    context.addIssue(`${JSON.stringify(value)} is not the id of a stage; several are a list: [STAGE-1, STAGE-2]`);
+    return z.NEVER;
+  }),
+);
+
 /** What the frontmatter of a stage's Markdown file may say; the body is the prompt. */
 const Frontmatter = z.looseObject({
-  id: StageId,
-  title: NewStage.shape.title,
+  id: text(StageId),
+  title: text(NewStage.shape.title),
   depends_on: z
-    .union([StageId, z.array(StageId)])
-    .nullish()
-    .transform((ids) => (ids == null ? [] : [ids].flat())),
+    .unknown()
+    .transform((ids): unknown[] => (ids == null ? [] : [ids].flat()))
+    .pipe(z.array(Dependency))
+    .transform((ids) => [...new Set(ids)])
+    .prefault(null),
   priority: NewStage.shape.priority,
   status: z.enum(['Not Started', 'In Progress', 'Complete', 'Skipped']).default('Not Started'),
   permission_mode: NewStage.shape.permissionMode,
-  model: NewStage.shape.model,
+  model: text(NewStage.shape.model).optional(),
   auto_start: NewStage.shape.autoStart,
 });
 

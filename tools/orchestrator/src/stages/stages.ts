@@ -38,7 +38,7 @@ export function createStages({ store }: { store: Store }): Stages {
           projectId: wanted.projectId,
           title: wanted.title,
           prompt: wanted.prompt,
-          dependsOn: wanted.dependsOn ?? [],
+          dependsOn: [...new Set(wanted.dependsOn)],
           priority: wanted.priority ?? 2,
           permissionMode: wanted.permissionMode ?? 'default',
           model: wanted.model ?? null,
@@ -68,7 +68,8 @@ export function createStages({ store }: { store: Store }): Stages {
             `${stageId} was started: send a message instead of changing its prompt, and change the mode on its page.`,
           );
         }
-        return save(tx, { ...stage, ...changes, updatedAt: tx.now });
+        const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
+        return save(tx, { ...stage, ...changes, dependsOn, updatedAt: tx.now });
       }),
 
     requireCompletable: async (stageId) => void (await completable(store.read, stageId)),

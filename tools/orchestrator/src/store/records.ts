@@ -98,7 +98,12 @@ export const OutboxBody = z.discriminatedUnion('kind', [
   }),
   /** The `response` object of a control response, as it goes over the wire. */
   z.object({ kind: z.literal('answer'), response: z.record(z.string(), z.unknown()) }),
-  z.object({ kind: z.literal('control'), request: z.looseObject({ subtype: z.string() }) }),
+  z.object({
+    kind: z.literal('control'),
+    request: z.looseObject({ subtype: z.string() }),
+    /** Of one that ends a turn or the process: why, and who wanted it, in words. */
+    reason: z.string().optional(),
+  }),
 ]);
 export type OutboxBody = z.infer<typeof OutboxBody>;
 

@@ -57,7 +57,8 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree):
   const { branch } = worktree;
   const into = await requireMergeable(git, project, worktree);
   const undo = await rememberCheckout(git, project.path, branch);
-  const merged = await git.try(project.path, ['merge', '--no-ff', '--no-edit', branch]);
+  const as = await whoMerges(git, project.path);
+  const merged = await git.try(project.path, [...as, 'merge', '--no-ff', '--no-edit', branch]);
   if (!merged.failed) return;
   const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD'])).failed;
   if (isIn) return; // it was killed after all was done
@@ -78,4 +79,13 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree):
       `git refused to merge ${branch}, and nothing was merged: ${merged.stderr || merged.stdout}`,
     );
   throw conflict(branch, into, files);
+}
+
+/** Options that give git an identity of Callboard's own where it has none: a new machine, a container. The user's is not touched. */
+async function whoMerges(git: Git, path: string): Promise<string[]> {
+  const known = await Promise.all(
+    ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
+  );
+  if (known.every(({ failed }) => !failed)) return [];
+  return ['-c', 'user.name=Callboard', '-c', 'user.email=callboard@localhost'];
 }

@@ -153,6 +153,35 @@ describe('removing a worktree', () => {
   });
 });
 
+describe('merging', () => {
+  async function setUpMerge() {
+    const all = await setUp();
+    const { worktrees, project, path, git, commit } = all;
+    await git(path, 'config', 'user.useConfigOnly', 'true'); // so that git makes no identity up, on whatever machine
+    const worktree = await worktrees.ensure(project, STAGE, false);
+    await commit(worktree.path, 'feature.txt', 'new');
+    const { PATH, HOME, GIT_CONFIG_NOSYSTEM } = all.env;
+    const env = { PATH: PATH ?? '', HOME: HOME ?? '', GIT_CONFIG_NOSYSTEM: GIT_CONFIG_NOSYSTEM ?? '' };
+    const merge = () => createWorktrees({ dataDir: all.dataDir, env }).merge(project, worktree);
+    const merger = () => git(path, 'log', '-1', '--format=%cn <%ce>, %an <%ae>');
+    return { ...all, merge, merger };
+  }
+
+  it('is done in the name of Callboard where git knows nobody', async () => {
+    const { merge, merger } = await setUpMerge();
+    await merge();
+    expect(await merger()).toBe('Callboard <callboard@localhost>, Callboard <callboard@localhost>');
+  });
+
+  it("is done in the user's name where git knows it", async () => {
+    const { merge, merger, git, path } = await setUpMerge();
+    await git(path, 'config', 'user.name', 'Ada');
+    await git(path, 'config', 'user.email', 'ada@example.org');
+    await merge();
+    expect(await merger()).toBe('Ada <ada@example.org>, Ada <ada@example.org>');
+  });
+});
+
 it('makes many worktrees of one repository at once', async () => {
   const { worktrees, project } = await setUp();
   const stages = Array.from({ length: 30 }, (_, n) => stageId(`STAGE-${n + 1}`));

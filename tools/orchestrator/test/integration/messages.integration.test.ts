@@ -94,6 +94,7 @@ it('interrupts a turn that waits for a person: the request is closed and a late 
   await client.event('approval-cancelled', (request) => request.requestId === requestId);
   await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
     code: 'request_closed',
+    message: expect.stringContaining('its turn was ended. Interrupted by Ada.'),
     decision: { outcome: 'closed' },
   });
 });

@@ -86,7 +86,8 @@ it('denies in its own words what nobody answers within the time limit of the pro
   await client.state(stageId, 'idle');
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('Nobody answered within the time limit');
   await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
-    code: 'already_decided',
+    code: 'request_closed',
+    message: expect.stringContaining('nobody answered within the time limit'),
     decision: { outcome: 'timed-out' },
   });
 });

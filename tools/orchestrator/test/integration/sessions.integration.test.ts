@@ -10,7 +10,8 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(said('First.'));
   await client.state(stageId, 'idle');
-  await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  const changed = await client.command('set_mode', { stageId, mode: 'acceptEdits' });
+  expect(changed.session.mode).toBe('acceptEdits'); // the status line of the CLI comes after its reply
   await client.event('mode-changed', ({ mode }) => mode === 'acceptEdits');
   await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
     code: 'refused_by_claude',
@@ -24,6 +25,12 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
 
   // And again after the process ended: the mode is given anew, the model too.
   await client.command('stop_stage', { stageId });
+  if (process.getuid?.() === 0) {
+    await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
+      code: 'refused_by_claude',
+      message: expect.stringContaining('cannot be used with root'),
+    });
+  }
   await client.command('send_message', { stageId, message: said('Third.') });
   await client.event('session-updated', (s) => s.launchId !== session.launchId && s.state === 'idle');
   expect((await client.command('get_session', { stageId })).session).toMatchObject({

@@ -52,6 +52,9 @@ it('starts what may start by itself, in order of priority and dependencies, with
   const later = (await make('later', { autoStart: true, priority: 0, dependsOn: [high.id] })).stage;
   const never = (await make('never', {})).stage;
   expect((await client.command('get_stage', { stageId: later.id })).stage.column).toBe('backlog');
+  await expect(client.command('start_stage', { stageId: later.id })).rejects.toMatchObject({
+    code: 'waits_for_dependency',
+  });
   model.release('first');
   await client.state(high.id, 'busy');
   model.release('high');

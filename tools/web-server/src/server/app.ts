@@ -1,7 +1,7 @@
 import fastifyCookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { sessionCookie } from './auth/cookie.ts';
 import { createCredentials } from './auth/credentials.ts';
@@ -65,7 +65,7 @@ export async function buildApp({
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
-  acceptEmptyJson(app);
+  acceptJsonAlone(app);
 
   const { host, version, requestsPerSecond, loginsPerMinute } = settings;
   const port = () => listeningPort(app) ?? settings.port;
@@ -91,13 +91,17 @@ export async function buildApp({
   return app;
 }
 
-/** Commands without fields are often sent with the JSON type and no body. */
-function acceptEmptyJson(app: FastifyInstance): void {
+/** Commands without fields are often sent with the JSON type and no body; or as text, by a browser's `fetch` with an empty one. */
+function acceptJsonAlone(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
     else void parseJson(request, body.toString(), done);
+  });
+  app.removeContentTypeParser('text/plain'); // which the framework would read
+  app.addContentTypeParser('text/plain', { parseAs: 'string' }, (_request, body, done) => {
+    done(body === '' ? null : new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE('text/plain'), undefined);
   });
 }
 

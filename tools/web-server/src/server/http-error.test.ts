@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Refusal } from '../../test/fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from '../../test/harness.ts';
 import { decision, queued } from '../../test/samples.ts';
+import { examples } from './openapi/examples.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -65,13 +66,25 @@ it('answers bodies that cannot be read as problems, with the status that HTTP ha
   expect([broken.statusCode, broken.json().code]).toEqual([400, 'bad_request']);
   const large = await send('POST', '/api/stages', { title: 'x'.repeat(1024 * 1024) });
   expect([large.statusCode, large.json()]).toEqual([413, problem('body_too_large', 413, 'The body is larger')]);
-  const foreign = await harness.app.inject({
-    method: 'POST',
-    url: '/api/stages',
-    headers: { ...bearer, 'content-type': 'text/csv' },
-    payload: 'a,b',
-  });
+});
+
+it.each([
+  ['text/csv', 'a,b'],
+  ['text/plain', '{}'],
+  ['application/x-www-form-urlencoded', 'a=b'],
+])('answers a body of the type %s with 415', async (type, payload) => {
+  const headers = { ...bearer, 'content-type': type };
+  const foreign = await harness.app.inject({ method: 'POST', url: '/api/stages', headers, payload });
   expect([foreign.statusCode, foreign.json()]).toEqual([415, problem('unsupported_media_type', 415, 'not JSON')]);
+});
+
+it('takes a command without fields whatever type its empty body has', async () => {
+  harness.orchestrator.handlers.interrupt = () => examples.interrupt.reply;
+  for (const type of ['text/plain;charset=UTF-8', 'application/json']) {
+    const headers = { ...bearer, 'content-type': type };
+    const url = '/api/sessions/STAGE-1/interrupt';
+    expect((await harness.app.inject({ method: 'POST', url, headers, payload: '' })).statusCode).toBe(200);
+  }
 });
 
 it('reads larger bodies for messages, attachments included', async () => {

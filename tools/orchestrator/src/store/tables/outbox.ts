@@ -81,6 +81,18 @@ export function outboxTable(db: Database) {
       const last = rows.at(-1);
       return last === undefined ? null : toRow(last);
     },
+    /** The control requests that were put into the launch's outbox since then and were not dropped, the newest first. */
+    async controlsSince(launchId: LaunchId, since: string): Promise<OutboxRow[]> {
+      const rows = db
+        .selectFrom('outbox')
+        .selectAll()
+        .where('launch_id', '=', launchId)
+        .where('kind', '=', 'control')
+        .where('state', '!=', 'void')
+        .where('created_at', '>=', since)
+        .orderBy('ordinal', 'desc');
+      return (await rows.execute()).map(toRow);
+    },
     /** The rows of a launch in one of these states, in the order in which they are to be written. */
     async listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]> {
       return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);

@@ -106,7 +106,8 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     out.destroy(); // the client comes back by replay
   }
 
-  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq: sent })}`);
+  // A client that is ahead of us is told to load anew, and goes on after the newest.
+  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq: Math.min(sent, head()) })}`);
   write(passingEvent('orchestrator-status', { status: client.status() }));
   const notices = client.notices();
   if (notices !== null) write(passingEvent('notices-updated', notices));

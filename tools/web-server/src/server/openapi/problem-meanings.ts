@@ -25,6 +25,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   already_settled: 'Somebody has settled it already; `decision` says who, and how.',
   already_running: 'The stage runs already.',
   already_done: 'The stage is done.',
+  waits_for_dependency: 'A stage that it depends on is not done; `detail` names it.',
   already_sent: 'The message is on its way and can no longer be changed.',
   too_many_files: 'More files, or larger ones, than one message can take.',
   stage_running: 'The stage runs; stop it first.',

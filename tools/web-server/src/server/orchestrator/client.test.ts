@@ -99,8 +99,14 @@ it('gives up waiting after the time limit, and when the signal aborts', async ()
   const { orchestrator, client, ready } = await connect();
   orchestrator.handlers.get_stage = noAnswer;
   await ready();
-  await expect(client.send('get_stage', { stageId: stage.id }, { timeoutMs: 20 })).rejects.toMatchObject({
+  orchestrator.handlers.interrupt = noAnswer;
+  await expect(client.send('interrupt', { stageId: stage.id }, { timeoutMs: 20 })).rejects.toMatchObject({
     code: 'no_confirmation',
+  });
+  // What is only read can be asked for again.
+  await expect(client.send('get_stage', { stageId: stage.id }, { timeoutMs: 20 })).rejects.toMatchObject({
+    code: 'orchestrator_unreachable',
+    message: expect.stringContaining('Nothing was changed'),
   });
   const controller = new AbortController();
   const waiting = client.send('get_stage', { stageId: stage.id }, { signal: controller.signal });

@@ -41,7 +41,8 @@ export interface OrchestratorClient {
   /**
    * Gives a command and waits for its reply. Rejects with Rejection or OperationalError as the orchestrator refused
    * it, with OrchestratorUnreachable at once when there is no connection and when it ends before the reply (the
-   * command may have been applied: it is never repeated), and with `no_confirmation` after the time limit.
+   * command may have been applied: it is never repeated), and after the time limit with `no_confirmation`, or, where
+   * it was only to be read, with OrchestratorUnreachable.
    */
   send<T extends CommandType>(type: T, input: CommandInput<T>, options?: SendOptions): Promise<CommandReply<T>>;
   /** Returns how to stop listening. */
@@ -68,6 +69,7 @@ export interface OrchestratorClientParts {
 }
 
 const DEFAULT_LIMIT_MS = 30_000;
+const READ_LIMIT_MS = 5_000;
 const SLOW_LIMIT_MS = 120_000;
 /** These wait for processes, and for git. */
 const SLOW: ReadonlySet<CommandType> = new Set([
@@ -81,8 +83,31 @@ const SLOW: ReadonlySet<CommandType> = new Set([
   'send_message',
   'send_queued',
 ]);
+/**
+ * Short answers out of the store, for somebody who waits before a page; asking again is harmless. Those for streams
+ * (`get_events`) wait as long as commands do: nobody looks at them, and a stream that fails begins anew.
+ */
+const READS: ReadonlySet<CommandType> = new Set([
+  'auth_check',
+  'get_board',
+  'get_projects',
+  'get_rules',
+  'get_stage',
+  'get_capabilities',
+  'get_session',
+  'get_transcript',
+  'get_pending',
+  'get_decisions',
+  'get_drafts',
+  'get_queue',
+]);
 const FIRST_BACKOFF_MS = 50;
 const EVENTS_PER_PAGE = 500;
+
+function limitOf(type: CommandType): number {
+  if (READS.has(type)) return READ_LIMIT_MS;
+  return SLOW.has(type) ? SLOW_LIMIT_MS : DEFAULT_LIMIT_MS;
+}
 
 /** Keeps one connection to the orchestrator, for ever, until `close`. Connecting begins at once. */
 export function createOrchestratorClient(parts: OrchestratorClientParts): OrchestratorClient {
@@ -160,10 +185,11 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   async function send<T extends CommandType>(
     type: T,
     input: CommandInput<T>,
-    { actor, signal, timeoutMs = SLOW.has(type) ? SLOW_LIMIT_MS : DEFAULT_LIMIT_MS }: SendOptions = {},
+    { actor, signal, timeoutMs = limitOf(type) }: SendOptions = {},
   ): Promise<CommandReply<T>> {
     if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
-    const data = await current.connection.request(type, input, { actor, signal, timeoutMs });
+    const isRead = READS.has(type);
+    const data = await current.connection.request(type, input, { actor, signal, timeoutMs, isRead });
     const reply = commands[type].reply.safeParse(data);
     if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
     return reply.data as CommandReply<T>; // the schema was looked up by T

@@ -40,6 +40,8 @@ export interface ConnectionParts {
 
 interface RequestOptions {
   timeoutMs: number;
+  /** Whether it changes nothing, so that one may simply ask again. */
+  isRead: boolean;
   actor?: Actor | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -48,8 +50,8 @@ interface RequestOptions {
 export interface Connection {
   /**
    * Sends a command and waits for its reply's data. Rejects with the refusal, with OrchestratorUnreachable when there
-   * is no connection or it ends first, with `no_confirmation` after the time limit, and with the signal's reason.
-   * Nothing is sent twice.
+   * is no connection, it ends first, or nothing is read in time; with `no_confirmation` after the time limit of anything
+   * else, and with the signal's reason. Nothing is sent twice.
    */
   request(type: CommandType, input: object, options: RequestOptions): Promise<unknown>;
   /** Resolves once it is over, with the reason; never rejects. */
@@ -142,15 +144,19 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     else waiter?.reject(fromCommandError(reply.error));
   }
 
-  async function request(type: CommandType, input: object, { timeoutMs, actor, signal }: RequestOptions) {
+  async function request(type: CommandType, input: object, { timeoutMs, isRead, actor, signal }: RequestOptions) {
     signal?.throwIfAborted();
     if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
     const id = uuidv7();
     const waiter = Promise.withResolvers<unknown>();
     const seconds = Math.round(timeoutMs / 1000);
     const timer = setTimeout(() => {
-      const words = `The orchestrator did not answer within ${seconds} s; look at the state before trying again.`;
-      waiter.reject(new OperationalError('no_confirmation', words));
+      const words = `The orchestrator did not answer within ${seconds} s`;
+      waiter.reject(
+        isRead
+          ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
+          : new OperationalError('no_confirmation', `${words}; look at the state before trying again.`),
+      );
     }, timeoutMs);
     const onAbort = () => waiter.reject(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });

@@ -1,7 +1,7 @@
 import { Health, PROTOCOL_VERSION } from '@callboard/contract';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Gate } from '../auth/gate.ts';
-import { json } from '../openapi/responses.ts';
+import { json, problemsAs } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
@@ -25,6 +25,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     response: {
       200: json('They can', Ok),
       503: json('Not yet: the orchestrator is away, or still re-attaches to its sessions', Starting),
+      ...problemsAs(['wrong_origin']),
     },
   };
   app.get('/api/health', { schema }, async (request, reply) => {

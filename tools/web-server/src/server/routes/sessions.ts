@@ -54,7 +54,7 @@ export const sessionRelays = {
     summary: 'Says something to Claude',
     description:
       'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits, answers with its texts and keeps it, files included, as drafts `replaced:<id>` (sent under that `messageId`, it is no longer kept), `steer` goes into the running turn, `now` interrupts it (answered when that has happened, or after two seconds as `queued`). A session that has ended is resumed. What was taken is never lost. The body may have 25 MiB, attachments included.',
-    problems: ['unknown_stage', 'unknown_file', 'no_session', 'claude_missing', 'launch_failed'],
+    problems: ['unknown_stage', 'unknown_file', 'no_session', 'already_done', 'claude_missing', 'launch_failed'],
   },
   interrupt: {
     summary: 'Interrupts the running turn',

@@ -36,11 +36,14 @@ export const stageRelays = {
   start_stage: {
     status: 202,
     summary: 'Starts a stage at once',
-    description: "A person's start: the limit of parallel sessions does not hold it back.",
+    description:
+      "A person's start: neither the limit of parallel sessions nor `held` holds it back. A stage that was never started waits for those it depends on.",
     problems: [
       'unknown_stage',
       'already_running',
       'already_done',
+      'waits_for_dependency',
+      'disk_low',
       'claude_missing',
       'launch_failed',
       'worktree_failed',
