@@ -38,7 +38,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
     );
     return {
       folder,
-      waits: (toolUseId) => pending.some((request) => request.toolUseId === toolUseId),
+      requestAt: (toolUseId) => pending.find((request) => request.toolUseId === toolUseId),
       requestsOf: (toolUseId) => pending.filter((request) => request.toolUseId === toolUseId).map(slot),
     };
   }, [folder, pending, RequestSlot]);
