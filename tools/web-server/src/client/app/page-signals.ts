@@ -4,10 +4,12 @@ import { useLocation } from 'react-router';
 import { boardQuery, waitingCount } from '../live/queries.ts';
 
 const PAGES: Readonly<Record<string, string>> = {
+  '/': '',
   '/inbox': 'Inbox',
   '/sessions': 'Sessions',
   '/decisions': 'Decisions',
 };
+const NOT_FOUND = 'Not found';
 const ICON = 'link[rel="icon"]';
 
 /** "(2) Login form · Callboard": how many wait, then the page. */
@@ -23,7 +25,7 @@ export function usePageSignals(): void {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: waitingCount });
   const { data: stage } = useQuery({
     ...boardQuery,
-    select: (view) => view.stages.find((other) => other.id === stageId)?.title,
+    select: (view) => view.stages.find((other) => other.id === stageId)?.title ?? NOT_FOUND,
   });
   const page = PAGES[pathname] ?? stage ?? '';
   useEffect(() => {
