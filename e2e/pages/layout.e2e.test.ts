@@ -175,6 +175,11 @@ it('has room on a phone for what ends a stage, and for the filters of the decisi
   await expect.poll(above).toBe(16);
   const found = await inBothSchemes(page, 'a stage that failed');
 
+  // So it does on a page that is as low as at 200 % zoom.
+  await page.setViewportSize({ width: 640, height: 400 });
+  await expect.poll(async () => (await transcript.boundingBox())?.height).toBeGreaterThan(150);
+  await page.setViewportSize(PHONE);
+
   await page.getByRole('button', exact('Complete')).click();
   await page.getByRole('menuitem', { name: 'Complete and merge' }).click();
   await page.getByRole('dialog').getByRole('button', exact('Cancel')).click();

@@ -1,4 +1,5 @@
 import { prompt } from '@callboard/scripted-model';
+import type { Locator } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
@@ -77,6 +78,7 @@ it('lets queued messages be edited, moved, removed and sent, and releases a queu
     await queuedRows(page).filter({ hasText: text }).waitFor();
     await expect.poll(() => messageBox(page).inputValue()).toBe('');
   }
+  await page.getByText('3 messages queued: the next goes when this turn has ended').waitFor();
   await queuedRows(page).filter({ hasText: 'two' }).getByRole('button', { name: 'Edit queued message' }).click();
   await page.getByRole('textbox', { name: 'Queued message' }).fill('two and a half');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -93,6 +95,118 @@ it('lets queued messages be edited, moved, removed and sent, and releases a queu
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages ?? '')).toContain('two and a half');
   model.release('first');
   await page.getByRole('region', { name: 'Transcript' }).getByText('three').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('shows of a long queue what was added last, the whole of a row, and all of the editor, also on a phone', async () => {
+  const { page, errors } = await openStage(gated('never'), 'Wait for me');
+  await page.getByRole('button', { name: 'Interrupt' }).waitFor();
+  const long = 'many words that do not fit into a line of it '.repeat(20);
+  for (const text of ['one', `two: ${long}`, 'three', 'four', 'five', 'six']) {
+    await messageBox(page).fill(text);
+    await messageBox(page).press('Enter');
+    await expect.poll(() => messageBox(page).inputValue()).toBe('');
+  }
+  const list = page.getByRole('region', { name: 'Queued messages' }).getByRole('list');
+  const isInSight = (where: Locator) =>
+    where.evaluate((element) => {
+      const { left, top, bottom } = element.getBoundingClientRect();
+      return [top + 4, bottom - 4].every((y) => element.contains(document.elementFromPoint(left + 4, y)));
+    });
+  await expect.poll(() => list.evaluate((element) => element.scrollHeight > element.clientHeight)).toBe(true);
+  await expect.poll(() => isInSight(queuedRows(page).filter({ hasText: 'six' }).getByText('six'))).toBe(true);
+
+  const second = queuedRows(page).nth(1);
+  const height = async () => (await second.boundingBox())?.height ?? 0;
+  const before = await height();
+  await second.getByRole('button', { name: 'Show all' }).click();
+  await expect.poll(height).toBeGreaterThan(before);
+  await second.getByRole('button', { name: 'Show less' }).click();
+
+  await page.setViewportSize({ width: 390, height: 844 });
+  await second.getByRole('button', { name: 'What to do with it' }).click();
+  await page.getByRole('menuitem', { name: 'Edit' }).click();
+  await expect.poll(() => isInSight(page.getByRole('button', { name: 'Save' }))).toBe(true);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await second.getByRole('button', { name: 'Show all' }).waitFor();
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  // The second half of a double click comes to nothing.
+  const interrupt = page.getByRole('button', { name: 'Interrupt' });
+  const place = await interrupt.boundingBox();
+  if (place === null) throw new Error('there is nothing to interrupt with');
+  const underPointer = page.evaluate(
+    ([x, y]) =>
+      new Promise<boolean | undefined>((resolve) => {
+        const look = () => {
+          const isOver = document.querySelector('h1')?.parentElement?.textContent?.includes('Interrupted');
+          if (isOver) resolve(document.elementFromPoint(x, y)?.closest('button')?.disabled);
+          else requestAnimationFrame(look);
+        };
+        look();
+      }),
+    [place.x + place.width / 2, place.y + place.height / 2] as const,
+  );
+  await interrupt.click();
+  expect(await underPointer).toBe(true);
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('shows a form that does not fit from its top on, and moves nobody who looks elsewhere or opens something', async () => {
+  const content = Array.from({ length: 300 }, (_, i) => `export const value${i} = ${i};`).join('\n');
+  const options = [1, 2, 3, 4].map((n) => ({ label: `Way ${n}`, description: 'What comes of it. '.repeat(20) }));
+  const questions = [1, 2, 3].map((n) => ({
+    question: `Question ${n}?`,
+    header: `Q${n}`,
+    multiSelect: false,
+    options,
+  }));
+  const steps = [
+    { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
+    { tools: [{ name: 'Write', input: { file_path: 'values.ts', content } }] },
+    { text: 'The very end.' },
+  ];
+  const { page, errors, origin } = await openStage({ steps }, 'Ask me');
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  const top = () => transcript.evaluate((box) => Math.round(box.scrollTop));
+  const fromTop = async (where: Locator) =>
+    ((await where.boundingBox())?.y ?? Number.NaN) - ((await transcript.boundingBox())?.y ?? Number.NaN);
+  const heading = page.getByRole('heading', { name: /3 questions/ });
+  const isAtTop = async (where: Locator) => {
+    const y = await fromTop(where);
+    return y > 0 && y < 60;
+  };
+  await expect.poll(() => isAtTop(heading)).toBe(true);
+  await page.reload();
+  await expect.poll(() => isAtTop(heading)).toBe(true);
+
+  // Whoever goes on to the end stays there, also when the form grows.
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  const isAtEnd = () => transcript.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 48);
+  await expect.poll(isAtEnd).toBe(true);
+  await page.getByRole('textbox', { name: /Reason/ }).fill('no\nnot\nlike\nthis');
+  await expect.poll(isAtEnd).toBe(true);
+  await page.getByRole('button', { name: 'Decline' }).click();
+
+  const writing = page.getByRole('heading', { name: /wants to write/ });
+  await writing.waitFor();
+  await expect.poll(() => fromTop(writing)).toBeGreaterThan(0);
+  const whole = page.getByRole('button', { name: 'Show the whole of it' });
+  await whole.scrollIntoViewIfNeeded();
+  const before = await top();
+  await whole.click();
+  await page.getByRole('button', { name: 'Show less' }).waitFor();
+  await page.getByRole('button', { name: 'Jump to end' }).waitFor();
+  expect(await top()).toBe(before);
+  await page.getByRole('button', { name: 'Show less' }).click();
+  await page.getByRole('button', { name: 'Deny', exact: true }).click();
+  await page.getByText('The very end.').waitFor();
+  await expect.poll(isAtEnd).toBe(true);
+
+  await page.goto(`${origin}/stages/STAGE-99`);
+  await page.getByRole('heading', { name: 'There is no stage STAGE-99' }).waitFor();
+  await expect.poll(() => page.title()).toBe('Not found · Callboard');
   expect(errors).toEqual([]);
 });
 

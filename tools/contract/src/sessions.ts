@@ -73,7 +73,7 @@ export const SessionSummary = z.object({
   lastTurn: TurnOutcome.nullable(),
   /** The last thing Claude did, in a few words ("Edit src/app.ts"). */
   lastAction: z.string().nullable(),
-  /** Cumulative over the conversation, as the CLI reports it. */
+  /** Of all turns that were told to their end; what a turn had cost whose process was killed is not known. */
   costUsd: z.number(),
   tokens: TokenUsage.nullable().default(null),
   contextUsage: ContextUsage.nullable().default(null),

@@ -45,6 +45,7 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     outcome: z.enum(['succeeded', 'failed', 'interrupted']),
     message: z.string().nullable(),
     durationMs: z.number().nullable(),
+    /** Of this turn alone; null where the CLI did not say. */
     costUsd: z.number().nullable(),
   }),
   z.object({

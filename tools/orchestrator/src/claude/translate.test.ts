@@ -101,6 +101,11 @@ it('hands on a reply whole, and so the echo of an answer', () => {
   expect(tell({ type: 'control_response', response })).toEqual([event]);
 });
 
+it('reads out of the answer to get_usage what the process has counted', () => {
+  const response = { subtype: 'success', request_id: 'u', response: { session: { total_cost_usd: 0.12 } } };
+  expect(tell({ type: 'control_response', response })[0]).toEqual({ type: 'cost-count', costUsd: 0.12 });
+});
+
 it('reads the open requests out of the answer to initialize', () => {
   const open = [{ type: 'control_request', request_id: 'r7', request: bash }];
   const response = {

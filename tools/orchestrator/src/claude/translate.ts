@@ -21,6 +21,7 @@ export function translate(frame: Frame): AgentEvent[] {
       return [
         ...initialized(frame.response),
         ...offered(frame.response),
+        ...costCount(frame.response),
         { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
       ];
     case 'garbage':
@@ -115,6 +116,11 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
 }
 
 /** Only the answer to `initialize` lists the open requests. */
+function costCount(response: Record<string, unknown>): AgentEvent[] {
+  const parsed = wire.UsageReply.safeParse(response);
+  return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
+}
+
 function initialized(response: Record<string, unknown>): AgentEvent[] {
   const parsed = wire.Initialized.safeParse(response);
   if (!parsed.success) return [];

@@ -40,6 +40,8 @@ export type AgentEvent =
   /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */
   | { type: 'asked-unknown'; requestId: string; subtype: string }
   | { type: 'withdrawn'; requestId: string }
+  /** What the process says that the conversation has cost by its count, outside of the end of a turn. */
+  | { type: 'cost-count'; costUsd: number }
   /** A control response: the reply to a request of ours, or the echo of an answer of ours that counted. */
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /**
@@ -97,7 +99,7 @@ export interface TurnEnd {
   /** In words for a person; null where there is nothing to add. */
   message: string | null;
   durationMs: number | null;
-  /** Cumulative over the conversation. */
+  /** What the process has counted for the conversation so far, not what this turn has cost. */
   costUsd: number | null;
   /** Cumulative over the conversation. */
   tokens: TokenUsage | null;

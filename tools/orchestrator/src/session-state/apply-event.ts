@@ -3,7 +3,7 @@ import { describeTool } from '../domain/describe-tool.ts';
 import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../domain/shortened.ts';
 import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
 import { own } from '../lib/own.ts';
-import { textMessage } from '../store/records.ts';
+import { type SessionRecord, textMessage } from '../store/records.ts';
 import { agentsWork } from './change-session.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry } from './draft.ts';
@@ -16,7 +16,8 @@ async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): P
   const { record } = draft;
   // A subagent goes on behind the turn, and so may what it asked.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
-  const { durationMs, costUsd, tokens } = end;
+  const { durationMs, tokens } = end;
+  const costUsd = ownCost(record, end);
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
   const { outcome, message } =
     blocked === null
@@ -30,13 +31,24 @@ async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): P
     lastTurnMessages: outcome === 'succeeded' ? record.turnMessages : [],
     promptBlocked: null,
     lastTurn: { outcome, message, at: tx.now },
-    costUsd: costUsd ?? record.costUsd,
+    costUsd: rounded(record.costUsd + (costUsd ?? 0)),
+    costCounted: end.costUsd ?? record.costCounted,
     tokens: tokens ?? record.tokens,
     queueHeld: outcome !== 'succeeded',
     blocks: {},
   };
   addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
 }
+
+/** The CLI tells its count so far, which begins anew with `/clear` alone. */
+function ownCost(record: SessionRecord, { costUsd }: TurnEnd): number | null {
+  if (costUsd === null) return null;
+  const before = record.costCounted ?? record.costUsd;
+  return rounded(costUsd < before ? costUsd : costUsd - before);
+}
+
+/** Without what only comes of adding and taking away: no price is that small. */
+const rounded = (costUsd: number) => Number(costUsd.toFixed(9));
 
 type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
 
@@ -96,6 +108,9 @@ export async function applyEvent(context: EventContext, event: Exclude<AgentEven
       return response(context, event);
     case 'initialized':
       return initialized(context, event);
+    case 'cost-count':
+      draft.record = { ...record, costCounted: event.costUsd };
+      return;
     case 'offered':
       return tx.capabilities.save(record.stageId, tx.now, event.capabilities);
     case 'turn-ended':

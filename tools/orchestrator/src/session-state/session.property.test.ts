@@ -75,6 +75,7 @@ const told: fc.Arbitrary<Told> = fc.oneof(
       tokens: fc.constant(null),
     }),
   }),
+  fc.record({ type: fc.constant('cost-count'), costUsd: fc.double({ min: 0, max: 100, noNaN: true }) }),
   fc.record({ type: fc.constant('task-started'), taskId: id, toolUseId: maybe, description: name, taskType: name }),
   fc.record({ type: fc.constant('tasks'), tasks: fc.array(task, { maxLength: 3 }) }),
   fc.record({

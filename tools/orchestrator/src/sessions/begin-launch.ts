@@ -36,7 +36,7 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
 
 /**
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
- * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
+ * outbox, the question where its count of the cost begins, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
  * done what a process that died was told and did not keep.
  * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `disk_low`
  */
@@ -54,16 +54,13 @@ export async function beginLaunch(
   const folder = join(dataDir, 'sessions', stageId, launchId);
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });
   const initializeId = edges.newWireId();
-  const initialize = { kind: 'control', request: { subtype: 'initialize' } } as const;
-  await tx.outbox.insert({
-    id: edges.newId(),
-    stageId,
-    launchId,
-    wireId: initializeId,
-    body: initialize,
-    actor: null,
-    createdAt: tx.now,
-  });
+  const ask = (subtype: string, wireId: string) => {
+    const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+    return tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype } } });
+  };
+  await ask('initialize', initializeId);
+  // Before it is given anything that costs: only the process knows from where on it counts.
+  await ask('get_usage', edges.newWireId());
 
   const before = found ?? newSession(stage, tx.now);
   const draft: SessionDraft = {
@@ -162,6 +159,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     joinedMessages: [],
     promptBlocked: null,
     turnBegun: false,
+    costCounted: 0,
     phase: 'ended',
     blocks: {},
     agents: {},

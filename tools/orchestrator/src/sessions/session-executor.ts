@@ -66,7 +66,7 @@ export interface SessionExecutor {
 const isLasting = (event: AgentEvent): event is LastingLine['events'][number] => event.type !== 'delta';
 
 /** What a process prints because it was asked, also where it works on nothing: the list of tasks follows each `initialize`. */
-const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'tasks']);
+const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'cost-count', 'tasks']);
 const isReply = ({ events }: ReadLine) => events.length > 0 && events.every(({ type }) => REPLIES.has(type));
 
 const isCutOff = (event: AgentEvent) =>

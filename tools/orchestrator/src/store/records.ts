@@ -26,6 +26,12 @@ export const SessionRecord = SessionSummary.extend({
   changesCountedFor: z.string().nullable().default(null),
   /** Why a hook kept the message of the running turn from the model; null as long as none did. */
   promptBlocked: z.string().nullable().default(null),
+  /**
+   * Up to where the CLI's own count of the cost was taken in: what it counts from there on is the next turn's. Null: up to
+   * `costUsd`. It goes back when the CLI forgets what it has counted: with `/clear`, and up to where it had begun when its
+   * process is killed.
+   */
+  costCounted: z.number().nullable().default(null),
   /** What is known of the process: `failed` means that it could not be started. */
   phase: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed, to name them as the stream events do. */

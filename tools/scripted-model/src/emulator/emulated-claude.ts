@@ -241,6 +241,8 @@ export function createEmulatedClaude({ conversation, printer, permissionMode, cw
         return {};
       case 'get_context_usage':
         return { response: { totalTokens: 1_000, maxTokens: 200_000, percentage: 1 } };
+      case 'get_usage':
+        return { response: { session: { total_cost_usd: costUsd } } };
       case 'end_session':
         isEnding = true;
         turn?.abort();

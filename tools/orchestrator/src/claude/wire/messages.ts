@@ -204,6 +204,11 @@ export const Offer = z.object({
   }),
 });
 
+/** The reply to `get_usage`, as far as it is needed: from where on the process counts what it costs. */
+export const UsageReply = z.object({
+  response: z.object({ session: z.object({ total_cost_usd: z.number() }) }),
+});
+
 /** The reply to `get_context_usage`, as far as it is shown. */
 export const ContextUsageReply = z.object({
   response: z.object({ totalTokens: z.number(), maxTokens: z.number(), percentage: z.number() }),

@@ -5,10 +5,12 @@ import { needsYouCount } from '../live/needs-you.ts';
 import { boardQuery } from '../live/queries.ts';
 
 const PAGES: Readonly<Record<string, string>> = {
+  '/': '',
   '/inbox': 'Inbox',
   '/sessions': 'Sessions',
   '/decisions': 'Decisions',
 };
+const NOT_FOUND = 'Not found';
 const ICON = 'link[rel="icon"]';
 
 /** "(2) Login form · Callboard": how many stages need somebody, then the page. */
@@ -24,7 +26,7 @@ export function usePageSignals(): void {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
   const { data: stage } = useQuery({
     ...boardQuery,
-    select: (view) => view.stages.find((other) => other.id === stageId)?.title,
+    select: (view) => view.stages.find((other) => other.id === stageId)?.title ?? NOT_FOUND,
   });
   const page = PAGES[pathname] ?? stage ?? '';
   useEffect(() => {

@@ -32,12 +32,14 @@ export const DecisionsPage = DecisionLog;
 export const SessionsPage = SessionsTable;
 export const StagePage = StagePageContent;
 
-export function NotFoundPage() {
+/** `stageId`: as the address has it, where it is that of a stage. */
+export function NotFoundPage({ stageId }: { stageId?: string | undefined }) {
   return (
     <div className={css.center}>
-      <h1>There is nothing here</h1>
+      <h1>{stageId === undefined ? 'There is nothing here' : `There is no stage ${stageId}`}</h1>
       <p>
-        The page or the stage does not exist, or not any more. <Link to="/">Go to the board</Link>
+        {stageId === undefined ? 'There is no such page.' : 'It was deleted, or there never was one of that name.'}{' '}
+        <Link to="/">Go to the board</Link>
       </p>
     </div>
   );

@@ -19,8 +19,9 @@ import { NotFoundPage } from './pages.tsx';
 
 /** One stage: its transcript with its requests in their places, and the message box beneath. */
 export default function StagePage() {
-  const stageId = StageId.safeParse(useParams().stageId);
-  return stageId.success ? <KnownStage key={stageId.data} stageId={stageId.data} /> : <NotFoundPage />;
+  const { stageId: given } = useParams();
+  const stageId = StageId.safeParse(given);
+  return stageId.success ? <KnownStage key={stageId.data} stageId={stageId.data} /> : <NotFoundPage stageId={given} />;
 }
 
 function KnownStage({ stageId }: { stageId: StageId }) {
@@ -33,7 +34,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const [params] = useSearchParams();
   const wanted = params.get('tab');
   const tab = isStageTab(wanted) ? wanted : 'transcript';
-  if (stage === undefined) return <NotFoundPage />;
+  if (stage === undefined) return <NotFoundPage stageId={stageId} />;
   return (
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} />

@@ -1,6 +1,8 @@
 import type { QueuedMessage, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useLayoutEffect, useRef } from 'react';
+import { count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery, queueQuery } from '../../../live/queries.ts';
 import { useReleaseQueue } from '../api/use-messages.ts';
@@ -10,12 +12,17 @@ import { QueuedRow } from './queued-row.tsx';
 /** What waits to be sent, in the order in which it will be. */
 export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorking: boolean }) {
   const { data } = useQuery(queueQuery(stageId));
+  const list = useNewestInSight(data?.queue.length ?? null);
   if (data === undefined || data.queue.length === 0) return null;
   return (
     <section aria-label="Queued messages">
+      <p className={css.howMany}>
+        {count(data.queue.length, 'message')} queued
+        {isWorking && !data.held && ': the next goes when this turn has ended'}
+      </p>
       {data.held && <Held stageId={stageId} />}
       <Paused />
-      <ol className={css.queue}>
+      <ol className={css.queue} ref={list}>
         {data.queue.map((message: QueuedMessage, place) => (
           <QueuedRow
             key={message.messageId}
@@ -28,6 +35,20 @@ export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorki
       </ol>
     </section>
   );
+}
+
+/** A message that was added is seen, unless somebody is busy in the list. `length`: null before it is known. */
+function useNewestInSight(length: number | null) {
+  const list = useRef<HTMLOListElement>(null);
+  const before = useRef(length);
+  useLayoutEffect(() => {
+    const element = list.current;
+    const hasGrown = before.current !== null && length !== null && length > before.current;
+    before.current = length;
+    if (!hasGrown || element === null || element.contains(document.activeElement)) return;
+    element.lastElementChild?.scrollIntoView({ block: 'nearest' });
+  }, [length]);
+  return list;
 }
 
 /** Why nothing is delivered just now, to any stage. */

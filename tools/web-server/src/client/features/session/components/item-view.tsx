@@ -153,6 +153,11 @@ function TurnEnd({ entry }: { entry: Entry<'turn-end'> }) {
           <FailureNote>{entry.message}</FailureNote>
         </Indented>
       )}
+      {entry.message !== null && entry.outcome === 'interrupted' && (
+        <Indented>
+          <Note>{entry.message}</Note>
+        </Indented>
+      )}
       <div className={css.turnEnd} data-outcome={entry.outcome} title={exactTime(entry.at)}>
         {[ENDED[entry.outcome], ...facts].filter((fact) => fact !== '').join(' · ')}
       </div>

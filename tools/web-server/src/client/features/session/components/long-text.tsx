@@ -21,7 +21,7 @@ export function LongText({ id, text, children }: LongTextProps) {
   return (
     <div className={css.long}>
       {children(isWhole ? text : `${beginning} …`)}
-      <Button size="compact-xs" variant="subtle" onClick={() => setWhole(!isWhole)}>
+      <Button size="compact-xs" variant="subtle" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
         {isWhole ? 'Show less' : `Show all (${sizeWords(text)})`}
       </Button>
     </div>

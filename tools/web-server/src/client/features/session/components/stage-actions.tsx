@@ -1,16 +1,15 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import { useState } from 'react';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
-import { KeyHint } from '../../../ui/key-hint.tsx';
-import { useInterrupt } from '../api/use-interrupt.ts';
 import { phaseAtGate } from '../model/phase-words.ts';
 import { CompleteActions } from './complete-actions.tsx';
+import { InterruptButton, InterruptPressed } from './interrupt-button.tsx';
 import css from './stage-head.module.css';
 import { StageMenu } from './stage-menu.tsx';
-import { useEscapeTwice } from './use-escape-twice.ts';
 
 interface StageActionsProps {
   stage: StageView;
@@ -30,6 +29,7 @@ export function StageActions({ stage, goOnHint }: StageActionsProps) {
 
 function MainActions({ stage, goOnHint }: StageActionsProps) {
   const { session } = stage;
+  const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return null;
   switch (session?.state) {
     case undefined:
@@ -38,10 +38,11 @@ function MainActions({ stage, goOnHint }: StageActionsProps) {
       return null;
     case 'busy':
     case 'waiting':
-      return <InterruptButton stage={stage} />;
+      return <InterruptButton stage={stage} pressed={() => setPressed(true)} />;
     case 'idle':
     case 'ended':
     case 'failed':
+      if (isPressed) return <InterruptPressed over={() => setPressed(false)} />;
       return <RestActions stage={stage} goOnHint={goOnHint} />;
     default:
       return session?.state satisfies undefined;
@@ -97,29 +98,6 @@ function AdvanceButton({ stage, next }: { stage: StageView; next: string }) {
   return (
     <Button disabled={!useCanCommand()} loading={advance.isPending} onClick={() => advance.mutate(stage.id)}>
       Let {next} begin
-    </Button>
-  );
-}
-
-function InterruptButton({ stage }: { stage: StageView }) {
-  const interrupt = useInterrupt(stage.title);
-  const off = !useCanCommand() || interrupt.isPending;
-  const isArmed = useEscapeTwice(() => {
-    if (!off) interrupt.mutate(stage.id);
-  });
-  return (
-    <Button
-      variant="default"
-      leftSection={<IconPlayerPauseFilled size={14} />}
-      rightSection={<KeyHint>Esc Esc</KeyHint>}
-      disabled={off}
-      loading={interrupt.isPending}
-      title={
-        interrupt.isPending ? 'Claude has not confirmed it yet' : 'Stop this turn; the session goes on (Esc twice)'
-      }
-      onClick={() => interrupt.mutate(stage.id)}
-    >
-      {isArmed ? 'Esc again to interrupt' : 'Interrupt'}
     </Button>
   );
 }

@@ -14,6 +14,7 @@ export function StageDetails({ stage }: { stage: StageView }) {
   return (
     <section className={css.details} aria-label="Details">
       <dl>
+        <Row name="Title">{stage.title}</Row>
         <Row name="Stage">{stage.id}</Row>
         <Row name="Project">{stage.projectId}</Row>
         {worktree !== null && (

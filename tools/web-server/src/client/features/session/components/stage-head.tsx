@@ -1,4 +1,5 @@
 import type { StageView } from '@callboard/contract';
+import clsx from 'clsx';
 import { useId } from 'react';
 import { goOnWith } from '../../../lib/go-on.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
@@ -27,7 +28,9 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
   const goOnHint = useId();
   return (
     <header className={css.head}>
-      <h1 className={css.title}>{stage.title}</h1>
+      <h1 className={css.title} title={stage.title}>
+        {stage.title}
+      </h1>
       <div className={css.facts}>
         <span className={css.state} data-tone={tone}>
           {words}
@@ -45,7 +48,8 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
       </div>
       <StageActions stage={stage} goOnHint={goOnHint} />
       {reason !== null && (
-        <p className={css.reason} data-tone={tone}>
+        // The whole of it stands in the transcript.
+        <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
           {reason}
         </p>
       )}

@@ -5,6 +5,7 @@ import { useId, useState } from 'react';
 import { count } from '../../../lib/time.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
+import { callProgress } from '../model/call-progress.ts';
 import { looksWords } from '../model/looks-words.ts';
 import { useOpen } from '../model/open-items.ts';
 import { allowedElsewhere, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
@@ -62,13 +63,12 @@ function InnerRequests({ items }: { items: readonly TranscriptItem[] }) {
 }
 
 function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
-  const { waits } = useTranscriptParts();
+  const { requestAt } = useTranscriptParts();
   const steps = countSteps(tool.children);
-  const isWaiting = waits(tool.use.toolUseId) || tool.children.some((c) => c.kind === 'tool' && waits(c.use.toolUseId));
   const words = [
     steps > 0 ? count(steps, 'step') : '',
     allowedElsewhere(tool),
-    tool.result === null ? stillOpen(isWaiting, tool.isCutOff) : toolOutcome(tool),
+    tool.result === null ? callProgress(tool, requestAt) : toolOutcome(tool),
     toolDuration(tool),
   ];
   return (
@@ -80,11 +80,6 @@ function Outcome({ tool, failed }: { tool: ToolItem; failed: boolean }) {
         ))}
     </span>
   );
-}
-
-function stillOpen(isWaiting: boolean, isCutOff: boolean): string {
-  if (isWaiting) return 'waits for you';
-  return isCutOff ? 'cut off' : 'running';
 }
 
 function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {

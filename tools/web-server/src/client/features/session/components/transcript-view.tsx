@@ -12,6 +12,7 @@ import { blockKey, holdsOne, itemKeys, storedBlocks, toolUseIds, transcriptItems
 import { ClaudeText, ItemView, Thinking } from './item-view.tsx';
 import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-parts.tsx';
+import { ASKS } from './use-follow-end.ts';
 import { type Row, VirtualRows } from './virtual-rows.tsx';
 
 interface TranscriptViewProps {
@@ -32,13 +33,13 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
 
   const parts: TranscriptParts = useMemo(() => {
     const slot = (request: PendingRequest) => (
-      <div key={request.requestId} className={css.request}>
+      <div key={request.requestId} className={css.request} {...{ [ASKS]: request.requestId }}>
         <RequestSlot request={request} takesKeys={request === pending[0]} />
       </div>
     );
     return {
       folder,
-      waits: (toolUseId) => pending.some((request) => request.toolUseId === toolUseId),
+      requestAt: (toolUseId) => pending.find((request) => request.toolUseId === toolUseId),
       requestsOf: (toolUseId) => pending.filter((request) => request.toolUseId === toolUseId).map(slot),
     };
   }, [folder, pending, RequestSlot]);
@@ -56,7 +57,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
       key: `request:${request.requestId}`,
       isKept: true,
       content: (
-        <div className={css.indent}>
+        <div className={css.indent} {...{ [ASKS]: request.requestId }}>
           <RequestSlot request={request} takesKeys={request === pending[0]} />
         </div>
       ),

@@ -13,6 +13,7 @@ import {
 } from 'react';
 import { keepPlace, placeIn } from '../model/kept-places.ts';
 import css from './transcript.module.css';
+import { NEAR_END, useFollowEnd } from './use-follow-end.ts';
 
 export interface Row {
   /** Stays with what it names when rows are added before or after it. */
@@ -31,20 +32,19 @@ interface VirtualRowsProps {
   keepAs: string;
 }
 
-const NEAR_END = 48;
 /** What comes before has its line above the first row. */
 const ROOM_FOR_EARLIER = 48;
 /** So many rows before the first one the next page is fetched. */
 const NEAR_START = 8;
 
 /**
- * Rows of any number and height, of which only those in sight exist. Opens at its end and stays there while it grows;
- * whoever has scrolled up keeps their place, whatever is added before or after it.
+ * Rows of any number and height, of which only those in sight exist. Opens at its end, or at the form that waits there,
+ * and stays there while it grows; whoever has scrolled up keeps their place, whatever is added before or after it.
  */
 export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) {
   const box = useRef<HTMLElement>(null);
   const [kept] = useState(() => placeIn(keepAs, rows[0]?.key));
-  const isStuck = useRef(kept === null);
+  const [isFollowing, setFollowing] = useState(kept === null);
   const always = rows.flatMap((row, index) => (row.isKept ? [index] : []));
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -57,20 +57,32 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
     paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
     paddingEnd: 16,
     anchorTo: 'end',
-    scrollEndThreshold: NEAR_END,
+    scrollEndThreshold: isFollowing ? NEAR_END : -1,
     ...(kept !== null && { initialOffset: kept.offset, initialMeasurementsCache: kept.heights }),
   });
   const { range } = virtualizer;
   const unseen = always.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
-  useStickToEnd(box, isStuck, rows.length > 0, virtualizer.getTotalSize(), () => virtualizer.scrollToEnd());
+  const { letGo } = useFollowEnd(box, {
+    isFollowing,
+    setFollowing,
+    hasRows: rows.length > 0,
+    size: virtualizer.getTotalSize(),
+    scrollToEnd: () => virtualizer.scrollToEnd(),
+    scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
+  });
+  const toEnd = () => {
+    letGo();
+    virtualizer.scrollToEnd();
+  };
   useLoadEarlier(box, range?.startIndex ?? null, earlier);
   const toStart = useToStart(earlier, () => {
-    isStuck.current = false;
+    letGo();
+    setFollowing(false);
     virtualizer.scrollToOffset(0);
   });
   const leave = useEffectEvent(() => {
     const firstKey = rows[0]?.key;
-    const isKept = firstKey !== undefined && !isStuck.current;
+    const isKept = firstKey !== undefined && !isFollowing;
     const place = {
       firstKey: firstKey ?? '',
       offset: virtualizer.scrollOffset ?? 0,
@@ -91,7 +103,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
         onKeyDown={(event) => {
           if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
           if (event.key === 'Home') toStart();
-          else if (event.key === 'End') virtualizer.scrollToEnd();
+          else if (event.key === 'End') toEnd();
           else return;
           event.preventDefault();
         }}
@@ -117,7 +129,10 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
             variant="default"
             size="compact-md"
             className={css.needs}
-            onClick={() => virtualizer.scrollToIndex(unseen, { align: 'start' })}
+            onClick={() => {
+              letGo();
+              virtualizer.scrollToIndex(unseen, { align: 'start' });
+            }}
           >
             Show what waits for you
           </Button>
@@ -139,7 +154,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
             variant="default"
             size="compact-md"
             leftSection={<IconArrowDown size={16} />}
-            onClick={() => virtualizer.scrollToEnd()}
+            onClick={toEnd}
           >
             Jump to end
           </Button>
@@ -147,39 +162,6 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
       </div>
     </div>
   );
-}
-
-/** Keeps the box at its end while it grows, until somebody scrolls up, and again once they are back at the end. */
-function useStickToEnd(
-  box: RefObject<HTMLElement | null>,
-  isStuck: RefObject<boolean>,
-  hasRows: boolean,
-  size: number,
-  toEnd: () => void,
-): void {
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return;
-    let top = element.scrollTop;
-    const onScroll = () => {
-      const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-      // What grew beneath the reader is no scrolling of theirs.
-      if (isNear || element.scrollTop < top) isStuck.current = isNear;
-      top = element.scrollTop;
-    };
-    const observer = new ResizeObserver(() => isStuck.current && stick());
-    observer.observe(element);
-    element.addEventListener('scroll', onScroll, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', onScroll);
-    };
-  }, [box, isStuck]);
-  const stick = useEffectEvent(toEnd);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the size changes
-  useLayoutEffect(() => {
-    if (hasRows && isStuck.current) stick();
-  }, [isStuck, hasRows, size]);
 }
 
 /** Goes to the very first row, once all that comes before is there. */

@@ -10,6 +10,8 @@ export interface ToolItem {
   /** Its turn or its process ended before there was a result. */
   isCutOff: boolean;
   decisions: Decision[];
+  /** The calls of the same conversation that had no result when it was called: of the same message, before it. */
+  before: readonly ToolItem[];
   /** What the subagent did that this call started. */
   children: TranscriptItem[];
 }
@@ -30,10 +32,16 @@ export function transcriptItems(entries: readonly TranscriptEntry[]): Transcript
   const tools = new Map<string, ToolItem>();
   const strays = new Map<string, Steps>();
   const top: TranscriptItem[] = [];
+  const open = new Set<ToolItem>();
   for (const entry of entries) {
-    if (attach(entry, tools)) continue;
-    markCutOff(entry, tools);
-    listOf(entry.parentToolUseId, { tools, strays, top }).push(toItem(entry, tools));
+    if (attach(entry, tools, open)) continue;
+    markCutOff(entry, open);
+    const item = toItem(entry, open);
+    if (item.kind === 'tool') {
+      tools.set(item.use.toolUseId, item);
+      open.add(item);
+    }
+    listOf(entry.parentToolUseId, { tools, strays, top }).push(item);
   }
   return foldLooks(top);
 }
@@ -54,11 +62,13 @@ function listOf(parent: string | null, { tools, strays, top }: Places): Transcri
   return steps.children;
 }
 
-function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): boolean {
+function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>, open: Set<ToolItem>): boolean {
   if (entry.kind === 'tool-result') {
     const tool = tools.get(entry.toolUseId);
-    if (tool !== undefined) tool.result = entry;
-    return tool !== undefined;
+    if (tool === undefined) return false;
+    tool.result = entry;
+    open.delete(tool);
+    return true;
   }
   if (entry.kind === 'decision') {
     const tool = tools.get(entry.decision.toolUseId);
@@ -69,19 +79,20 @@ function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): b
 }
 
 /** With its process every call ends; with its turn those of the main conversation, since subagents may work on. */
-function markCutOff(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>): void {
+function markCutOff(entry: TranscriptEntry, open: Set<ToolItem>): void {
   const isProcess = entry.kind === 'notice' && entry.code === 'process-ended';
   if (!isProcess && entry.kind !== 'turn-end') return;
-  for (const tool of tools.values()) {
-    if (isProcess || tool.use.parentToolUseId === null) tool.isCutOff ||= tool.result === null;
+  for (const tool of open) {
+    if (!isProcess && tool.use.parentToolUseId !== null) continue;
+    tool.isCutOff = true;
+    open.delete(tool);
   }
 }
 
-function toItem(entry: TranscriptEntry, tools: Map<string, ToolItem>): TranscriptItem {
+function toItem(entry: TranscriptEntry, open: ReadonlySet<ToolItem>): TranscriptItem {
   if (entry.kind !== 'tool-use') return { kind: 'entry', entry };
-  const tool: ToolItem = { kind: 'tool', use: entry, result: null, isCutOff: false, decisions: [], children: [] };
-  tools.set(entry.toolUseId, tool);
-  return tool;
+  const before = [...open].filter((one) => one.use.parentToolUseId === entry.parentToolUseId);
+  return { kind: 'tool', use: entry, result: null, isCutOff: false, decisions: [], before, children: [] };
 }
 
 const LOOKS = ['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'ToolSearch'];

@@ -1,0 +1,125 @@
+import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
+
+/** What marks the place of a request's form in the list, with the id of the request. */
+export const ASKS = 'data-asks';
+
+/** This near to the end is at it. */
+export const NEAR_END = 48;
+/** Between the upper edge of the list and the form that is shown there. */
+const ABOVE_FORM = 12;
+/** Forms with no more than the lines of their calls between them are gone through from the first on. */
+const BETWEEN_FORMS = 96;
+
+interface FollowOptions {
+  /** Whether it stays at its end when it grows. */
+  isFollowing: boolean;
+  setFollowing: (isFollowing: boolean) => void;
+  hasRows: boolean;
+  /** The height of all rows. */
+  size: number;
+  scrollToEnd: () => void;
+  scrollToOffset: (offset: number) => void;
+}
+
+/**
+ * Keeps the box at its end while it grows, until somebody scrolls up, and again once they are back at the end. A form
+ * that waits there and does not fit is shown from its top on, until somebody does something in the box. What a person
+ * opens grows downwards, and moves nothing.
+ */
+export function useFollowEnd(box: RefObject<HTMLElement | null>, options: FollowOptions): { letGo: () => void } {
+  const { isFollowing, setFollowing, hasRows, size } = options;
+  /** The form that is shown from its top on. */
+  const held = useRef<string | null>(null);
+  const seen = useRef(new Set<string>());
+
+  const follow = useEffectEvent(() => {
+    const element = box.current;
+    if (!isFollowing || !hasRows || element === null) return;
+    const form = formToHold(element, held.current, seen.current);
+    held.current = form?.requestId ?? null;
+    if (form === null) options.scrollToEnd();
+    else options.scrollToOffset(form.top);
+  });
+
+  const letGo = () => {
+    if (held.current === null || box.current === null) return;
+    held.current = null;
+    for (const { requestId } of formsIn(box.current)) seen.current.add(requestId);
+    setFollowing(isNearEnd(box.current));
+  };
+  const touched = useEffectEvent(letGo);
+
+  const opened = useEffectEvent((event: Event) => {
+    const element = box.current;
+    if (element === null || !(event.target instanceof Element) || !event.target.closest('[aria-expanded]')) return;
+    setFollowing(false);
+    // Once it has its size: what is still at the end goes on following it.
+    requestAnimationFrame(() => requestAnimationFrame(() => isNearEnd(element) && setFollowing(true)));
+  });
+
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    let top = element.scrollTop;
+    const onScroll = () => {
+      const isNear = isNearEnd(element);
+      // What grew beneath the reader is no scrolling of theirs, and going to the top of a form neither.
+      if (held.current === null && (isNear || element.scrollTop < top)) setFollowing(isNear);
+      top = element.scrollTop;
+    };
+    const observer = new ResizeObserver(() => follow());
+    const touch = () => touched();
+    const open = (event: Event) => opened(event);
+    observer.observe(element);
+    element.addEventListener('scroll', onScroll, { passive: true });
+    element.addEventListener('click', open, { capture: true });
+    for (const type of TOUCHES) element.addEventListener(type, touch, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', onScroll);
+      element.removeEventListener('click', open, { capture: true });
+      for (const type of TOUCHES) element.removeEventListener(type, touch);
+    };
+  }, [box, setFollowing]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the size changes
+  useLayoutEffect(() => follow(), [hasRows, isFollowing, size]);
+  return { letGo };
+}
+
+/** By what somebody shows that they are at it. */
+const TOUCHES = ['wheel', 'touchstart', 'pointerdown', 'keydown', 'focusin'] as const;
+
+const isNearEnd = (element: HTMLElement) => element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+
+interface Form {
+  requestId: string;
+  /** Where the box stands when the form begins at its upper edge. */
+  top: number;
+  bottom: number;
+}
+
+function formsIn(element: HTMLElement): Form[] {
+  const above = element.getBoundingClientRect().top - element.scrollTop;
+  return [...element.querySelectorAll(`[${ASKS}]`)].map((form) => {
+    const { top, bottom } = form.getBoundingClientRect();
+    return {
+      requestId: form.getAttribute(ASKS) ?? '',
+      top: Math.max(0, top - above - ABOVE_FORM),
+      bottom: bottom - above,
+    };
+  });
+}
+
+/** The first of the forms at the end, if it begins above what can be seen there; the one that is held stays it. */
+function formToHold(element: HTMLElement, held: string | null, seen: ReadonlySet<string>): Form | null {
+  const end = element.scrollHeight - element.clientHeight;
+  const unseen = formsIn(element).filter(({ requestId }) => !seen.has(requestId));
+  const same = unseen.find(({ requestId }) => requestId === held);
+  if (same !== undefined) return same;
+  let first: Form | null = null;
+  for (const form of unseen.reverse()) {
+    const from = first?.top ?? end;
+    if (form.top < from && form.bottom + BETWEEN_FORMS >= from) first = form;
+  }
+  return first;
+}
