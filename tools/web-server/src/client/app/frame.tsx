@@ -6,7 +6,7 @@ import { RequestOverlay } from '../features/interaction/components/request-overl
 import { ApiError, errorText, isTransient } from '../lib/api.ts';
 import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
-import { useIsBehindDialog } from '../ui/behind-dialog.ts';
+import { useCoversPage, useTopLayer } from '../ui/behind-dialog.ts';
 import css from './frame.module.css';
 import { useFrameKeys } from './frame-keys.ts';
 import { closeFrameUi, useFrameUi } from './frame-ui.ts';
@@ -32,8 +32,9 @@ const isUnauthorized = (error: Error | null) => error instanceof ApiError && err
 
 function Loaded() {
   const { pathname, search } = useLocation();
-  const isBehindDialog = useIsBehindDialog();
-  useFrameKeys(isBehindDialog);
+  const top = useTopLayer();
+  const isBehindDialog = top !== 'page';
+  useFrameKeys(top);
   useRequestAlerts();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
@@ -59,6 +60,8 @@ function Loaded() {
 /** The palette and the help sheet, each loaded when it is first asked for. */
 function OverPage() {
   const open = useFrameUi((ui) => ui.open);
+  // While it is being loaded as well: what is typed already is meant for it.
+  useCoversPage(open !== null);
   const [loaded, setLoaded] = useState({ palette: false, help: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
   return (
@@ -77,7 +80,7 @@ const ABSENCES = {
   },
   orchestrator: {
     says: 'The orchestrator is away for a moment.',
-    so: 'Running Claude processes go on; an answer is sent as soon as it is back.',
+    so: 'Running Claude processes go on; an answer is sent once it is back, as long as its page stays open.',
     inShort: 'Claude processes go on.',
   },
 };

@@ -16,21 +16,24 @@ const ASKS: Record<string, { title: (object: string) => string; to: string }> = 
 };
 
 /** "Login form wants to run a command": what the form or dialog is named. */
-export function askTitle(request: PendingRequest, stageTitle: string, folder: string | null): string {
+export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
+  `${stageTitle} ${askWords(request, folder)}`;
+
+/** "wants to run a command": that name without the stage's title. */
+export function askWords(request: PendingRequest, folder: string | null): string {
   switch (request.kind) {
     case 'approval': {
       const { object } = toolWords(request.toolName, request.input, folder);
-      const words = ASKS[request.toolName]?.title(object) ?? `wants to use ${toolTitle(request.toolName)}`;
-      return `${stageTitle} ${words}`;
+      return ASKS[request.toolName]?.title(object) ?? `wants to use ${toolTitle(request.toolName)}`;
     }
     case 'question': {
       const asked = questionsOf(request.input).length;
-      return asked > 1 ? `${stageTitle} has ${count(asked, 'question')}` : `${stageTitle} has a question`;
+      return asked > 1 ? `has ${count(asked, 'question')}` : 'has a question';
     }
     case 'plan':
-      return `${stageTitle} has a plan`;
+      return 'has a plan';
     case 'elicitation':
-      return `${stageTitle} has a form from ${request.displayName}`;
+      return `has a form from ${request.displayName}`;
     default:
       return request.kind satisfies never;
   }

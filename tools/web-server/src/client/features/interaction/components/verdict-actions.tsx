@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, use } from 'react';
 import { ApiError, errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
@@ -116,8 +116,12 @@ interface VerdictButtonProps {
   type?: 'button' | 'submit';
 }
 
+/** Whether the keys of a form do nothing just now, so that its buttons do not promise them. */
+export const KeysHeld = createContext(false);
+
 /** One of the two buttons of a form, with its key. */
 export function VerdictButton({ label, hint, variant, act, disabled, loading, type = 'button' }: VerdictButtonProps) {
+  const isHeld = use(KeysHeld);
   return (
     <Button
       type={type}
@@ -125,8 +129,8 @@ export function VerdictButton({ label, hint, variant, act, disabled, loading, ty
       onClick={act}
       disabled={disabled}
       loading={loading}
-      aria-keyshortcuts={hint.toLowerCase()}
-      rightSection={<KeyHint>{hint}</KeyHint>}
+      aria-keyshortcuts={isHeld ? undefined : hint.toLowerCase()}
+      rightSection={<KeyHint isOff={isHeld}>{hint}</KeyHint>}
     >
       {label}
     </Button>
