@@ -138,10 +138,17 @@ it('sends a plan back with its comments, and accepts the next with the mode that
   // Words that are selected can be commented on as well.
   await dialog.getByText('another step').selectText();
   await dialog.getByRole('button', { name: 'Comment on the selection' }).click();
+  // One that is not added is not lost: not over a reload, not by an acceptance, and it goes along with the others.
   await dialog.getByRole('textbox', { name: 'Comment' }).fill('Which one?');
-  await dialog.getByRole('button', { name: 'Add comment' }).click();
+  await expect
+    .poll(async () => JSON.stringify(await send('GET', `/api/sessions/${id}/drafts`)))
+    .toContain('Which one?');
+  await page.reload();
   await dialog.getByText('Deny sends it back with 2 comments.').waitFor();
+  expect(await dialog.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Which one?');
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('Smaller, please');
+  await dialog.getByRole('button', exact('Allow')).click();
+  await dialog.getByText(/^Allow does not take along what you wrote \(2 comments and the reason\)/).waitFor();
   await dialog.getByRole('button', exact('Deny')).click();
 
   const told = () => JSON.stringify(model.requests.at(-1)?.messages);
@@ -176,6 +183,7 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   const first = dialog.getByRole('group', { name: 'Which database?' });
   await first.getByText('CREATE TABLE a (x INTEGER);').waitFor();
   await first.getByRole('radio', { name: 'PostgreSQL' }).check();
+  await dialog.getByText('1 of 2 answered, not yet: Name').waitFor();
   await first.getByText('CREATE TABLE a (x int8);').waitFor();
   await dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' }).fill('Ledger');
   await page.reload();
@@ -234,9 +242,12 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
   // Over a text that is being written it takes keys once somebody turns to it; then the text has the focus again.
   const find = typed('Find stages');
   await find.fill('Please look at ');
-  await begin('Footer', [bash('touch b.txt'), done]);
+  await begin('Footer', [bash('touch b.txt'), done], {
+    pipeline: [{ name: 'Build', prompt: 'Build it.', gate: 'none' }],
+  });
   const second = page.getByRole('dialog', wants('Footer'));
   await second.getByText('1 of 2, 1 set aside').waitFor();
+  await second.getByText('Build', { exact: true }).waitFor();
   await second.getByText(/^You were writing, so keys do not decide/).waitFor();
   const allow = second.getByRole('button', exact('Allow'));
   expect(await allow.getAttribute('aria-keyshortcuts')).toBeNull();

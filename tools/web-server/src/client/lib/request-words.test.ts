@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { request } from '../test/samples.ts';
-import { askSummary, askTitle } from './request-words.ts';
+import { askSummary, askTitle, asSentence } from './request-words.ts';
 
 const question = (count: number) => ({
   kind: 'question',
@@ -24,4 +24,16 @@ it.each([
   const asked = request('STAGE-1', 'r', change);
   expect(askTitle(asked, 'Login', '/w')).toBe(title);
   expect(askSummary(asked, '/w')).toBe(summary);
+});
+
+it('shows of a long path in a name its beginning and its file', () => {
+  const file_path = `/w/${'folder/'.repeat(20)}a.ts`;
+  const title = askTitle(request('STAGE-1', 'r', { toolName: 'Edit', input: { file_path } }), 'Login', '/w');
+  expect(title).toMatch(/^Login wants to edit folder\/.*…\/a\.ts$/);
+  expect(title.length).toBeLessThan(90);
+});
+
+it('makes a sentence of a few words', () => {
+  expect(asSentence('no rule allows it')).toBe('No rule allows it.');
+  expect(asSentence('This one does. ')).toBe('This one does.');
 });

@@ -1,4 +1,5 @@
 import { type PendingRequest, questionsOf } from '@callboard/contract';
+import { shortPath } from './paths.ts';
 import { count } from './time.ts';
 import { field, toolTitle, toolWords } from './tool-words.ts';
 
@@ -19,12 +20,19 @@ const ASKS: Record<string, { title: (object: string) => string; to: string }> = 
 export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
   `${stageTitle} ${askWords(request, folder)}`;
 
+const PATH_SHOWN = 60;
+
+/** Whether the name of a form shows a path only in part. */
+export const isPathCut = (path: string): boolean => path.length > PATH_SHOWN;
+
 /** "wants to run a command": that name without the stage's title. */
 export function askWords(request: PendingRequest, folder: string | null): string {
   switch (request.kind) {
     case 'approval': {
       const { object } = toolWords(request.toolName, request.input, folder);
-      return ASKS[request.toolName]?.title(object) ?? `wants to use ${toolTitle(request.toolName)}`;
+      return (
+        ASKS[request.toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(request.toolName)}`
+      );
     }
     case 'question': {
       const asked = questionsOf(request.input).length;
@@ -59,6 +67,12 @@ export function askSummary(request: PendingRequest, folder: string | null): stri
 }
 
 const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
+
+/** A few words of somebody else as one sentence of ours: a capital first, a full stop last. */
+export function asSentence(words: string): string {
+  const text = words.trim();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…:]$/.test(text) ? '' : '.'}`;
+}
 
 /** One key for a request among all stages. */
 export const requestKey = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>): string =>

@@ -2,6 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
 import { relativePath } from '../../../lib/paths.ts';
+import { asSentence } from '../../../lib/request-words.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
@@ -59,7 +60,7 @@ export function ApprovalBody({ request, keys }: RequestBodyProps) {
         <div>
           {description !== null && !isSaid && <p>{description}</p>}
           {blockedPath !== null && <p className={css.why}>{pathWords(blockedPath, folder)}</p>}
-          <p className={css.why}>Why it asks: {reason ?? 'no rule allows it.'}</p>
+          <p className={css.why}>Why it asks: {asSentence(reason ?? 'no rule allows it')}</p>
         </div>
         <div className={content.disclosures}>
           <Disclosure

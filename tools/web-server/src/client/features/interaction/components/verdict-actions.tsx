@@ -10,6 +10,7 @@ import { useShortcuts } from '../../../ui/shortcut.ts';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useArmed } from '../model/arming.ts';
+import { useLeftOut } from './left-out.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
@@ -30,13 +31,15 @@ interface VerdictActionsProps {
   showsRefusal?: boolean;
   /** What an allowance takes along. */
   allowWith?: Omit<Verdict, 'decision' | 'reason'>;
+  /** What was written besides the reason, and an allowance does not take along. */
+  leftOut?: readonly string[];
   /** Something is still missing for an allowance. */
   incomplete?: boolean;
 }
 
 /** Allow and Deny, with the reason that the model reads. */
 export function VerdictActions(props: VerdictActionsProps) {
-  const { request, keys, approve, allowWith, incomplete = false, reasonToSend = same } = props;
+  const { request, keys, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
   const [{ reason }] = useDraft(request);
   const armed = useArmed(requestKey(request));
   const canAnswer = useCanAnswer();
@@ -44,7 +47,8 @@ export function VerdictActions(props: VerdictActionsProps) {
   const off = sent || !armed || !canAnswer;
   const sending = approve.variables?.decision;
 
-  const allow = () => approve.mutate({ decision: 'allow', ...allowWith });
+  const { guard, note } = useLeftOut({ request, besides: leftOut, yes: 'Allow', no: 'Deny' });
+  const allow = guard(() => approve.mutate({ decision: 'allow', ...allowWith }));
   const deny = () => {
     const text = reasonToSend(reason).trim();
     approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
@@ -60,6 +64,7 @@ export function VerdictActions(props: VerdictActionsProps) {
         </div>
       )}
       <StillSending isPending={approve.isPending} />
+      {!sent && note}
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
       <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />
       <div className={css.buttons}>
