@@ -240,6 +240,7 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
   await dialog.getByRole('button', { name: 'Set aside' }).click();
 
   // Over a text that is being written it takes keys once somebody turns to it; then the text has the focus again.
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // then it stands there at once
   const find = typed('Find stages');
   await find.fill('Please look at ');
   await begin('Footer', [bash('touch b.txt'), done], {
