@@ -77,6 +77,14 @@ it('says when an answer did not arrive, and keeps the form with what was written
   await page.getByText('The orchestrator is away for a moment.').waitFor();
   await deny.click();
   await dialog.getByText('Not delivered yet').waitFor();
+  // It goes with the page, which asks before it is left.
+  const asked: string[] = [];
+  page.once('dialog', (question) => {
+    asked.push(question.type());
+    return question.dismiss();
+  });
+  await page.close({ runBeforeUnload: true });
+  await expect.poll(() => asked).toEqual(['beforeunload']);
   const problem = dialog.getByRole('alert');
   const hasGivenUp = async () => {
     await page.clock.fastForward(2_000);

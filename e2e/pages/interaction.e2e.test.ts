@@ -138,10 +138,17 @@ it('sends a plan back with its comments, and accepts the next with the mode that
   // Words that are selected can be commented on as well.
   await dialog.getByText('another step').selectText();
   await dialog.getByRole('button', { name: 'Comment on the selection' }).click();
+  // One that is not added is not lost: not over a reload, not by an acceptance, and it goes along with the others.
   await dialog.getByRole('textbox', { name: 'Comment' }).fill('Which one?');
-  await dialog.getByRole('button', { name: 'Add comment' }).click();
+  await expect
+    .poll(async () => JSON.stringify(await send('GET', `/api/sessions/${id}/drafts`)))
+    .toContain('Which one?');
+  await page.reload();
   await dialog.getByText('Deny sends it back with 2 comments.').waitFor();
+  expect(await dialog.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Which one?');
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('Smaller, please');
+  await dialog.getByRole('button', exact('Allow')).click();
+  await dialog.getByText(/^Allow does not take along what you wrote \(2 comments and the reason\)/).waitFor();
   await dialog.getByRole('button', exact('Deny')).click();
 
   const told = () => JSON.stringify(model.requests.at(-1)?.messages);
@@ -176,6 +183,7 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   const first = dialog.getByRole('group', { name: 'Which database?' });
   await first.getByText('CREATE TABLE a (x INTEGER);').waitFor();
   await first.getByRole('radio', { name: 'PostgreSQL' }).check();
+  await dialog.getByText('1 of 2 answered, not yet: Name').waitFor();
   await first.getByText('CREATE TABLE a (x int8);').waitFor();
   await dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' }).fill('Ledger');
   await page.reload();
@@ -200,8 +208,66 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   expect([...errors, ...elsewhere.errors]).toEqual([]);
 });
 
+it('takes no key for an answer that was meant for another dialog, or for a text', async () => {
+  const { page, errors, begin, send } = await openDesk();
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  const newStage = page.getByRole('dialog', exact('New stage'));
+  const typed = (name: string) => page.getByRole('textbox', { name });
+  const isFocused = (name: string) => typed(name).evaluate((element) => element === document.activeElement);
+  const waiting = async () => (await send('GET', '/api/board')).pending as unknown[];
+
+  // It waits until a dialog that is open is closed; the key that closes that one does not set it aside.
+  await page.getByRole('button', exact('New stage')).click();
+  await expect.poll(() => isFocused('Title')).toBe(true);
+  await begin('Login form', [bash('touch a.txt'), done]);
+  await expect.poll(() => page.title()).toBe('(1) Callboard');
+  expect(await dialog.count()).toBe(0);
+  await page.keyboard.type('a bad idea');
+  expect(await typed('Title').inputValue()).toBe('a bad idea');
+  await page.keyboard.press('Escape');
+  await newStage.waitFor({ state: 'detached' });
+  await dialog.getByText('touch a.txt').waitFor();
+
+  // The palette opens over it and has the keys.
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('a');
+  await expect.poll(() => isFocused('Search or command')).toBe(true);
+  await page.keyboard.type('ad');
+  await page.keyboard.press('Escape');
+  await typed('Search or command').waitFor({ state: 'detached' });
+  expect(await dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
+  expect(await waiting()).toHaveLength(1);
+  await dialog.getByRole('button', { name: 'Set aside' }).click();
+
+  // Over a text that is being written it takes keys once somebody turns to it; then the text has the focus again.
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // then it stands there at once
+  const find = typed('Find stages');
+  await find.fill('Please look at ');
+  await begin('Footer', [bash('touch b.txt'), done], {
+    pipeline: [{ name: 'Build', prompt: 'Build it.', gate: 'none' }],
+  });
+  const second = page.getByRole('dialog', wants('Footer'));
+  await second.getByText('1 of 2, 1 set aside').waitFor();
+  await second.getByText('Build', { exact: true }).waitFor();
+  await second.getByText(/^You were writing, so keys do not decide/).waitFor();
+  const allow = second.getByRole('button', exact('Allow'));
+  expect(await allow.getAttribute('aria-keyshortcuts')).toBeNull();
+  await allow.focus();
+  await page.keyboard.type('a bad idea');
+  await page.keyboard.press('Enter');
+  expect(await allow.isEnabled()).toBe(true);
+  expect(await waiting()).toHaveLength(2);
+  await page.keyboard.press('Tab');
+  await second.getByText('Keys decide again.').waitFor();
+  await page.keyboard.press('Escape');
+  await second.waitFor({ state: 'detached' });
+  await expect.poll(() => find.evaluate((element) => element === document.activeElement)).toBe(true);
+
+  expect(errors).toEqual([]);
+});
+
 it('tells in words when another page has answered first', async () => {
-  const { page, errors, begin, newPage, origin } = await openDesk();
+  const { page, errors, begin, newPage, origin, send } = await openDesk();
   await begin('Login form', [bash('touch a.txt'), bash('touch b.txt'), done]);
   const dialog = page.getByRole('dialog', wants('Login form'));
   await dialog.getByText('touch a.txt').waitFor();
@@ -212,14 +278,30 @@ it('tells in words when another page has answered first', async () => {
   await form.getByRole('textbox', { name: 'Reason' }).fill('Not this');
   await form.getByRole('button', exact('Deny')).click();
   // The form goes from the other page, which says why; the one that answered is told nothing.
-  await page.getByText(/^Denied elsewhere by /).waitFor();
+  await page.getByText(/^Denied elsewhere by .*, (just now|\d+ s ago)$/).waitFor();
+  await page.getByText('Login form asks to run: touch a.txt').waitFor();
   await dialog.getByText('touch b.txt').waitFor();
   await form.getByText('touch b.txt').waitFor();
   await expect.poll(() => second.getByText(/elsewhere/).count()).toBe(0);
   await dialog.getByRole('button', exact('Allow')).click();
   await second.getByText(/^Allowed elsewhere by /).waitFor();
   await second.getByText(/Nothing waits for you/).waitFor();
-  expect(errors).toEqual([]);
+
+  // An answer that was on its way when another one came first was not used, and is told so.
+  const id = await begin('Search index', [bash('touch c.txt'), done]);
+  const third = page.getByRole('dialog', wants('Search index'));
+  await third.getByText('touch c.txt').waitFor();
+  await page.route('**/approve', async (route) => {
+    const { requestId } = route.request().postDataJSON();
+    await send('POST', `/api/sessions/${id}/approve`, { requestId, decision: 'deny' });
+    await route.continue();
+  });
+  await third.getByRole('button', exact('Allow')).click();
+  const told = page.getByRole('alert').filter({ hasText: 'Search index asks to run: touch c.txt' });
+  await told.getByText(/^Denied elsewhere by /).waitFor();
+  await told.getByText('Your answer was not used.').waitFor();
+  expect(await told.locator('time').getAttribute('title')).not.toBe('');
+  expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
 });
 
 it('is worked through by keyboard in the inbox, equal requests together', async () => {

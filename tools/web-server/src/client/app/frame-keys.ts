@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
+import type { Layer } from '../ui/behind-dialog.ts';
 import { useShortcuts } from '../ui/shortcut.ts';
 import { closeFrameUi, openHelp, openPalette, useFrameUi } from './frame-ui.ts';
 import { useWriteStage } from './use-write-stage.ts';
@@ -9,8 +10,9 @@ let wentAt = Number.NEGATIVE_INFINITY;
 
 const PAGES: Readonly<Record<string, string>> = { b: '/', i: '/inbox', s: '/sessions', d: '/decisions' };
 
-/** The keys that work on every page. Behind a dialog only the palette's does. */
-export function useFrameKeys(isBehindDialog: boolean): void {
+/** The keys that work on every page: on the page itself, and the palette's over the overlay with its requests as well. */
+export function useFrameKeys(top: Layer): void {
+  const isBehindDialog = top !== 'page';
   const navigate = useNavigate();
   const writeStage = useWriteStage();
   const go = (key: string) => () => {
@@ -46,9 +48,9 @@ export function useFrameKeys(isBehindDialog: boolean): void {
       event.preventDefault();
       const isOpen = useFrameUi.getState().open === 'palette';
       if (isOpen) closeFrameUi();
-      else if (!isBehindDialog) openPalette();
+      else if (top !== 'dialog') openPalette();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
-  }, [isBehindDialog]);
+  }, [top]);
 }

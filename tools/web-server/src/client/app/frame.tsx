@@ -7,7 +7,7 @@ import { ApiError, errorText, isTransient } from '../lib/api.ts';
 import { onDemand } from '../lib/on-demand.ts';
 import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
-import { useIsBehindDialog } from '../ui/behind-dialog.ts';
+import { useCoversPage, useTopLayer } from '../ui/behind-dialog.ts';
 import { Part } from '../ui/part.tsx';
 import { useAlerts } from './alerts.ts';
 import css from './frame.module.css';
@@ -34,8 +34,9 @@ const isUnauthorized = (error: Error | null) => error instanceof ApiError && err
 
 function Loaded() {
   const { pathname, search } = useLocation();
-  const isBehindDialog = useIsBehindDialog();
-  useFrameKeys(isBehindDialog);
+  const top = useTopLayer();
+  const isBehindDialog = top !== 'page';
+  useFrameKeys(top);
   useAlerts();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
@@ -63,10 +64,12 @@ function Loaded() {
 /** The palette and the help sheet, each loaded when it is first asked for. */
 function OverPage() {
   const open = useFrameUi((ui) => ui.open);
+  // While it is being loaded as well: what is typed already is meant for it.
+  useCoversPage(open !== null);
   const [loaded, setLoaded] = useState({ palette: false, help: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
   return (
-    <Part name={open === 'help' ? 'The list of keys' : 'The palette'} shows={open} isOverPage>
+    <Part name={open === 'help' ? 'The list of keys' : 'The palette'} shows={open} takeBack={closeFrameUi}>
       {loaded.palette && <Palette opened={open === 'palette'} />}
       {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
     </Part>
@@ -81,7 +84,7 @@ const ABSENCES = {
   },
   orchestrator: {
     says: 'The orchestrator is away for a moment.',
-    so: 'Running Claude processes go on; an answer is sent as soon as it is back.',
+    so: 'Running Claude processes go on; an answer is sent once it is back, as long as its page stays open.',
     inShort: 'Claude processes go on.',
   },
 };

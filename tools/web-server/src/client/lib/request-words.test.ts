@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { request } from '../test/samples.ts';
-import { askPath, askSummary, askTitle } from './request-words.ts';
+import { askPath, askSummary, askTitle, asSentence } from './request-words.ts';
 
 const question = (count: number) => ({
   kind: 'question',
@@ -29,4 +29,16 @@ it.each([
 it('has apart the path that its summary names', () => {
   expect(askPath(request('STAGE-1', 'r', edit), '/w')).toBe('src/a.ts');
   expect(askPath(request('STAGE-1', 'r', { input: { command: 'cat src/a.ts' } }), '/w')).toBe('');
+});
+
+it('shows of a long path in a name its beginning and its file', () => {
+  const file_path = `/w/${'folder/'.repeat(20)}a.ts`;
+  const title = askTitle(request('STAGE-1', 'r', { toolName: 'Edit', input: { file_path } }), 'Login', '/w');
+  expect(title).toMatch(/^Login wants to edit folder\/.*…\/a\.ts$/);
+  expect(title.length).toBeLessThan(90);
+});
+
+it('makes a sentence of a few words', () => {
+  expect(asSentence('no rule allows it')).toBe('No rule allows it.');
+  expect(asSentence('This one does. ')).toBe('This one does.');
 });

@@ -1,4 +1,5 @@
 import { type PendingRequest, questionsOf } from '@callboard/contract';
+import { shortPath } from './paths.ts';
 import { count } from './time.ts';
 import { field, filePath, toolTitle, toolWords } from './tool-words.ts';
 
@@ -16,21 +17,31 @@ const ASKS: Record<string, { title: (object: string) => string; to: string }> = 
 };
 
 /** "Login form wants to run a command": what the form or dialog is named. */
-export function askTitle(request: PendingRequest, stageTitle: string, folder: string | null): string {
+export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
+  `${stageTitle} ${askWords(request, folder)}`;
+
+const PATH_SHOWN = 60;
+
+/** Whether the name of a form shows a path only in part. */
+export const isPathCut = (path: string): boolean => path.length > PATH_SHOWN;
+
+/** "wants to run a command": that name without the stage's title. */
+export function askWords(request: PendingRequest, folder: string | null): string {
   switch (request.kind) {
     case 'approval': {
       const { object } = toolWords(request.toolName, request.input, folder);
-      const words = ASKS[request.toolName]?.title(object) ?? `wants to use ${toolTitle(request.toolName)}`;
-      return `${stageTitle} ${words}`;
+      return (
+        ASKS[request.toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(request.toolName)}`
+      );
     }
     case 'question': {
       const asked = questionsOf(request.input).length;
-      return asked > 1 ? `${stageTitle} has ${count(asked, 'question')}` : `${stageTitle} has a question`;
+      return asked > 1 ? `has ${count(asked, 'question')}` : 'has a question';
     }
     case 'plan':
-      return `${stageTitle} has a plan`;
+      return 'has a plan';
     case 'elicitation':
-      return `${stageTitle} has a form from ${request.displayName}`;
+      return `has a form from ${request.displayName}`;
     default:
       return request.kind satisfies never;
   }
@@ -62,6 +73,12 @@ export const askPath = (request: PendingRequest, folder: string | null): string 
     : '';
 
 const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
+
+/** A few words of somebody else as one sentence of ours: a capital first, a full stop last. */
+export function asSentence(words: string): string {
+  const text = words.trim();
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…:]$/.test(text) ? '' : '.'}`;
+}
 
 /** One key for a request among all stages. */
 export const requestKey = ({ stageId, requestId }: Pick<PendingRequest, 'stageId' | 'requestId'>): string =>

@@ -1,18 +1,26 @@
 import { useEffect } from 'react';
 import { create } from 'zustand';
 
-const useOpenDialogs = create(() => ({ count: 0 }));
+/** What lies on top: the page, the overlay with its requests, or another dialog, which is over the overlay as well. */
+export type Layer = 'page' | 'overlay' | 'dialog';
 
-const add = (change: number) => useOpenDialogs.setState(({ count }) => ({ count: count + change }));
+const useOpenDialogs = create(() => ({ overlay: 0, dialog: 0 }));
 
-/** Takes the page behind a dialog out of reach for as long as the dialog is open. */
-export function useCoversPage(opened: boolean): void {
+const add = (layer: Exclude<Layer, 'page'>, change: number) =>
+  useOpenDialogs.setState((open) => ({ [layer]: open[layer] + change }));
+
+/** Takes what is behind a dialog out of reach for as long as the dialog is open. */
+export function useCoversPage(opened: boolean, layer: Exclude<Layer, 'page'> = 'dialog'): void {
   useEffect(() => {
     if (!opened) return;
-    add(1);
-    return () => add(-1);
-  }, [opened]);
+    add(layer, 1);
+    return () => add(layer, -1);
+  }, [opened, layer]);
 }
 
-/** Whether the page is behind a dialog: nothing on it can be reached, and nobody is told of it. */
-export const useIsBehindDialog = (): boolean => useOpenDialogs(({ count }) => count > 0);
+/** What is on top: nothing below it can be reached, takes keys, or is read out. */
+export const useTopLayer = (): Layer =>
+  useOpenDialogs(({ overlay, dialog }) => {
+    if (dialog > 0) return 'dialog';
+    return overlay > 0 ? 'overlay' : 'page';
+  });

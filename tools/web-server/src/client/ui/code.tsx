@@ -30,7 +30,7 @@ export function Diff({ before, after }: { before: string; after: string }) {
     <div className={clsx(css.block, css.diff)} tabIndex={0}>
       {lineDiff(before, after).map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
-        <div key={index} className={line.kind === 'same' ? undefined : css[line.kind]}>
+        <div key={index} data-line className={line.kind === 'same' ? undefined : css[line.kind]}>
           <span className="visually-hidden">{SAID[line.kind]}</span>
           {line.text}
         </div>

@@ -39,7 +39,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
 }
 
 /** The dialog's name and what stands beside it. No `header`: a page has one of those. */
-export function DialogHead({ title, children }: { title: string; children: ReactNode }) {
+function DialogHead({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className={css.head}>
       <Modal.Title className={css.title}>{title}</Modal.Title>

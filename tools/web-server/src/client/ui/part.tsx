@@ -13,8 +13,8 @@ interface PartProps {
   fallback?: ReactNode;
   /** What stands in it; when that changes, what failed before is tried again. */
   shows?: string | null;
-  /** For what opens over the page, and has no place of its own in it. */
-  isOverPage?: boolean;
+  /** For what opens over the page, and has no place of its own in it: takes back that it was opened. */
+  takeBack?: () => void;
   children: ReactNode;
 }
 
@@ -40,7 +40,8 @@ export class Part extends Component<PartProps, PartState> {
 
   override componentDidCatch(failure: unknown, { componentStack }: ErrorInfo) {
     if (!(failure instanceof PartNotFetched)) console.error(failure, componentStack);
-    if (!this.props.isOverPage) return;
+    if (this.props.takeBack === undefined) return;
+    this.props.takeBack();
     notifications.show({
       id: this.props.name,
       color: 'red',
@@ -50,10 +51,10 @@ export class Part extends Component<PartProps, PartState> {
   }
 
   override render() {
-    const { name, fallback = null, isOverPage = false, children } = this.props;
+    const { name, fallback = null, takeBack, children } = this.props;
     const { failure } = this.state;
     if (failure === null) return <Suspense fallback={fallback}>{children}</Suspense>;
-    return isOverPage ? null : <Failed name={name} failure={failure} />;
+    return takeBack === undefined ? <Failed name={name} failure={failure} /> : null;
   }
 }
 

@@ -25,6 +25,7 @@ interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
 /** The board with its bar, and the forms that open over it. */
 export function Board({ RequestSlot, RulesSlot }: BoardProps) {
   const form = useBoardUi((ui) => ui.form?.kind ?? null);
+  const closeForm = useBoardUi((ui) => ui.closeForm);
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
   return (
     <div className={css.page}>
@@ -33,7 +34,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
       {isEmpty === true && <Doors />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}
-      <Part name="The form" shows={form} isOverPage>
+      <Part name="The form" shows={form} takeBack={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
       </Part>
     </div>

@@ -11,13 +11,15 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
 import { ApiError, call, errorText } from '../../../lib/api.ts';
 import { decisionWords } from '../../../lib/decision-words.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { askTitle, requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { markAnswered } from '../model/arming.ts';
+import { askBeforeLeaving } from '../model/leaving.ts';
 import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
+import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
 import { dropDraft } from './use-draft.ts';
-import { elsewhere } from './use-ending-told.ts';
+import { stageInCache } from './use-ending-told.ts';
 
 export type Verdict = Omit<ApproveBody, 'requestId'>;
 
@@ -58,7 +60,7 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
     onSuccess: () => gone(cache, request),
     onError(error) {
       if (!isConflict(error)) return;
-      tellConflict(error);
+      tellConflict(cache, request, error);
       gone(cache, request);
     },
   });
@@ -105,8 +107,9 @@ async function decideOne(
     return { request, words: decision === 'allow' ? 'allowed' : 'denied', failed: false };
   } catch (error) {
     if (isConflict(error)) gone(cache, request);
-    const stands = error instanceof ApiError && error.decision !== null ? `${decisionWords(error.decision)}. ` : '';
-    return { request, words: `${stands}${errorText(error)}`, failed: true };
+    const stands = isConflict(error) && error.code === 'already_decided' ? error.decision : null;
+    const words = stands === null ? errorText(error) : `${decisionWords(stands)}; this answer was not used`;
+    return { request, words, failed: true };
   }
 }
 
@@ -117,26 +120,38 @@ async function deliver(request: PendingRequest, { verb, body, outcome }: Answer)
   const wasOwn = isOwn(key);
   markOwn(key); // the news of it may come before the reply
   try {
-    await untilDelivered(async (attempt, signal) => {
+    const send = async (attempt: number, signal: AbortSignal) => {
       try {
         await call(`/api/sessions/${request.stageId}/${verb}`, { method: 'POST', body, reply, signal });
       } catch (error) {
         const isOurs = error instanceof ApiError && error.decision?.outcome === outcome;
         if (attempt === 1 || !isOurs) throw error;
       }
-    });
+    };
+    await askBeforeLeaving(() => untilDelivered(send));
   } catch (error) {
     if (!wasOwn && !isConflict(error)) unmarkOwn(key);
     throw error;
   }
 }
 
-function tellConflict(error: ApiError): void {
-  const { decision } = error;
-  const stands = decision === null ? '' : ` What stands: ${decisionWords(decision)}.`;
-  const isAnswered = decision !== null && ['allowed', 'denied', 'answered'].includes(decision.outcome);
-  const title = isAnswered ? elsewhere(decision) : 'This request is closed';
-  notifications.show({ title, message: `${error.message}${stands}`, color: 'gray', autoClose: 15_000 });
+function tellConflict(cache: QueryClient, request: PendingRequest, error: ApiError): void {
+  const { code, decision } = error;
+  const stage = stageInCache(cache, request);
+  const wasDecided = code === 'already_decided' && decision !== null;
+  if (wasDecided && isAnswered(decision)) {
+    tellElsewhere({ request, stage, decision, isUnused: true });
+    return;
+  }
+  const name = askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null);
+  const words = wasDecided ? `${decisionWords(decision)}. Your answer was not used.` : error.message;
+  notifications.show({
+    id: requestKey(request),
+    title: wasDecided ? 'Timed out' : 'This request is closed',
+    message: `${name}. ${words}`,
+    color: 'gray',
+    autoClose: 15_000,
+  });
 }
 
 function removePending(cache: QueryClient, request: PendingRequest): void {

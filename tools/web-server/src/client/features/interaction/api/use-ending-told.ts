@@ -1,32 +1,34 @@
-import type { Decision, PendingRequest, RequestOutcome } from '@callboard/contract';
+import type { PendingRequest } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useEffectEvent } from 'react';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { type Ending, endingKey } from '../../../live/endings.ts';
+import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { isOwn } from '../model/own-answers.ts';
+import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
 
 /** Says why a form went that was open: somebody answered it elsewhere, its time was up, Claude took it back. */
 export function useEndingTold(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
-  const { stageId, requestId } = request;
-  useEffect(
-    () => () => {
-      const place = { stageId, requestId };
-      if (!isOwn(requestKey(place))) tellEnding(cache, place, title);
-    },
-    [cache, stageId, requestId, title],
-  );
+  const tell = useEffectEvent(() => {
+    if (!isOwn(requestKey(request))) tellEnding(cache, request, title);
+  });
+  useEffect(() => () => tell(), []);
 }
 
-function tellEnding(cache: QueryClient, place: Pick<PendingRequest, 'stageId' | 'requestId'>, name: string): void {
-  const ending = cache.getQueryData<Ending>(endingKey(place));
-  // Told once, however many forms of it were open.
+function tellEnding(cache: QueryClient, request: PendingRequest, name: string): void {
+  const ending = cache.getQueryData<Ending>(endingKey(request));
   if (ending === undefined) return;
+  if (ending.kind === 'decided' && isAnswered(ending.decision)) {
+    const stage = stageInCache(cache, request);
+    tellElsewhere({ request, stage, decision: ending.decision, isUnused: false });
+    return;
+  }
   const { title, message } = endingWords(ending);
   notifications.show({
-    id: requestKey(place),
+    id: requestKey(request),
     title,
     message: `${name}. ${message}`,
     color: 'gray',
@@ -34,22 +36,15 @@ function tellEnding(cache: QueryClient, place: Pick<PendingRequest, 'stageId' | 
   });
 }
 
+/** The stage of a request, as far as the board is known here. */
+export function stageInCache(cache: QueryClient, { stageId }: PendingRequest) {
+  const view = cache.getQueryData(boardQuery.queryKey);
+  return view && stageOf(stageId)(view);
+}
+
 function endingWords(ending: Ending): { title: string; message: string } {
   if (ending.kind === 'withdrawn') return { title: 'Claude took the request back', message: ending.reason };
   const { decision } = ending;
   if (decision.outcome === 'timed-out') return { title: 'Timed out', message: `${decisionWords(decision)}.` };
-  if (decision.outcome === 'closed') return { title: 'Claude took the request back', message: decision.reason ?? '' };
-  return { title: elsewhere(decision), message: `${decisionWords(decision)}.` };
+  return { title: 'Claude took the request back', message: decision.reason ?? '' };
 }
-
-const VERBS: Record<RequestOutcome, string> = {
-  allowed: 'Allowed',
-  denied: 'Denied',
-  answered: 'Answered',
-  'timed-out': 'Timed out',
-  closed: 'Closed',
-};
-
-/** "Answered elsewhere by Ada": in another tab, on another device, or by another program. */
-export const elsewhere = ({ outcome, by }: Decision): string =>
-  `${VERBS[outcome]} elsewhere${by === null ? '' : ` by ${by}`}`;

@@ -17,5 +17,15 @@ export const useProject = (stageId: StageId) =>
 
 export const useProjectName = (stageId: StageId): string | undefined => useProject(stageId)?.name;
 
+/** The phase that a stage works on, where it has phases. */
+export const usePhaseName = (stageId: StageId): string | undefined =>
+  useQuery({
+    ...boardQuery,
+    select: (view) => {
+      const stage = stageOf(stageId)(view);
+      return stage?.pipeline[stage.session?.phaseIndex ?? 0]?.name;
+    },
+  }).data;
+
 /** All that waits for an answer. */
 export const usePending = () => useQuery({ ...boardQuery, select: (view) => view.pending }).data ?? [];

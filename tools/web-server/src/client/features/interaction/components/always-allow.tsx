@@ -3,6 +3,7 @@ import { Anchor, Button, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import type { Approval, Verdict } from '../api/use-decide.ts';
+import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
@@ -29,6 +30,7 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
   const folder = useFolder(request.stageId);
   const openRules = useRulesDialog((state) => state.open);
   const canAnswer = useCanAnswer();
+  const [{ reason }] = useDraft(request);
   const offer = offers[chosen] ?? offers[0];
   if (offer === undefined) return null;
   const allow = () =>
@@ -60,6 +62,9 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
           Always allow
         </Button>
       </div>
+      {reason.trim() !== '' && (
+        <p className={css.hint}>The reason is not sent along: Claude reads it only with Deny.</p>
+      )}
       <p className={css.hint}>
         Callboard keeps it and gives it to every start; nothing is written into the repository. It can be taken back
         under{' '}

@@ -3,6 +3,7 @@ import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { onDemand } from '../../../lib/on-demand.ts';
 import { relativePath } from '../../../lib/paths.ts';
+import { asSentence } from '../../../lib/request-words.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { Part } from '../../../ui/part.tsx';
 import { useApprove } from '../api/use-decide.ts';
@@ -61,7 +62,7 @@ export function ApprovalBody({ request, keys }: RequestBodyProps) {
         <div>
           {description !== null && !isSaid && <p>{description}</p>}
           {blockedPath !== null && <p className={css.why}>{pathWords(blockedPath, folder)}</p>}
-          <p className={css.why}>Why it asks: {reason ?? 'no rule allows it.'}</p>
+          <p className={css.why}>Why it asks: {asSentence(reason ?? 'no rule allows it')}</p>
         </div>
         <div className={content.disclosures}>
           <Disclosure

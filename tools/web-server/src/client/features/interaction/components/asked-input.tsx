@@ -1,47 +1,52 @@
-import type { PendingRequest } from '@callboard/contract';
+import type { PendingRequest, ToolInput } from '@callboard/contract';
+import { lineDiff } from '../../../lib/line-diff.ts';
 import { relativePath } from '../../../lib/paths.ts';
+import { isPathCut } from '../../../lib/request-words.ts';
+import { count } from '../../../lib/time.ts';
 import { field, filePath } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Diff } from '../../../ui/code.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { isCommand } from '../model/edited-input.ts';
-import { shellPieces } from '../model/shell-words.ts';
+import { AskedCommand } from './asked-command.tsx';
 import { Clipped } from './clipped.tsx';
-import css from './content.module.css';
+
+interface AskedInputProps {
+  request: PendingRequest;
+  folder: string | null;
+}
 
 /** What would run, as legibly as its kind allows. */
-export function AskedInput({ request, folder }: { request: PendingRequest; folder: string | null }) {
+export function AskedInput({ request, folder }: AskedInputProps) {
+  const { toolName, input } = request;
+  if (isCommand(request)) return <AskedCommand text={field(input, 'command')} />;
   return (
     <Clipped>
-      <Content request={request} folder={folder} />
+      {toolName === 'Write' || toolName === 'Edit' ? (
+        <FileChange request={request} folder={folder} />
+      ) : (
+        <ToolInputView toolName={toolName} input={input} folder={folder} />
+      )}
     </Clipped>
   );
 }
 
-function Content({ request, folder }: { request: PendingRequest; folder: string | null }) {
-  const { toolName, input } = request;
-  if (isCommand(request)) return <Command text={field(input, 'command')} />;
-  if (toolName !== 'Write') return <ToolInputView toolName={toolName} input={input} folder={folder} />;
+/** What would change in a file, how much it is, and which file where the form's name has no room for its path. */
+function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
+  const [before, after] = toolName === 'Write' ? ['', field(input, 'content')] : textsOf(input);
+  const lines = lineDiff(before, after);
+  const added = lines.filter(({ kind }) => kind === 'added').length;
+  const removed = lines.filter(({ kind }) => kind === 'removed').length;
+  const path = relativePath(filePath(input), folder);
   return (
     <>
       <div className={codeCss.caption} title={filePath(input)}>
-        {relativePath(filePath(input), folder)}, its whole content:
+        {isPathCut(path) && <div>{path}</div>}
+        {toolName === 'Write' ? `Its whole content, +${count(added, 'line')}` : `+${added} -${removed}`}
       </div>
-      <Diff before="" after={field(input, 'content')} />
+      <Diff before={before} after={after} />
     </>
   );
 }
 
-function Command({ text }: { text: string }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
-    <pre className={`${codeCss.block} ${codeCss.prompt}`} tabIndex={0}>
-      {shellPieces(text).map((piece, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
-        <span key={index} className={css[piece.kind]}>
-          {piece.text}
-        </span>
-      ))}
-    </pre>
-  );
-}
+const textsOf = (input: ToolInput): [string, string] => [field(input, 'old_string'), field(input, 'new_string')];

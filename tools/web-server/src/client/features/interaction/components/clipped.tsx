@@ -1,17 +1,29 @@
 import { Button } from '@mantine/core';
 import clsx from 'clsx';
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
+import { count } from '../../../lib/time.ts';
 import css from './content.module.css';
 
-/** Something that may be long: its beginning, and the whole of it on demand. */
+const LINE_PX = 20;
+
+/** How many lines are out of sight, at least in part: those of a text or diff, else rows as they are drawn. */
+function hiddenLines(box: HTMLElement): number {
+  const { bottom } = box.getBoundingClientRect();
+  const lines = [...box.querySelectorAll('[data-line]')];
+  if (lines.length === 0) return Math.ceil((box.scrollHeight - box.clientHeight) / LINE_PX);
+  return lines.filter((line) => line.getBoundingClientRect().bottom > bottom + 1).length;
+}
+
+/** Something that may be long: its beginning, how much more there is, and the whole of it on demand. */
 export function Clipped({ children }: { children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
-  const [isLong, setLong] = useState(false);
+  const [hidden, setHidden] = useState(0);
+  const isLong = hidden > 0;
   const [whole, setWhole] = useState(false);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || whole) return;
-    const measure = () => setLong(element.scrollHeight > element.clientHeight + 8);
+    const measure = () => setHidden(element.scrollHeight > element.clientHeight + 8 ? hiddenLines(element) : 0);
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     for (const child of element.children) observer.observe(child);
@@ -24,7 +36,7 @@ export function Clipped({ children }: { children: ReactNode }) {
       </div>
       {isLong && (
         <Button variant="subtle" size="compact-sm" mt={4} aria-expanded={whole} onClick={() => setWhole(!whole)}>
-          {whole ? 'Show less' : 'Show the whole of it'}
+          {whole ? 'Show less' : `Show ${count(hidden, 'more line')}`}
         </Button>
       )}
     </div>

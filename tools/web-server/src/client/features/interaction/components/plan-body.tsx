@@ -4,7 +4,7 @@ import { count } from '../../../lib/time.ts';
 import { field } from '../../../lib/tool-words.ts';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { sendBackReason } from '../model/plan-comments.ts';
+import { sendBackReason, withBegun } from '../model/plan-comments.ts';
 import type { RequestBodyProps } from './kinds.ts';
 import { PlanDocument } from './plan-document.tsx';
 import css from './request.module.css';
@@ -18,11 +18,13 @@ const MODES = [
 
 /** A plan to accept, as a document with comments. Accepting always says which mode follows. */
 export function PlanBody({ request, keys }: RequestBodyProps) {
-  const [{ mode, comments }, change] = useDraft(request);
+  const [{ mode, comments, begun }, change] = useDraft(request);
   const approve = useApprove(request);
   const sent = approve.isPending || approve.isSuccess;
   const plan = field(request.input, 'plan');
-  const along = comments.length === 0 ? '' : ` with ${count(comments.length, 'comment')}`;
+  const remarks = withBegun(comments, begun);
+  const counted = remarks.length === 0 ? [] : [count(remarks.length, 'comment')];
+  const along = counted.map((words) => ` with ${words}`).join('');
   return (
     <>
       <div className={css.scroll}>
@@ -30,7 +32,7 @@ export function PlanBody({ request, keys }: RequestBodyProps) {
         {plan.trim() === '' ? (
           <p className={css.why}>No plan text.</p>
         ) : (
-          <PlanDocument plan={plan} comments={comments} disabled={sent} change={(next) => change({ comments: next })} />
+          <PlanDocument plan={plan} comments={comments} begun={begun} disabled={sent} change={change} />
         )}
       </div>
       <VerdictActions
@@ -52,7 +54,8 @@ export function PlanBody({ request, keys }: RequestBodyProps) {
           </div>
         }
         reasonLabel="What should change; Claude reads it when you deny"
-        reasonToSend={(typed) => sendBackReason(comments, typed)}
+        reasonToSend={(typed) => sendBackReason(remarks, typed)}
+        leftOut={counted}
         allowWith={{ updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }] }}
       />
     </>

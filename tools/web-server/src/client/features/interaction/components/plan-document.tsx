@@ -1,33 +1,43 @@
 import { ActionIcon, Button, Textarea } from '@mantine/core';
 import { IconMessagePlus, IconX } from '@tabler/icons-react';
-import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { Markdown } from '../../../ui/markdown.tsx';
-import type { PlanComment } from '../model/drafts.ts';
-import { planBlocks, quoteOf } from '../model/plan-comments.ts';
+import type { BegunComment, PlanComment, RequestDraft } from '../model/drafts.ts';
+import { planBlocks, quoteOf, withBegun } from '../model/plan-comments.ts';
 import css from './plan.module.css';
 
 interface PlanDocumentProps {
   plan: string;
   comments: readonly PlanComment[];
+  /** The comment that is being written. */
+  begun: BegunComment | null;
   disabled: boolean;
-  change: (comments: PlanComment[]) => void;
+  change: (draft: Partial<Pick<RequestDraft, 'comments' | 'begun'>>) => void;
 }
 
 /** What a comment is begun on: a paragraph, or words selected in it. */
-interface Target {
-  block: number;
-  quote: string;
-}
+type Target = Omit<BegunComment, 'text'>;
 
 /** A plan as a document; every paragraph, and every selection, can be commented on. */
-export function PlanDocument({ plan, comments, disabled, change }: PlanDocumentProps) {
+export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDocumentProps) {
   const blocks = useMemo(() => planBlocks(plan), [plan]);
-  const [target, setTarget] = useState<Target | null>(null);
+  const [opened, setOpened] = useState<Target | null>(null);
+  const target = begun ?? opened;
   const box = useRef<HTMLDivElement>(null);
   const selected = useSelectedWords(box);
-  const add = (text: string) => {
-    if (target !== null) change([...comments, { ...target, text, id: `${Date.now()}-${comments.length}` }]);
-    setTarget(null);
+  const begin = (next: Target) => {
+    // What was written about something else is not lost.
+    if (begun !== null) change({ comments: withBegun(comments, begun), begun: null });
+    setOpened(next);
+  };
+  const write = (text: string) => {
+    if (target === null) return;
+    setOpened(target);
+    change({ begun: text.trim() === '' ? null : { block: target.block, quote: target.quote, text } });
+  };
+  const close = (kept: PlanComment[] = [...comments]) => {
+    if (begun !== null) change({ comments: kept, begun: null });
+    setOpened(null);
   };
   return (
     <div className={css.plan} ref={box}>
@@ -43,7 +53,7 @@ export function PlanDocument({ plan, comments, disabled, change }: PlanDocumentP
               disabled={disabled}
               aria-label={`Comment on: ${quoteOf(block)}`}
               title="Comment"
-              onClick={() => setTarget({ block: index, quote: quoteOf(block) })}
+              onClick={() => begin({ block: index, quote: quoteOf(block) })}
             >
               <IconMessagePlus size={16} aria-hidden />
             </ActionIcon>
@@ -51,9 +61,20 @@ export function PlanDocument({ plan, comments, disabled, change }: PlanDocumentP
           <Chips
             comments={comments.filter((comment) => comment.block === index)}
             disabled={disabled}
-            remove={(id) => change(comments.filter((comment) => comment.id !== id))}
+            remove={(id) => change({ comments: comments.filter((comment) => comment.id !== id) })}
           />
-          {target?.block === index && <Composer quote={target.quote} add={add} cancel={() => setTarget(null)} />}
+          {target?.block === index && (
+            <Composer
+              key={target.quote}
+              quote={target.quote}
+              text={begun?.text ?? ''}
+              isAsked={opened !== null}
+              disabled={disabled}
+              write={write}
+              add={() => close(withBegun(comments, begun))}
+              cancel={() => close()}
+            />
+          )}
         </div>
       ))}
       {selected !== null && target === null && !disabled && (
@@ -64,7 +85,7 @@ export function PlanDocument({ plan, comments, disabled, change }: PlanDocumentP
             leftSection={<IconMessagePlus size={16} aria-hidden />}
             // The press must not take the selection away before the click.
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => setTarget(selected)}
+            onClick={() => begin(selected)}
           >
             Comment on the selection
           </Button>
@@ -127,14 +148,21 @@ function Chips({ comments, disabled, remove }: ChipsProps) {
 
 interface ComposerProps {
   quote: string;
-  add: (text: string) => void;
+  text: string;
+  /** Opened just now, and not found as it was left: it takes the focus. */
+  isAsked: boolean;
+  disabled: boolean;
+  write: (text: string) => void;
+  add: () => void;
   cancel: () => void;
 }
 
-function Composer({ quote, add, cancel }: ComposerProps) {
-  const [text, setText] = useState('');
+function Composer({ quote, text, isAsked, disabled, write, add, cancel }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  const focus = useEffectEvent(() => {
+    if (isAsked) field.current?.focus();
+  });
+  useEffect(() => focus(), []);
   const isEmpty = text.trim() === '';
   return (
     <div className={css.composer}>
@@ -147,19 +175,22 @@ function Composer({ quote, add, cancel }: ComposerProps) {
         minRows={1}
         maxRows={6}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        disabled={disabled}
+        // Escape closes an empty one alone; with words in it the overlay is set aside, and the words are kept.
+        data-mantine-stop-propagation={isEmpty}
+        onChange={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.key === 'Escape') {
             event.stopPropagation();
-            cancel();
-          } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isEmpty) add(text.trim());
+            if (isEmpty) cancel();
+          } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isEmpty) add();
         }}
       />
       <div className={css.composerButtons}>
-        <Button variant="subtle" color="gray" size="compact-sm" onClick={cancel}>
+        <Button variant="subtle" color="gray" size="compact-sm" disabled={disabled} onClick={cancel}>
           Cancel
         </Button>
-        <Button variant="default" size="compact-sm" disabled={isEmpty} onClick={() => add(text.trim())}>
+        <Button variant="default" size="compact-sm" disabled={isEmpty || disabled} onClick={add}>
           Add comment
         </Button>
       </div>

@@ -5,10 +5,11 @@ import { useCanAnswer } from '../../../live/live-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useAnswer } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { answersOf, EMPTY_ANSWER, isComplete } from '../model/answers.ts';
+import { answersOf, EMPTY_ANSWER, isComplete, openWords } from '../model/answers.ts';
 import { useArmed } from '../model/arming.ts';
 import { withAnswer } from '../model/drafts.ts';
 import type { RequestBodyProps } from './kinds.ts';
+import { useLeftOut } from './left-out.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
@@ -26,11 +27,13 @@ export function QuestionBody({ request, keys }: RequestBodyProps) {
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
+  const open = openWords(questions, answers);
   const sent = answer.isPending || answer.isSuccess;
   const off = sent || !armed || !canAnswer;
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
   const reason = draft.reason.trim();
-  const submit = () => answer.mutate({ answers });
+  const { guard, note } = useLeftOut({ request, yes: 'Submit', no: 'Decline' });
+  const submit = guard(() => answer.mutate({ answers }));
   const decline = () => answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }) });
   useVerdictKeys(keys, { act: submit, isOff: off || !complete }, { act: decline, isOff: off });
 
@@ -58,6 +61,8 @@ export function QuestionBody({ request, keys }: RequestBodyProps) {
           </div>
         )}
         <StillSending isPending={answer.isPending} />
+        {!sent && note}
+        {open !== null && <p className={css.caption}>{open}</p>}
         <ReasonField request={request} placeholder="Reason; Claude reads it when you decline" disabled={sent} />
         <div className={css.buttons}>
           <VerdictButton

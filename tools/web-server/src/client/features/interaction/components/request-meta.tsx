@@ -2,7 +2,7 @@ import type { PendingRequest } from '@callboard/contract';
 import { useNow } from '../../../lib/clock.ts';
 import { exactTime, shortDuration } from '../../../lib/time.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { useProjectName } from '../api/use-request.ts';
+import { usePhaseName, useProjectName } from '../api/use-request.ts';
 import css from './request.module.css';
 
 /** A project may have a time limit. */
@@ -13,9 +13,11 @@ function Expiry({ at }: { at: string }) {
 /** Where a request comes from and since when it waits. */
 export function RequestMeta({ request }: { request: PendingRequest }) {
   const project = useProjectName(request.stageId);
+  const phase = usePhaseName(request.stageId);
   return (
     <div className={css.meta}>
       {project !== undefined && <span>{project}</span>}
+      {phase !== undefined && <span>{phase}</span>}
       <span>
         asked <TimeSince at={request.createdAt} ago />
         {request.agent !== null && ` by agent “${request.agent}”`}

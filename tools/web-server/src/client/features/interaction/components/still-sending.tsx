@@ -8,7 +8,10 @@ export function StillSending({ isPending }: { isPending: boolean }) {
   return (
     <div className={css.sending} role="status">
       {isPending && isAway && (
-        <Note>Not delivered yet: Callboard cannot be reached just now. Your answer is sent as soon as it is back.</Note>
+        <Note>
+          Not delivered yet: Callboard cannot be reached just now. Your answer is sent once it is back, as long as this
+          page stays open.
+        </Note>
       )}
     </div>
   );

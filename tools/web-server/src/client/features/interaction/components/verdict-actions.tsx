@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { createContext, type ReactNode, use } from 'react';
 import { ApiError, errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
@@ -10,6 +10,7 @@ import { useShortcuts } from '../../../ui/shortcut.ts';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useArmed } from '../model/arming.ts';
+import { useLeftOut } from './left-out.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
@@ -30,13 +31,15 @@ interface VerdictActionsProps {
   showsRefusal?: boolean;
   /** What an allowance takes along. */
   allowWith?: Omit<Verdict, 'decision' | 'reason'>;
+  /** What was written besides the reason, and an allowance does not take along. */
+  leftOut?: readonly string[];
   /** Something is still missing for an allowance. */
   incomplete?: boolean;
 }
 
 /** Allow and Deny, with the reason that the model reads. */
 export function VerdictActions(props: VerdictActionsProps) {
-  const { request, keys, approve, allowWith, incomplete = false, reasonToSend = same } = props;
+  const { request, keys, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
   const [{ reason }] = useDraft(request);
   const armed = useArmed(requestKey(request));
   const canAnswer = useCanAnswer();
@@ -44,7 +47,8 @@ export function VerdictActions(props: VerdictActionsProps) {
   const off = sent || !armed || !canAnswer;
   const sending = approve.variables?.decision;
 
-  const allow = () => approve.mutate({ decision: 'allow', ...allowWith });
+  const { guard, note } = useLeftOut({ request, besides: leftOut, yes: 'Allow', no: 'Deny' });
+  const allow = guard(() => approve.mutate({ decision: 'allow', ...allowWith }));
   const deny = () => {
     const text = reasonToSend(reason).trim();
     approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
@@ -60,6 +64,7 @@ export function VerdictActions(props: VerdictActionsProps) {
         </div>
       )}
       <StillSending isPending={approve.isPending} />
+      {!sent && note}
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
       <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />
       <div className={css.buttons}>
@@ -116,8 +121,12 @@ interface VerdictButtonProps {
   type?: 'button' | 'submit';
 }
 
+/** Whether the keys of a form do nothing just now, so that its buttons do not promise them. */
+export const KeysHeld = createContext(false);
+
 /** One of the two buttons of a form, with its key. */
 export function VerdictButton({ label, hint, variant, act, disabled, loading, type = 'button' }: VerdictButtonProps) {
+  const isHeld = use(KeysHeld);
   return (
     <Button
       type={type}
@@ -125,8 +134,8 @@ export function VerdictButton({ label, hint, variant, act, disabled, loading, ty
       onClick={act}
       disabled={disabled}
       loading={loading}
-      aria-keyshortcuts={hint.toLowerCase()}
-      rightSection={<KeyHint>{hint}</KeyHint>}
+      aria-keyshortcuts={isHeld ? undefined : hint.toLowerCase()}
+      rightSection={<KeyHint isOff={isHeld}>{hint}</KeyHint>}
     >
       {label}
     </Button>

@@ -1,6 +1,6 @@
 import type { Question } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, typeOther } from './answers.ts';
+import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, openWords, typeOther } from './answers.ts';
 
 const options = [{ label: 'Red' }, { label: 'Green' }, { label: 'Blue' }];
 const single: Question = { question: 'Which one?', options };
@@ -42,4 +42,16 @@ it('is complete once every question has an answer', () => {
   expect(answers).toEqual({ 'Which one?': 'x', 'Which ones?': 'Red' });
   expect(isComplete([single, multi], answers)).toBe(true);
   expect(isComplete([], {})).toBe(false);
+});
+
+it('names the first of several questions that is open', () => {
+  const chosen = choose(single, EMPTY_ANSWER, 'Red', true);
+  const named = { ...multi, header: 'Colours' };
+  expect(openWords([single, multi], answersOf([single, multi], [chosen]))).toBe(
+    '1 of 2 answered, not yet: Which ones?',
+  );
+  expect(openWords([single, named], answersOf([single, named], []))).toBe('0 of 2 answered, not yet: Which one?');
+  expect(openWords([named, single], answersOf([named, single], []))).toBe('0 of 2 answered, not yet: Colours');
+  expect(openWords([single, multi], answersOf([single, multi], [chosen, chosen]))).toBeNull();
+  expect(openWords([single], {})).toBeNull();
 });

@@ -36,3 +36,13 @@ export function answersOf(questions: readonly Question[], drafts: readonly Answe
 
 export const isComplete = (questions: readonly Question[], answers: Record<string, string>): boolean =>
   questions.length > 0 && answersProblem(questions, answers) === null;
+
+/** "2 of 4 answered, not yet: Rollout": which of several questions still waits; null once none does. */
+export function openWords(questions: readonly Question[], answers: Record<string, string>): string | null {
+  const isOpen = ({ question }: Question) => (answers[question] ?? '').trim() === '';
+  const open = questions.filter(isOpen);
+  const [first] = open;
+  if (first === undefined || questions.length < 2) return null;
+  const name = first.header === undefined || first.header === '' ? first.question : first.header;
+  return `${questions.length - open.length} of ${questions.length} answered, not yet: ${name}`;
+}

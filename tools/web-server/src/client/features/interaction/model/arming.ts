@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useState } from 'react';
 import { isTextField } from '../../../ui/shortcut.ts';
 
 // What keeps a finger that is still moving from deciding something that was not seen yet.
@@ -44,6 +44,65 @@ export function useQuietKeys(opened: boolean): () => boolean {
   return () => performance.now() >= state.until;
 }
 
+/** A text that is empty again counts as being written for as long as this. */
+const WRITING_MS = 10_000;
+let written: { field: EventTarget | null; at: number } = { field: null, at: Number.NEGATIVE_INFINITY };
+
+/** Whether somebody who has the focus there would go on writing: it holds text, or did a moment ago. */
+function isWriting(field: Element | null): boolean {
+  if (field instanceof HTMLSelectElement || !isTextField(field)) return false;
+  const isInput = field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement;
+  const text = isInput ? field.value : field?.textContent;
+  return text !== '' || (written.field === field && performance.now() - written.at < WRITING_MS);
+}
+
+/**
+ * `held`: the overlay took the focus from somebody who was writing. What they write on is no answer, however long they
+ * thought before: no key decides until they turn to the overlay, with Tab, an arrow or a press into it.
+ */
+export type KeyHold = 'none' | 'held' | 'released';
+
+/** The keys that turn to the overlay without deciding anything. */
+const isTurning = (event: KeyboardEvent) =>
+  (event.key === 'Tab' || event.key.startsWith('Arrow')) && !event.ctrlKey && !event.metaKey && !event.altKey;
+
+/** Holds the keys of the overlay while it has the focus of somebody who was writing. `isCovered`: keys go elsewhere. */
+export function useKeyHold(opened: boolean, isCovered: boolean): [KeyHold, release: () => void] {
+  const [hold, setHold] = useState<KeyHold>('none');
+  const release = () => setHold((old) => (old === 'held' ? 'released' : old));
+  // Runs before the focus moves into the dialog.
+  useLayoutEffect(() => setHold(opened && isWriting(document.activeElement) ? 'held' : 'none'), [opened]);
+  const isHeld = hold === 'held' && !isCovered;
+  useEffect(() => {
+    if (!isHeld) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (isTurning(event)) setHold('released');
+      // A button that has the focus is not pressed by the end of a sentence either.
+      else if (event.key === 'Enter' || event.key === ' ') event.preventDefault();
+    };
+    document.addEventListener('keydown', onKey, { capture: true });
+    return () => document.removeEventListener('keydown', onKey, { capture: true });
+  }, [isHeld]);
+  return [hold, release];
+}
+
+/** A dialog fades out, and gives the focus back, in this time. */
+const CLOSING_MS = 300;
+
+/** True while something is so, and for a moment after: the key that closed a dialog is not meant for the next one. */
+export function useLately(isSo: boolean): boolean {
+  const [lately, setLately] = useState(isSo);
+  useEffect(() => {
+    if (isSo) {
+      setLately(true);
+      return;
+    }
+    const timer = setTimeout(() => setLately(false), CLOSING_MS);
+    return () => clearTimeout(timer);
+  }, [isSo]);
+  return isSo || lately;
+}
+
 const PAUSE_MS = 1_200;
 
 /** True when nobody has typed text for a moment: the overlay does not come into the middle of a word. */
@@ -52,7 +111,10 @@ export function useTypingPause(): boolean {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onKey = (event: KeyboardEvent) => {
-      if (!isTextField(event.target) || event.key === 'Enter') return;
+      if (!isTextField(event.target)) return;
+      // Enter ends what was written: a message is sent.
+      written = { field: event.target, at: event.key === 'Enter' ? Number.NEGATIVE_INFINITY : performance.now() };
+      if (event.key === 'Enter') return;
       setPaused(false);
       clearTimeout(timer);
       timer = setTimeout(() => setPaused(true), PAUSE_MS);

@@ -4,10 +4,14 @@ import { create } from 'zustand';
 import { type AnswerDraft, EMPTY_ANSWER } from './answers.ts';
 
 const Answer = z.object({ chosen: z.array(z.string()), other: z.string(), otherOn: z.boolean() });
-const Comment = z.object({ id: z.string(), block: z.int(), quote: z.string(), text: z.string() });
+const Begun = z.object({ block: z.int(), quote: z.string(), text: z.string() });
+const Comment = Begun.extend({ id: z.string() });
 
 /** A remark on a plan: which paragraph, the words it is about, and what is said about them. */
 export type PlanComment = z.infer<typeof Comment>;
+
+/** A remark that is being written. */
+export type BegunComment = z.infer<typeof Begun>;
 
 /** What was typed and chosen for a request and not sent: the same in the overlay, in the inbox and on the stage's page. */
 const RequestDraft = z.object({
@@ -20,6 +24,8 @@ const RequestDraft = z.object({
   /** The command, or the whole input as JSON, as it was changed before it is allowed; null while it is as Claude asked. */
   edited: z.string().nullable().default(null),
   comments: z.array(Comment).default([]),
+  /** The one that is being written and was not added; null while there are no words. */
+  begun: Begun.nullable().default(null),
 });
 export type RequestDraft = z.infer<typeof RequestDraft>;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planBlocks, quoteOf, sendBackReason } from './plan-comments.ts';
+import { planBlocks, quoteOf, sendBackReason, withBegun } from './plan-comments.ts';
 
 it('cuts a plan into what can be commented on, and keeps code and nested lists whole', () => {
   const plan = '# Title\nIntro\n\n- one\n- two\n\n  more of two\n\n```ts\na();\n\nb();\n```\nLast';
@@ -24,4 +24,11 @@ it('puts each comment under its words, and the reason at the end', () => {
   ];
   expect(sendBackReason(comments, ' Smaller ')).toBe('> one\n> two\nWhy?\n\n> three\nNo\n\nSmaller');
   expect(sendBackReason([], '')).toBe('');
+});
+
+it('takes along the comment that was begun and not added', () => {
+  const added = { id: '1', block: 0, quote: 'one', text: 'Why?' };
+  const begun = { block: 3, quote: 'three', text: 'No ' };
+  expect(sendBackReason(withBegun([added], begun), '')).toBe('> one\nWhy?\n\n> three\nNo');
+  expect(withBegun([added], null)).toEqual([added]);
 });

@@ -1,4 +1,4 @@
-import type { PlanComment } from './drafts.ts';
+import type { BegunComment, PlanComment } from './drafts.ts';
 
 /** A plan in its paragraphs, lists, headings and code blocks, so that each can be commented on. */
 export function planBlocks(plan: string): string[] {
@@ -51,3 +51,9 @@ const quoted = (text: string): string =>
     .split('\n')
     .map((line) => `> ${line}`)
     .join('\n');
+
+/** All comments, the one that was begun and not added included: nothing that was written stays behind. */
+export function withBegun(comments: readonly PlanComment[], begun: BegunComment | null): PlanComment[] {
+  if (begun === null) return [...comments];
+  return [...comments, { ...begun, text: begun.text.trim(), id: `${Date.now()}-${comments.length}` }];
+}

@@ -12,6 +12,7 @@ export function toolOutcome({ use, result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
   if (result.isError) return 'failed';
+  if (use.toolName === 'Write') return `+${lineDiff('', field(use.input, 'content')).length}`;
   if (use.toolName === 'Edit') {
     const lines = lineDiff(field(use.input, 'old_string'), field(use.input, 'new_string'));
     const added = lines.filter((line) => line.kind === 'added').length;

@@ -1,0 +1,51 @@
+import type { Decision, PendingRequest, RequestOutcome, StageView } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { askSummary, requestKey } from '../../../lib/request-words.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+
+const VERBS: Record<RequestOutcome, string> = {
+  allowed: 'Allowed',
+  denied: 'Denied',
+  answered: 'Answered',
+  'timed-out': 'Timed out',
+  closed: 'Closed',
+};
+
+/** Whether a person has decided it, so that there is a decision that stands. */
+export const isAnswered = ({ outcome }: Decision): boolean => ['allowed', 'denied', 'answered'].includes(outcome);
+
+interface Elsewhere {
+  request: PendingRequest;
+  stage: StageView | undefined;
+  decision: Decision;
+  /** An answer was given here as well, and came second. */
+  isUnused: boolean;
+}
+
+/** Says of a request that somebody decided it in another tab, on another device, or by another program: who, what, when. */
+export function tellElsewhere({ request, stage, decision, isUnused }: Elsewhere): void {
+  const { outcome, by, at } = decision;
+  notifications.show({
+    // Told once, however many forms of it were open.
+    id: requestKey(request),
+    title: (
+      <>
+        {`${VERBS[outcome]} elsewhere${by === null ? '' : ` by ${by}`}, `}
+        <TimeSince at={at} ago />
+      </>
+    ),
+    message: (
+      <>
+        <div>
+          {shortened(`${stage?.title ?? request.stageId} ${askSummary(request, stage?.worktree?.path ?? null)}`)}
+        </div>
+        {isUnused && <div>Your answer was not used.</div>}
+      </>
+    ),
+    color: 'gray',
+    autoClose: 15_000,
+  });
+}
+
+const SHOWN = 160;
+const shortened = (text: string): string => (text.length <= SHOWN ? text : `${text.slice(0, SHOWN - 1)}…`);

@@ -1,0 +1,82 @@
+import { Button } from '@mantine/core';
+import clsx from 'clsx';
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
+import codeCss from '../../../ui/code.module.css';
+import { cutText } from '../model/cut-text.ts';
+import { type ShellPiece, shellPieces } from '../model/shell-words.ts';
+import css from './content.module.css';
+
+/** A command as it would run. Of a long one the middle is hidden, never the end, and it says how much. */
+export function AskedCommand({ text }: { text: string }) {
+  const box = useRef<HTMLPreElement>(null);
+  const { columns, rows } = useRoom(box);
+  const [whole, setWhole] = useState(false);
+  const command = text.trimEnd();
+  const cut = cutText(command, columns, rows);
+  const pieces = shellPieces(command);
+  return (
+    <div className={css.uncut}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
+      <pre ref={box} className={clsx(codeCss.block, codeCss.prompt)} tabIndex={0}>
+        {cut === null || whole ? (
+          <Pieces pieces={pieces} from={0} to={command.length} />
+        ) : (
+          <>
+            <Pieces pieces={pieces} from={0} to={cut.headEnd} />
+            <span className={css.gap}>
+              <Button variant="subtle" size="compact-sm" aria-expanded={false} onClick={() => setWhole(true)}>
+                Show {cut.hidden}
+              </Button>
+            </span>
+            <Pieces pieces={pieces} from={cut.tailStart} to={command.length} />
+          </>
+        )}
+      </pre>
+      {cut !== null && whole && (
+        <Button variant="subtle" size="compact-sm" mt={4} aria-expanded onClick={() => setWhole(false)}>
+          Show less
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** The characters of the pieces between two places. */
+function Pieces({ pieces, from, to }: { pieces: readonly ShellPiece[]; from: number; to: number }) {
+  let start = 0;
+  return pieces.map(({ kind, text }, index) => {
+    const begin = start;
+    start += text.length;
+    const part = text.slice(Math.max(0, from - begin), Math.max(0, to - begin));
+    return part === '' ? null : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+      <span key={index} className={css[kind]}>
+        {part}
+      </span>
+    );
+  });
+}
+
+const LINE_PX = 20;
+/** One character of the code font. */
+const CHARACTER_PX = 7.8;
+const PADDING_PX = 26;
+
+/** How many characters fit into a row of the box, and how many rows it may have. */
+function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: number } {
+  const [room, setRoom] = useState({ columns: 80, rows: 12 });
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const measure = () => {
+      const columns = Math.max(20, Math.floor((element.clientWidth - PADDING_PX) / CHARACTER_PX));
+      const rows = Math.max(6, Math.floor(Math.min(window.innerHeight * 0.36, 320) / LINE_PX) - 1);
+      setRoom((old) => (old.columns === columns && old.rows === rows ? old : { columns, rows }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [box]);
+  return room;
+}
