@@ -113,6 +113,7 @@ function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
     blocks: {},
     lastAction: null,
     stalledSince: null,
+    costCounted: end.kind === 'died' ? null : record.costCounted,
   };
   if (end.kind === 'not-started') {
     draft.record = {

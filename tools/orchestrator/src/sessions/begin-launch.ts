@@ -36,7 +36,7 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
 
 /**
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
- * outbox, the question where its count of the cost begins, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
+ * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
  * done what a process that died was told and did not keep.
  * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `disk_low`
  */
@@ -59,13 +59,14 @@ export async function beginLaunch(
     return tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype } } });
   };
   await ask('initialize', initializeId);
-  // Before it is given anything that costs: only the process knows from where on it counts.
-  await ask('get_usage', edges.newWireId());
-
   const before = found ?? newSession(stage, tx.now);
+  // A new conversation costs nothing yet; a process that died took along how much it had counted, so the next one is
+  // asked from where on it counts, before it is given anything that costs.
+  const costCounted = before.sessionId === null ? 0 : before.costCounted;
+  if (costCounted === null) await ask('get_usage', edges.newWireId());
   const draft: SessionDraft = {
     before,
-    record: { ...before, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
+    record: { ...before, costCounted, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
     entries: [],
     queueChanged: false,
   };

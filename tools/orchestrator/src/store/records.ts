@@ -27,9 +27,9 @@ export const SessionRecord = SessionSummary.extend({
   /** Why a hook kept the message of the running turn from the model; null as long as none did. */
   promptBlocked: z.string().nullable().default(null),
   /**
-   * Up to where the CLI's own count of the cost was taken in: what it counts from there on is the next turn's. Null: up to
-   * `costUsd`. It goes back when the CLI forgets what it has counted: with `/clear`, and up to where it had begun when its
-   * process is killed.
+   * Up to where the CLI's own count of the cost was taken in: what it counts from there on is the next turn's. It goes back
+   * when the CLI forgets what it has counted: with `/clear`, and to where its process had begun when that is killed. Null: its
+   * process died, so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
   /** What is known of the process: `failed` means that it could not be started. */
