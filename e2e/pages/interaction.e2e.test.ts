@@ -345,7 +345,8 @@ it('is worked through by keyboard in the inbox, equal requests together', async 
   await page.getByRole('form', wants('Header')).waitFor();
 
   // A stage that has stopped without a request is worked through in the same way.
-  await begin('Nightly export', [{ error: { status: 403, type: 'permission_error', message: 'No access' } }]);
+  const refused = { status: 403, type: 'permission_error', message: 'No access', times: 1 };
+  await begin('Nightly export', [{ error: refused, text: 'Exported.' }]);
   const stopped = page.getByRole('link', { name: /^Nightly export/ });
   await stopped.getByText(/^the last turn failed/).waitFor();
   await page.keyboard.press('j');

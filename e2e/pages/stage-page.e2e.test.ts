@@ -192,7 +192,7 @@ it('shows a form that does not fit from its top on, and moves nobody who looks e
   const writing = page.getByRole('heading', { name: /wants to write/ });
   await writing.waitFor();
   await expect.poll(() => fromTop(writing)).toBeGreaterThan(0);
-  const whole = page.getByRole('button', { name: 'Show the whole of it' });
+  const whole = page.getByRole('button', { name: /^Show \d+ more lines$/ });
   await whole.scrollIntoViewIfNeeded();
   const before = await top();
   await whole.click();
