@@ -40,9 +40,9 @@ export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
   const first = queue[0];
   const shouldBeOpen = first !== undefined && (open || (paused && !wasCovered));
   if (shouldBeOpen !== open) setOpen(shouldBeOpen);
-  // While it closes, the last request stays in it.
+  // While it closes, the last request stays in it, also where the next one is there already and has to wait.
   const [shown, setShown] = useState(first);
-  if (first !== undefined && first !== shown) setShown(first);
+  if (shouldBeOpen && first !== shown) setShown(first);
   useCoversPage(open, 'overlay');
   const [hold, release] = useKeyHold(open, isCovered);
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;

@@ -104,6 +104,8 @@ export function useLately(isSo: boolean): boolean {
 }
 
 const PAUSE_MS = 1_200;
+/** Keys that write nothing into a field: the focus only passes through it. */
+const PASSING: ReadonlySet<string> = new Set(['Tab', 'Escape', 'Shift', 'Control', 'Alt', 'Meta']);
 
 /** True when nobody has typed text for a moment: the overlay does not come into the middle of a word. */
 export function useTypingPause(): boolean {
@@ -111,7 +113,7 @@ export function useTypingPause(): boolean {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const onKey = (event: KeyboardEvent) => {
-      if (!isTextField(event.target)) return;
+      if (!isTextField(event.target) || PASSING.has(event.key)) return;
       // Enter ends what was written: a message is sent.
       written = { field: event.target, at: event.key === 'Enter' ? Number.NEGATIVE_INFINITY : performance.now() };
       if (event.key === 'Enter') return;
