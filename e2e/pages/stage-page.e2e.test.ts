@@ -216,9 +216,27 @@ it('interrupts on a second Escape, holds the queue until it is released, and goe
   await messageBox(page).fill(prompt({ steps: [{ text: 'Now it goes on.' }] }, 'Go on'));
   await messageBox(page).press('Enter');
   await queuedRows(page).first().waitFor();
-  await page.keyboard.press('Escape');
   const again = page.getByRole('button', { name: 'Esc again to interrupt' });
-  await again.waitFor();
+
+  // One that closes something does not count, also where nothing fades.
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('textbox', { name: 'Search or command' });
+  await palette.waitFor();
+  await page.keyboard.press('Escape');
+  await palette.waitFor({ state: 'hidden' });
+  expect(await again.count()).toBe(0);
+
+  // For a moment after that no Escape counts.
+  await expect
+    .poll(
+      async () => {
+        await page.keyboard.press('Escape');
+        return again.count();
+      },
+      { interval: 1_500 },
+    )
+    .toBe(1);
   await again.waitFor({ state: 'detached' }); // one alone is forgotten
   await page.getByRole('button', { name: 'Interrupt', exact: true }).waitFor();
   await page.keyboard.press('Escape');

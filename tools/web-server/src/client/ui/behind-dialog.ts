@@ -1,4 +1,4 @@
-import { useEffect } from 'react';
+import { useEffect, useState } from 'react';
 import { create } from 'zustand';
 
 /** What lies on top: the page, the overlay with its requests, or another dialog, which is over the overlay as well. */
@@ -24,3 +24,20 @@ export const useTopLayer = (): Layer =>
     if (dialog > 0) return 'dialog';
     return overlay > 0 ? 'overlay' : 'page';
   });
+
+/** A dialog fades out, and gives the focus back, in this time. */
+const CLOSING_MS = 300;
+
+/** True while something is so, and for a moment after: the key that closed a dialog is not meant for the next one. */
+export function useLately(isSo: boolean): boolean {
+  const [lately, setLately] = useState(isSo);
+  useEffect(() => {
+    if (isSo) {
+      setLately(true);
+      return;
+    }
+    const timer = setTimeout(() => setLately(false), CLOSING_MS);
+    return () => clearTimeout(timer);
+  }, [isSo]);
+  return isSo || lately;
+}

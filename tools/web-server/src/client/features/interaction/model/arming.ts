@@ -86,23 +86,6 @@ export function useKeyHold(opened: boolean, isCovered: boolean): [KeyHold, relea
   return [hold, release];
 }
 
-/** A dialog fades out, and gives the focus back, in this time. */
-const CLOSING_MS = 300;
-
-/** True while something is so, and for a moment after: the key that closed a dialog is not meant for the next one. */
-export function useLately(isSo: boolean): boolean {
-  const [lately, setLately] = useState(isSo);
-  useEffect(() => {
-    if (isSo) {
-      setLately(true);
-      return;
-    }
-    const timer = setTimeout(() => setLately(false), CLOSING_MS);
-    return () => clearTimeout(timer);
-  }, [isSo]);
-  return isSo || lately;
-}
-
 const PAUSE_MS = 1_200;
 /** Keys that write nothing into a field: the focus only passes through it. */
 const PASSING: ReadonlySet<string> = new Set(['Tab', 'Escape', 'Shift', 'Control', 'Alt', 'Meta']);

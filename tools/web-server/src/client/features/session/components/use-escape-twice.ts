@@ -1,11 +1,15 @@
 import { useEffect, useEffectEvent, useState } from 'react';
+import { useLately, useTopLayer } from '../../../ui/behind-dialog.ts';
 
 const WITHIN_MS = 1_200;
 
 /** Runs on the second Escape in a row; true between the two. An Escape that closes something does not count. */
 export function useEscapeTwice(run: () => void): boolean {
   const [isArmed, setArmed] = useState(false);
+  // A dialog that does not fade is gone by the time the key that closes it gets here.
+  const isCovered = useLately(useTopLayer() !== 'page');
   const onEscape = useEffectEvent(() => {
+    if (isCovered) return;
     if (isArmed) run();
     setArmed(!isArmed);
   });
