@@ -77,6 +77,8 @@ const PICTURES: Record<string, Look> = {
     await open('/')(page);
     await alone(page);
     await page.getByRole('button', { name: 'New stage' }).click();
+    const before = page.getByRole('button', { name: 'Begin anew' }); // what the picture before this one wrote
+    if (await before.isVisible()) await before.click();
     await page.getByRole('button', { name: 'Add phase' }).click();
   },
   project: async (page) => {
