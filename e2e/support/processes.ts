@@ -19,12 +19,19 @@ export async function processesOf(folder: string): Promise<string[]> {
     .filter((line) => line.includes(folder) && !/^\d+ Z/.test(line));
 }
 
-/** Pids of those of them that run `claude`. */
+/** Pids of those of them that run `claude`; a child of one has its command line for a moment, between its fork and its exec. */
 export async function claudePids(folder: string): Promise<number[]> {
   const lines = await processesOf(folder);
-  return lines
+  const pids = lines
     .filter((line) => line.includes('--permission-prompt-tool=stdio'))
     .map((line) => Number.parseInt(line, 10));
+  const parents = await Promise.all(pids.map(parentOf));
+  return pids.filter((_, index) => !pids.includes(parents[index] ?? 0));
+}
+
+async function parentOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
 }
 
 /** The one of them that works for a stage: in its worktree. */

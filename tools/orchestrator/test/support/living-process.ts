@@ -7,8 +7,23 @@ import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-i
 import type { Kit } from './kit.ts';
 import { until } from './until.ts';
 
-/** The one `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. */
-export async function livingProcess({ client, dataDir }: Kit, stageId: string): Promise<ProcessIdentity> {
+/**
+ * The one `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. A child
+ * has that for a moment, between its fork and its exec.
+ */
+export async function livingProcess(kit: Kit, stageId: string): Promise<ProcessIdentity> {
+  let found: ProcessIdentity[] = [];
+  await until(`${stageId} has one process`, async () => {
+    found = await processesOn(kit, stageId);
+    return found.length === 1;
+  });
+  const [only] = found;
+  if (only === undefined) throw new Error(`${stageId} has no process`);
+  return only;
+}
+
+/** All that read what is written to a stage's `claude`. */
+async function processesOn({ client, dataDir }: Kit, stageId: string): Promise<ProcessIdentity[]> {
   const { session } = await client.command('get_session', { stageId });
   const launchId = session.launchId ?? '';
   const { input } = launchFiles(join(dataDir, 'sessions', stageId, launchId));
@@ -18,9 +33,7 @@ export async function livingProcess({ client, dataDir }: Kit, stageId: string): 
     const identity = await identify(pid);
     if (identity !== null) found.push(identity);
   }
-  const [only, ...others] = found;
-  if (only === undefined || others.length > 0) throw new Error(`${stageId} has ${found.length} processes`);
-  return only;
+  return found;
 }
 
 const LOOKS_AT_REST = 20;
