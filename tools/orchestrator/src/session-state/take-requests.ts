@@ -119,7 +119,8 @@ async function whyWithdrawn(
   { createdAt }: PendingRequest,
 ): Promise<string> {
   // An interrupt before the end of the last turn is over.
-  const since = [createdAt, record.lastTurn?.at ?? createdAt].toSorted().at(-1) ?? createdAt;
+  const { lastTurn } = record;
+  const since = lastTurn !== null && lastTurn.at > createdAt ? lastTurn.at : createdAt;
   const endings = (await tx.outbox.controlsSince(launchId, since)).flatMap(({ body }) =>
     body.kind === 'control' && ENDS_TURN.has(body.request.subtype) ? [body.reason ?? ''] : [],
   );

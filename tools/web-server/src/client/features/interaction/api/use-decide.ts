@@ -15,6 +15,7 @@ import { askTitle, requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { markAnswered } from '../model/arming.ts';
+import { decisionThatStands } from '../model/conflict.ts';
 import { askBeforeLeaving } from '../model/leaving.ts';
 import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
 import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
@@ -107,7 +108,7 @@ async function decideOne(
     return { request, words: decision === 'allow' ? 'allowed' : 'denied', failed: false };
   } catch (error) {
     if (isConflict(error)) gone(cache, request);
-    const stands = isConflict(error) && error.code === 'already_decided' ? error.decision : null;
+    const stands = isConflict(error) ? decisionThatStands(error) : null;
     const words = stands === null ? errorText(error) : `${decisionWords(stands)}; this answer was not used`;
     return { request, words, failed: true };
   }
@@ -136,18 +137,17 @@ async function deliver(request: PendingRequest, { verb, body, outcome }: Answer)
 }
 
 function tellConflict(cache: QueryClient, request: PendingRequest, error: ApiError): void {
-  const { code, decision } = error;
+  const decision = decisionThatStands(error);
   const stage = stageInCache(cache, request);
-  const wasDecided = code === 'already_decided' && decision !== null;
-  if (wasDecided && isAnswered(decision)) {
+  if (decision !== null && isAnswered(decision)) {
     tellElsewhere({ request, stage, decision, isUnused: true });
     return;
   }
   const name = askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null);
-  const words = wasDecided ? `${decisionWords(decision)}. Your answer was not used.` : error.message;
+  const words = decision === null ? error.message : `${decisionWords(decision)}. Your answer was not used.`;
   notifications.show({
     id: requestKey(request),
-    title: wasDecided ? 'Timed out' : 'This request is closed',
+    title: decision === null ? 'This request is closed' : 'Timed out',
     message: `${name}. ${words}`,
     color: 'gray',
     autoClose: 15_000,
