@@ -12,6 +12,7 @@ export default defineConfig({
       ...['contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: { name, root: `tools/${name}`, ...patience },
       })),
+      { test: { name: 'docs', root: 'scripts' } },
       { test: { name: 'e2e', root: 'e2e', ...inBrowser } },
       // The only tests that may be tried a second time, and `npm test` names those that were (decision 030).
       { test: { name: 'pages', root: 'e2e/pages', ...inBrowser, retry: 1 } },

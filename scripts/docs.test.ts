@@ -1,0 +1,129 @@
+/** Holds the README and `docs/` to the code: what they name has to exist. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, matchesGlob, relative } from 'node:path';
+import { eventData, commands as orchestratorCommands, ProblemCode, streamEventData } from '@callboard/contract';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { commands } from '../tools/cli/src/commands/all.ts';
+import { routes } from '../tools/contract/src/client/routes.ts';
+
+const root = join(import.meta.dirname, '..');
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  .toString()
+  .trim()
+  .split('\n')
+  .filter((file) => existsSync(join(root, file)));
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const pages = tracked.filter((file) => /^(README\.md|docs\/.*\.md|tools\/[^/]+\/README\.md)$/.test(file));
+/** A decision tells of the day it was made; the other pages tell how things are now. */
+const current = pages.filter((file) => !file.startsWith('docs/decisions/'));
+const code = tracked.filter((file) => /\.(tsx?|js|json|yaml|sh)$/.test(file) && !file.endsWith('package-lock.json'));
+const wholeCode = code.map(read).join('\n');
+
+/** The text without its blocks of code. */
+const prose = (page: string): string => read(page).replace(/^( *)```[\s\S]*?^ *```/gm, '');
+const spans = (page: string): string[] => [...prose(page).matchAll(/`([^`]+)`/g)].map(([, span]) => span ?? '');
+/** Everything that could be typed into a shell: spans, and lines of blocks. */
+const typed = (page: string): string[] => [
+  ...spans(page),
+  ...[...read(page).matchAll(/^ *```[\s\S]*?^ *```/gm)].flatMap(([block]) => block.split('\n')),
+];
+
+/** As a heading is named in a link to it. */
+const anchorOf = (heading: string): string =>
+  heading
+    .replaceAll(/[`*]|\]\([^)]*\)/g, '')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+const anchorsOf = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading ?? ''));
+
+/** A route with each field as `:`, and without what ends a sentence. */
+const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{\w+\}|\.\.\./g, ':').replace(/\.$/, '');
+/** Those of the commands, and those that the web server registers itself. */
+const allRoutes = new Set([
+  ...Object.values(routes).map(({ method, path }) => `${method} ${shapeOf(path)}`),
+  ...[...wholeCode.matchAll(/\bapp\.(get|post|put|patch|delete)\(\s*['"`](\/[^'"`]+)['"`]/g)].map(
+    ([, method = '', path = '']) => `${method.toUpperCase()} ${shapeOf(path)}`,
+  ),
+]);
+
+describe.each(pages)('%s', (page) => {
+  it('links to what is there', () => {
+    const links = [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
+    const broken = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : relative(root, join(root, dirname(page), path));
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(target).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+});
+
+describe.each(current)('%s', (page) => {
+  it('names source files that exist', () => {
+    const named = spans(page).filter((span) => /^[\w./*@-]+\.(tsx?|sh)$/.test(span) && !span.startsWith('@'));
+    const exists = (path: string) => tracked.some((file) => matchesGlob(file, path) || matchesGlob(file, `**/${path}`));
+    expect(named.filter((path) => !exists(path))).toEqual([]);
+  });
+
+  it('names scripts of npm, commands and options of callboard that exist', () => {
+    const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
+    const unknown = typed(page).flatMap((line) => {
+      const script = /\bnpm (?:run ([\w:-]+)|(start|test)\b)/.exec(line);
+      const given = script?.[1] ?? script?.[2];
+      if (given !== undefined && scripts[given] === undefined) return [`npm run ${given}`];
+      return unknownToCallboard(line);
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  it('names variables that Callboard reads', () => {
+    const variables = [...read(page).matchAll(/\bCALLBOARD_[A-Z0-9_]+\b/g)].map(([name]) => name);
+    expect([...new Set(variables)].filter((name) => !wholeCode.includes(name))).toEqual([]);
+  });
+
+  it('names routes that exist', () => {
+    const named = [...read(page).matchAll(/\b(GET|POST|PATCH|PUT|DELETE) (\/(?:api|login)[^\s`"')?,;]*)/g)];
+    const unknown = named.filter(([, method = '', path = '']) => !allRoutes.has(`${method} ${shapeOf(path)}`));
+    expect(unknown.map(([whole]) => whole)).toEqual([]);
+  });
+});
+
+/** What is not the CLI's own or git's must be found in the code, wherever it stands. */
+it.each(['docs/api.md', 'docs/events.md', 'docs/architecture.md', 'docs/interactive-tools.md', 'README.md'])(
+  '%s names identifiers that the code has',
+  (page) => {
+    const identifiers = spans(page)
+      .map((span) => span.replace(/\(.*\)$/, ''))
+      .filter((span) => /^[a-z][a-zA-Z]*([A-Z_.-][a-zA-Z]+)+$/.test(span))
+      .flatMap((span) => span.split('.'));
+    const known = new Set<string>([
+      ...Object.keys(orchestratorCommands),
+      ...Object.keys(eventData),
+      ...Object.keys(streamEventData),
+      ...ProblemCode.options,
+    ]);
+    const isKnown = (name: string) => known.has(name) || wholeCode.includes(name);
+    expect([...new Set(identifiers)].filter((name) => !isKnown(name))).toEqual([]);
+  },
+);
+
+function unknownToCallboard(line: string): string[] {
+  const given = /(?:^|[\s/])(?:npx callboard|callboard|npm (?:start|run demo) --)((?: +[^\s|`;&>]+)+)/.exec(line)?.[1];
+  if (given === undefined) return [];
+  const words = given.trim().split(/ +/);
+  const [first = ''] = words;
+  const isCommand = /^[a-z][a-z-]*$/.test(first) && !line.includes('npm ');
+  if (isCommand && !commands.some(({ name }) => name === first)) return [`callboard ${first}`];
+  const flags = commands.flatMap(({ flags: some }) =>
+    some.flatMap((flag) => (flag.kind === 'switch' ? [flag.name, `no-${flag.name}`] : [flag.name])),
+  );
+  const options = words.filter((word) => word.startsWith('--') && word !== '--');
+  return options.filter((option) => !['help', 'version', ...flags].includes(option.slice(2).replace(/=.*/, '')));
+}
