@@ -79,10 +79,19 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   /** Puts the row in front, and cuts the running turn off for it. */
   async function interruptFor(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
     await makeUrgent(tx, draft, row);
-    const { stageId } = row;
-    tx.afterCommit(() => {
-      parts.interrupt(stageId).catch((error: unknown) => parts.onInterruptFailed(stageId, error));
+    tx.afterCommit(() => void giveWay(row));
+  }
+
+  /** A turn whose process is dead, or had to be ended, has given way as well: the session is resumed for the message. */
+  async function giveWay({ stageId, wireId }: MessageRow): Promise<void> {
+    const onFailed = (error: unknown) => parts.onInterruptFailed(stageId, error);
+    await parts.interrupt(stageId).catch(onFailed);
+    const goOn = store.transact(async (tx) => {
+      const row = await tx.outbox.findQueued(stageId, wireId);
+      const session = await tx.sessions.find(stageId);
+      if (row?.body.urgent && session?.launchId === null) await resumeWith(tx, stageId, row);
     });
+    await goOn.catch(onFailed);
   }
 
   /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the draft. */

@@ -1,5 +1,5 @@
 import type { LaunchId, StageId } from '@callboard/contract';
-import type { OutboxRow, SessionRecord } from '../store/records.ts';
+import type { MessageRow, OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
@@ -33,18 +33,33 @@ export async function endLaunch(
   await changeSession(tx, stageId, async (draft) => {
     if (draft.record.launchId !== launchId) return; // a later launch has taken over
     for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, draft, request, end.reason);
+    const isLacking = (ids: readonly string[]) => notInConversation(tx, draft.record, ids, inConversation);
+    const lacking = await isLacking(draft.record.turnMessages);
+    // A turn that a person ended is not begun again.
+    const givenUp = end.kind === 'stopped' ? lacking : await sentBeforeAnInterrupt(tx, launchId, lacking);
     for (const row of await tx.outbox.listOf(launchId, ['accepted', 'written']))
       await settleRow(tx, draft, row, end, inConversation);
-    const { record } = draft;
-    const isLacking = (ids: readonly string[]) => notInConversation(tx, record, ids, inConversation);
-    // A turn that a person ended is not begun again.
-    const turnMessages = end.kind === 'stopped' ? [] : (await isLacking(record.turnMessages)).map(({ id }) => id);
-    const forgotten = inConversation === null || end.kind !== 'died' ? [] : await isLacking(record.lastTurnMessages);
-    draft.record = { ...record, turnMessages, lastTurnMessages: [], joinedMessages: [] };
+    const turnMessages = lacking.filter((row) => !givenUp.includes(row)).map(({ id }) => id);
+    const forgotten = end.kind === 'died' ? await isLacking(draft.record.lastTurnMessages) : [];
+    draft.record = { ...draft.record, turnMessages, lastTurnMessages: [], joinedMessages: [] };
     endSession(tx, draft, end);
-    // What a command does is not written down as a message.
-    if (forgotten.some(({ body }) => body.kind === 'message' && !body.isCommand)) addForgotten(tx, draft);
+    if (inConversation === null) return; // nothing is known then, so nothing can be said
+    const unknown = givenUp.filter(isWrittenDown);
+    if (unknown.length > 0) addUnknown(tx, draft, unknown);
+    if (forgotten.some(isWrittenDown)) addForgotten(tx, draft);
   });
+}
+
+/** What a command does is not written down as a message. */
+const isWrittenDown = (row: OutboxRow): row is MessageRow => row.body.kind === 'message' && !row.body.isCommand;
+
+/** Those that were in the process when somebody asked it to end its turn, whether it came to that or not. */
+async function sentBeforeAnInterrupt(tx: Tx, launchId: LaunchId, rows: OutboxRow[]): Promise<OutboxRow[]> {
+  const since = rows.map(({ writtenAt, createdAt }) => writtenAt ?? createdAt).toSorted()[0];
+  if (since === undefined) return [];
+  const controls = await tx.outbox.controlsSince(launchId, since);
+  const [newest] = controls.filter(({ body }) => body.kind === 'control' && body.request.subtype === 'interrupt');
+  return newest === undefined ? [] : rows.filter((row) => (row.writtenAt ?? row.createdAt) <= newest.createdAt);
 }
 
 async function notInConversation(
@@ -55,6 +70,16 @@ async function notInConversation(
 ): Promise<OutboxRow[]> {
   const rows = await Promise.all(ids.map((id) => tx.outbox.find(id)));
   return rows.filter((row) => row !== null).filter((row) => !isInConversation(row, record, inConversation));
+}
+
+/** How much of a message is quoted. */
+const QUOTED = 200;
+
+function addUnknown(tx: Tx, draft: SessionDraft, rows: readonly MessageRow[]): void {
+  const quoted = rows.map(({ body: { text } }) => `"${text.length > QUOTED ? `${text.slice(0, QUOTED)}...` : text}"`);
+  const [which, it] = rows.length === 1 ? ['this message', 'it'] : ['these messages', 'them'];
+  const text = `Claude does not know of ${which}: ${quoted.join(', ')}. Its process ended before it had saved ${it}, and the turn was ended on request, so Callboard does not send ${it} again. Whatever was done by then stands. Send ${it} again if you still want that.`;
+  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'message-unknown', text });
 }
 
 /** It is not told again: what came of it stands. */

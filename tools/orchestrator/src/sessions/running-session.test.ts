@@ -1,25 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { silent } from '../../test/support/test-store.ts';
+import { identify } from '../lib/process-identity.ts';
 import { watchSession } from './running-session.ts';
 
 const GRACES = { interruptMs: 50, endSessionMs: 50, signalMs: 50 };
-/** No process has this one. */
-const GONE = { pid: 4_194_305, startTime: '1', bootId: 'none' };
 
 it('can be stopped after a stop that failed', async () => {
   const session = await busyTestSession();
   const { store, stageId } = session;
   const launch = await store.read.launches.find(session.launchId());
   if (launch === null) throw new Error('no launch');
-  const exited = Promise.withResolvers<{ known: false }>();
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  const identity = await identify(child.pid ?? -1);
+  if (identity === null) throw new Error('no process');
+  const exited = once(child, 'exit').then(() => ({ known: true, code: 0, signal: null }) as const);
   const executor = {
     launch: { ...launch, folder: join(await temporaryFolder(), 'launch') },
-    process: { identity: GONE, exited: () => exited.promise },
+    process: { identity, exited: () => exited },
     request: async () => {
-      exited.resolve({ known: false });
+      child.kill('SIGKILL'); // it does as it is asked
       return {};
     },
     reply: async () => ({}),

@@ -1,8 +1,10 @@
 import { rm } from 'node:fs/promises';
 import { endMarked, isGoneWithin, terminate } from '../claude/launch/end-processes.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
+import type { ProcessExit } from '../claude/launch/spawn-claude.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { isAlive } from '../lib/process-identity.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { type Found, messagesInDoubt } from '../session-state/messages-in-doubt.ts';
 import type { SessionRecord } from '../store/records.ts';
@@ -35,7 +37,7 @@ export interface RunningSession {
   readonly executor: SessionExecutor;
   /**
    * Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent, and
-   * tried again after a failure.
+   * tried again after a failure. `ended` tells whether it was this that ended it, or something else was quicker.
    * @param isAsked an `end_session` is in the outbox already, for a process that is idle
    */
   stop(reason: string, isAsked?: boolean): Promise<void>;
@@ -52,6 +54,8 @@ export function watchSession(
   const { launch, process } = executor;
   const watching = new AbortController();
   let stopReason: string | null = null;
+  /** What of a stop came to the process, or to where it had been. */
+  let step: 'none' | 'found-gone' | 'asked' | 'signalled' = 'none';
   let stopping: Promise<void> | undefined;
 
   async function watch(): Promise<LaunchEnd | null> {
@@ -62,7 +66,7 @@ export function watchSession(
     const reason = await exitReason(exit, launchFiles(launch.folder).errors);
     const record = await store.read.sessions.find(launch.stageId);
     const end = ((): LaunchEnd => {
-      if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
+      if (stopReason !== null && !wasQuicker(exit)) return { kind: 'stopped', reason: stopReason };
       return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
     const inConversation = await lookUp(record);
@@ -73,6 +77,11 @@ export function watchSession(
     await endMarked([launch.id], graces.signalMs);
     await rm(launch.folder, { recursive: true, force: true });
     return end;
+  }
+
+  /** Whether something other than our stop ended the process. A signal that we did not send is such a thing. */
+  function wasQuicker(exit: ProcessExit): boolean {
+    return step === 'found-gone' || (exit.known && exit.signal !== null && step !== 'signalled');
   }
 
   /** A conversation that cannot be read tells nothing: what is then given again is dropped by the CLI itself, as far as it does so. */
@@ -97,8 +106,10 @@ export function watchSession(
   );
 
   async function escalate(isAsked: boolean): Promise<void> {
+    if (step === 'none') step = (await isAlive(process.identity)) ? 'asked' : 'found-gone';
     if (!isAsked) await askToEnd();
     if (await isGoneWithin(process.identity, graces.endSessionMs)) return;
+    step = 'signalled';
     if (!(await terminate(process.identity, graces.signalMs))) {
       throw new Error(`process ${process.identity.pid} does not end, not even by SIGKILL`);
     }

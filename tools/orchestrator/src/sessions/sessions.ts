@@ -54,7 +54,7 @@ export interface Sessions {
   /**
    * Ends the running turn. A process that does not confirm in time is ended; its session can be resumed.
    * @param reason in words, for what waited for an answer in it
-   * @throws Rejection `no_session`, `not_running`; OperationalError `storage_failed`, and then nothing was done
+   * @throws Rejection `no_session`, `not_running` also where the process turns out to be dead; OperationalError `storage_failed`, and then nothing was done
    */
   interrupt(stageId: StageId, reason?: string): Promise<void>;
   /** @throws Rejection `no_session`, `refused_by_claude`, `no_confirmation` */
@@ -239,6 +239,10 @@ export function createSessions(parts: SessionsParts): Sessions {
         await session.stop(
           'Claude Code did not react to the interrupt, so its process was ended. A message resumes the session.',
         );
+        const end = await session.ended;
+        if (end?.kind !== 'died') return;
+        const message = `There was nothing left to interrupt: ${end.reason} The turn is over. A message resumes the session.`;
+        throw new Rejection('not_running', message, { cause: error });
       }
     },
     async setMode(stageId, mode) {

@@ -58,8 +58,9 @@ export const sessionRelays = {
   },
   interrupt: {
     summary: 'Interrupts the running turn',
-    description: 'Answered once Claude Code has confirmed it. Messages that wait are held.',
-    problems: ['unknown_stage', 'no_session', 'not_running', 'refused_by_claude'],
+    description:
+      'Answered once Claude Code has confirmed it. A process that does not within five seconds is ended instead: `state` is `ended` then, and a message resumes the session. One that had died already is `not_running`, with how it ended. Messages that wait are held.',
+    problems: ['unknown_stage', 'no_session', 'not_running'],
   },
   set_mode: {
     summary: 'Changes the permission mode',
