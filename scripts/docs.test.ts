@@ -114,6 +114,14 @@ it.each(['docs/api.md', 'docs/events.md', 'docs/architecture.md', 'docs/interact
   },
 );
 
+it('docs/interactive-tools.md lists every file that knows the kinds of requests', () => {
+  const knows = /'(elicitation|elicitation-requested)'|\belicitation: /;
+  const files = code.filter((file) => /^(tools\/[^/]+\/src|scripts)\//.test(file) && !file.includes('.test.'));
+  const named = spans('docs/interactive-tools.md');
+  const isNamed = (file: string) => named.some((path) => file === path || file.endsWith(`/${path}`));
+  expect(files.filter((file) => knows.test(read(file)) && !isNamed(file))).toEqual([]);
+});
+
 function unknownToCallboard(line: string): string[] {
   const given = /(?:^|[\s/])(?:npx callboard|callboard|npm (?:start|run demo) --)((?: +[^\s|`;&>]+)+)/.exec(line)?.[1];
   if (given === undefined) return [];

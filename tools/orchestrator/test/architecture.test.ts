@@ -98,6 +98,7 @@ describe('the orchestrator', () => {
     'backup.ts': ['data-dir.ts', 'lib'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
     'compose.ts': ['claude', 'data-dir.ts', 'doctor', 'gateway', 'lib', 'store', 'version.ts', ...services],
+    'embed.ts': ['compose.ts'],
     'main.ts': ['compose.ts', 'lib'],
   });
 

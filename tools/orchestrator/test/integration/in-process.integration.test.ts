@@ -1,14 +1,14 @@
 import { createInProcessTransport } from '@callboard/contract/client';
+import { embedOrchestrator } from '@callboard/orchestrator';
 import { prompt } from '@callboard/scripted-model';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { startOrchestrator } from '../../src/compose.ts';
 import { createKit } from '../support/kit.ts';
 
 it('is driven from within its own process as over the network', async () => {
   const kit = await createKit();
   await kit.stop();
-  const orchestrator = await startOrchestrator(kit.config, { log: pino({ level: 'silent' }), env: kit.env });
+  const { dataDir, claudePath } = kit.config;
+  const orchestrator = await embedOrchestrator({ dataDir, env: kit.env, ...(claudePath !== null && { claudePath }) });
   const done = new AbortController();
   try {
     const { execute, onEvent, onTextDelta } = orchestrator;

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { OrchestratorConfig } from '@callboard/contract';
+import { pino } from 'pino';
+import { type ComposeOptions, type Orchestrator, startOrchestrator } from './compose.ts';
+
+export type { Orchestrator } from './compose.ts';
+
+export interface EmbedOptions extends Pick<ComposeOptions, 'env'>, Partial<Pick<ComposeOptions, 'log'>> {
+  /** Absolute path of the data directory: one Callboard at a time. */
+  dataDir: string;
+  /** Absolute paths of repositories to register as projects. */
+  repos?: readonly string[];
+  /** Absolute path of the `claude` to run; without it, the one on the PATH of `env`. */
+  claudePath?: string;
+  /** How many stages start automatically at once (4). */
+  maxParallel?: number;
+}
+
+/**
+ * Runs an orchestrator within this process: for a program that brings its own interface. It is driven through
+ * `createInProcessTransport` of `@callboard/contract/client`, and stopped by its `stop`; sessions outlive it.
+ *
+ * Its WebSocket server listens on a free loopback port, under a secret that nobody is told.
+ * @throws as `startOrchestrator`
+ */
+export function embedOrchestrator(options: EmbedOptions): Promise<Orchestrator> {
+  const { dataDir, repos = [], claudePath = null, maxParallel = 4 } = options;
+  const { log = pino({ level: 'silent' }), env } = options;
+  const config = OrchestratorConfig.parse({
+    dataDir,
+    repos,
+    claudePath,
+    maxParallel,
+    host: '127.0.0.1',
+    port: 0,
+    secret: randomBytes(32).toString('base64url'),
+    agentUser: null,
+    diskReserveMb: 200,
+    attentionAfterMinutes: 10,
+    tokenSha256: null,
+  });
+  return startOrchestrator(config, { log, env });
+}
