@@ -18,6 +18,7 @@ import {
   Todo,
   TokenUsage,
   TurnOutcome,
+  TurnUsage,
   Worktree,
 } from '@callboard/contract';
 import { z } from 'zod';
@@ -33,6 +34,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   SessionSummary,
   TurnOutcome,
   TokenUsage,
+  TurnUsage,
   ContextUsage,
   Todo,
   BackgroundTask,

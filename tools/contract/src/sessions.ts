@@ -44,6 +44,10 @@ export const TokenUsage = z.object({
 });
 export type TokenUsage = z.infer<typeof TokenUsage>;
 
+/** What the running turn has used so far, as the CLI last told: it moves every few seconds, and is exact only at the turn's end. */
+export const TurnUsage = z.object({ costUsd: z.number(), tokens: TokenUsage });
+export type TurnUsage = z.infer<typeof TurnUsage>;
+
 /** A line of the list that Claude keeps of what it has to do. */
 export const Todo = z.object({
   /** What Claude calls it; null on a list that is always written whole. */
@@ -76,6 +80,8 @@ export const SessionSummary = z.object({
   /** Of all turns that were told to their end; what a turn had cost whose process was killed is not known. */
   costUsd: z.number(),
   tokens: TokenUsage.nullable().default(null),
+  /** Null between turns: `costUsd` and `tokens` then hold all of it. */
+  turnUsage: TurnUsage.nullable().default(null),
   contextUsage: ContextUsage.nullable().default(null),
   effort: z.string().nullable().default(null),
   todos: z.array(Todo).default([]),

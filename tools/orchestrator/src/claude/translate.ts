@@ -1,4 +1,4 @@
-import type { RequestKind } from '@callboard/contract';
+import type { RequestKind, TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
 import { requestKind } from '../domain/request-kinds.ts';
 import { offered } from './translate-offer.ts';
@@ -273,13 +273,21 @@ function translateStreamEvent({
   api_message_id,
   parent_tool_use_id,
 }: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
-  const { type, index, delta } = event;
+  const { type, index, delta, usage } = event;
+  if (type === 'message_delta' && usage !== undefined) return [{ type: 'used', tokens: tokensOf(usage) }];
   if (type !== 'content_block_delta' || index === undefined || api_message_id === undefined) return [];
   const place = { apiMessageId: api_message_id, index, parentToolUseId: parent_tool_use_id ?? null };
   if (delta?.text !== undefined) return [{ type: 'delta', kind: 'text', text: delta.text, ...place }];
   if (delta?.thinking !== undefined) return [{ type: 'delta', kind: 'thinking', text: delta.thinking, ...place }];
   return [];
 }
+
+const tokensOf = (usage: NonNullable<Parsed<typeof wire.StreamEvent>['event']['usage']>): TokenUsage => ({
+  input: usage.input_tokens,
+  output: usage.output_tokens,
+  cacheRead: usage.cache_read_input_tokens ?? 0,
+  cacheCreation: usage.cache_creation_input_tokens ?? 0,
+});
 
 function translateLifecycle({ command_uuid: messageId, state }: Parsed<typeof wire.Lifecycle>): AgentEvent[] {
   switch (state) {

@@ -69,8 +69,15 @@ export type AgentEvent =
       text: string;
       parentToolUseId: string | null;
     }
+  /** What a model call of the running turn has used: passed on, never stored by itself. */
+  | { type: 'used'; tokens: TokenUsage }
   /** Something a person should be able to read in the transcript. */
   | { type: 'notice'; entry: Extract<NewTranscriptEntry, { kind: 'notice' | 'unknown' }> };
+
+/** Those that are passed on live and never stored. */
+type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'used' }>;
+/** Those that change what is stored. */
+export type LastingEvent = Exclude<AgentEvent, PassingEvent>;
 
 export type AgentBlock =
   | { kind: 'text'; text: string }

@@ -1,4 +1,4 @@
-import type { AgentEvent, TurnEnd } from '../domain/agent-event.ts';
+import type { AgentEvent, LastingEvent, TurnEnd } from '../domain/agent-event.ts';
 import { describeTool } from '../domain/describe-tool.ts';
 import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../domain/shortened.ts';
 import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
@@ -59,7 +59,7 @@ const keptNotice = (entry: NoticeEntry): NoticeEntry =>
 const REMEMBERED_MESSAGES = 32;
 
 /** Takes one event of an agent into the store. */
-export async function applyEvent(context: EventContext, event: Exclude<AgentEvent, { type: 'delta' }>): Promise<void> {
+export async function applyEvent(context: EventContext, event: LastingEvent): Promise<void> {
   const { tx, draft } = context;
   const { record } = draft;
   switch (event.type) {

@@ -47,6 +47,7 @@ export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRec
     stateSince: state === draft.before.state ? draft.before.stateSince : tx.now,
     queued,
     queueHeld: draft.record.queueHeld && queued > 0,
+    turnUsage: draft.record.turnRunning ? draft.record.turnUsage : null,
   };
   await tx.sessions.save(draft.record);
   if (draft.entries.length > 0) {

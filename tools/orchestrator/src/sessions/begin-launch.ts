@@ -143,6 +143,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     costUsd: 0,
     tokens: null,
     contextUsage: null,
+    turnUsage: null,
     effort: null,
     todos: [],
     changes: null,

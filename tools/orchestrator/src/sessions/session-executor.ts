@@ -5,8 +5,7 @@ import { launchFiles } from '../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { createProtocolPeer, type ReadLine } from '../claude/protocol-peer.ts';
 import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
-import { ContextUsageReply } from '../claude/wire/messages.ts';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent, LastingEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
@@ -17,9 +16,10 @@ import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import { createFigures } from './figures.ts';
 import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
-import { type LastingLine, takeIn } from './take-in.ts';
+import { takeIn } from './take-in.ts';
 import { untilStored } from './until-stored.ts';
 
 export interface ExecutorParts {
@@ -63,7 +63,9 @@ export interface SessionExecutor {
   detach(): Promise<void>;
 }
 
-const isLasting = (event: AgentEvent): event is LastingLine['events'][number] => event.type !== 'delta';
+const isLasting = (event: AgentEvent): event is LastingEvent => event.type !== 'delta' && event.type !== 'used';
+/** Claude did something: its figures have moved. */
+const isWork = ({ type }: AgentEvent) => type === 'block' || type === 'tool-result';
 
 /** What a process prints because it was asked, also where it works on nothing: the list of tasks follows each `initialize`. */
 const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'cost-count', 'tasks']);
@@ -79,9 +81,8 @@ const LAZY_OFFSET_BYTES = 1024 * 1024;
 const GIVE_BACK_BYTES = 4 * 1024 * 1024;
 
 const LAST_LINE_MS = 1_000;
-const CONTEXT_USAGE_MS = 10_000;
-/** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
-const CONTEXT_USAGE_PAUSE_MS = 300;
+/** How often the figures of a running turn are asked for at most. */
+const FIGURES_EVERY_MS = 10_000;
 
 function unreadableWords(error: unknown): string {
   if (error instanceof OperationalError && error.code === 'spool_truncated')
@@ -105,7 +106,6 @@ export function createSessionExecutor(
   let givenBack = launch.spoolOffset;
   let heard = hearNow();
   let finishing = false;
-  let contextUsageTimer: NodeJS.Timeout | undefined;
 
   const letting = new AbortController();
   const onForeignAnswer = () => parts.onForeignAnswer(stageId);
@@ -118,7 +118,10 @@ export function createSessionExecutor(
   async function onLines(lines: ReadLine[]): Promise<void> {
     if (!lines.every(isReply)) heard = hearNow();
     const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
-    for (const { events } of lines) for (const event of events) if (event.type === 'delta') passOn(event);
+    for (const event of lines.flatMap(({ events }) => events)) {
+      if (event.type === 'delta') passOn(event);
+      if (event.type === 'used') figures.used(event.tokens);
+    }
     const end = lines.at(-1)?.end ?? storedOffset;
     if (lasting.every(({ events }) => events.length === 0) && end - storedOffset < LAZY_OFFSET_BYTES) return;
     await takeIn({ store, log, context, stageId, signal: letting.signal }, lasting);
@@ -126,33 +129,11 @@ export function createSessionExecutor(
     writer.nudge();
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();
-    if (lasting.some(({ events }) => events.some((event) => event.type === 'turn-ended'))) {
+    const told = lasting.flatMap(({ events }) => events);
+    if (told.some(isWork)) figures.worked();
+    if (told.some(({ type }) => type === 'turn-ended')) {
       live.clear();
-      clearTimeout(contextUsageTimer);
-      contextUsageTimer = setTimeout(() => void updateContextUsage(), CONTEXT_USAGE_PAUSE_MS).unref();
-    }
-  }
-
-  /** How full the context is can only be asked for. A reply that does not come, or is not understood, changes nothing. */
-  async function updateContextUsage(): Promise<void> {
-    try {
-      const reply = await request(
-        { subtype: 'get_context_usage', detail: 'summary' },
-        AbortSignal.timeout(CONTEXT_USAGE_MS),
-      );
-      const { response } = ContextUsageReply.parse(reply);
-      const contextUsage = {
-        usedTokens: response.totalTokens,
-        maxTokens: response.maxTokens,
-        percentage: response.percentage,
-      };
-      await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, contextUsage };
-        }),
-      );
-    } catch (error) {
-      log.info({ reason: messageOf(error) }, 'the context usage is not known');
+      figures.turnEnded();
     }
   }
 
@@ -172,6 +153,7 @@ export function createSessionExecutor(
     parts.onTextDelta(live.add({ blockId: blockId(apiMessageId, index), kind, text, parentToolUseId }));
   }
 
+  const figures = createFigures({ store, log, stageId, uptimeMs: edges.uptimeMs, request, everyMs: FIGURES_EVERY_MS });
   /** One at a time, however fast the process prints. */
   const spoolKeeper = createNudged(
     async () => {
@@ -206,7 +188,7 @@ export function createSessionExecutor(
 
   async function letGo(): Promise<void> {
     unlisten();
-    clearTimeout(contextUsageTimer);
+    figures.stop();
     letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);

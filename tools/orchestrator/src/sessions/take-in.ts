@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { LastingEvent } from '../domain/agent-event.ts';
 import type { Logger } from '../lib/logger.ts';
 import { applyEvent } from '../session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
@@ -10,7 +10,7 @@ import { untilStored } from './until-stored.ts';
 
 /** What a line of the spool told, without what is only passed on live, and the offset behind it. */
 export interface LastingLine {
-  events: Exclude<AgentEvent, { type: 'delta' }>[];
+  events: LastingEvent[];
   end: number;
 }
 

@@ -49,6 +49,33 @@ it('tells cost, tokens and how full the context is', async () => {
   expect(session.tokens?.input).toBeGreaterThan(0);
 });
 
+it('moves cost, tokens and context while a turn runs, and has them exactly once after it', async () => {
+  const { client, startStage } = await createKit();
+  const stageId = await startStage(
+    prompt({
+      steps: [
+        { text: 'First.', tools: [{ name: 'Bash', input: { command: 'touch a.txt' } }] },
+        { text: 'Now the other one.' },
+      ],
+    }),
+  );
+  const { requestId } = await client.event('approval-requested');
+  const { turnUsage, contextUsage, costUsd, state } = await client.event(
+    'session-updated',
+    (s) => s.turnUsage !== null && s.contextUsage !== null,
+  );
+  expect({ state, costUsd }).toEqual({ state: 'waiting', costUsd: 0 });
+  expect(turnUsage?.costUsd).toBeGreaterThan(0);
+  expect(turnUsage?.tokens.input).toBeGreaterThan(0);
+  expect(contextUsage?.usedTokens).toBeGreaterThan(0);
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+  const { session } = await client.command('get_session', { stageId });
+  expect(session.turnUsage).toBeNull();
+  expect(session.costUsd).toBeGreaterThan(turnUsage?.costUsd ?? Number.POSITIVE_INFINITY);
+  expect(session.tokens?.input).toBeGreaterThan(turnUsage?.tokens.input ?? Number.POSITIVE_INFINITY);
+});
+
 it('streams text to those who watch the stage, under the name that the stored entry has', async () => {
   const { client, startStage } = await createKit();
   const { stage } = await client.command('create_stage', {

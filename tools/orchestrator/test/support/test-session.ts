@@ -6,7 +6,7 @@ import type {
   StageId,
   TranscriptEntry,
 } from '@callboard/contract';
-import type { AgentEvent, Ask } from '../../src/domain/agent-event.ts';
+import type { Ask, LastingEvent } from '../../src/domain/agent-event.ts';
 import type { Edges } from '../../src/lib/edges.ts';
 import { applyEvent } from '../../src/session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
@@ -17,7 +17,7 @@ import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore, type TestStore } from './test-store.ts';
 
-export type Told = Exclude<AgentEvent, { type: 'delta' }>;
+export type Told = LastingEvent;
 
 /** A session in a real store, whose process is the test: it tells what a process would tell. */
 export interface TestSession {
@@ -130,7 +130,7 @@ export async function busyTestSession(fields?: Record<string, unknown>, given?: 
   return session;
 }
 
-export const up = (open: Extract<AgentEvent, { type: 'initialized' }>['open'] = []): Told => ({
+export const up = (open: Extract<LastingEvent, { type: 'initialized' }>['open'] = []): Told => ({
   type: 'initialized',
   mode: 'default',
   open,

@@ -87,6 +87,16 @@ export const StreamEvent = z.object({
     type: text,
     index: z.int().optional(),
     delta: z.object({ type: text.optional(), text: text.optional(), thinking: text.optional() }).optional(),
+    /** With `message_delta`: what the model call has used. */
+    usage: z
+      .object({
+        input_tokens: z.number().default(0),
+        output_tokens: z.number().default(0),
+        cache_read_input_tokens: z.number().nullish(),
+        cache_creation_input_tokens: z.number().nullish(),
+      })
+      .optional()
+      .catch(undefined),
   }),
 });
 
@@ -207,6 +217,16 @@ export const Offer = z.object({
 /** The reply to `get_usage`, as far as it is needed: from where on the process counts what it costs. */
 export const UsageReply = z.object({
   response: z.object({ session: z.object({ total_cost_usd: z.number() }) }),
+});
+
+/** The reply to `get_session_cost`: its text begins with the estimate so far, such as "Estimated cost:  $0.0601" (2.1.330). */
+export const SessionCostReply = z.object({
+  response: z.object({
+    text: z
+      .string()
+      .transform((lines) => Number(/^(?:Estimated|Total) cost: +\$([\d.]+)/m.exec(lines)?.[1] ?? Number.NaN))
+      .pipe(z.number()),
+  }),
 });
 
 /** The reply to `get_context_usage`, as far as it is shown. */

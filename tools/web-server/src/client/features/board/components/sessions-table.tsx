@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import type { StageWords } from '../../../lib/need-words.ts';
+import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { cost } from '../../../lib/time.ts';
 import { boardQuery } from '../../../live/queries.ts';
@@ -30,7 +31,7 @@ export default function SessionsTable() {
   const { data: rows = [] } = useQuery({ ...boardQuery, select });
   const sort = (next: Sorting) =>
     setParams({ sort: next.by, ...(next.descending ? { order: 'down' } : {}) }, { replace: true });
-  const total = rows.reduce((sum, { session }) => sum + session.costUsd, 0);
+  const total = rows.reduce((sum, { session }) => sum + usageOf(session).costUsd, 0);
   return (
     <div className={css.page}>
       <h1 className={css.head}>Sessions</h1>
@@ -116,7 +117,7 @@ function Row({ stage }: { stage: SessionStage }) {
       <td className={css.number}>
         <TimeSince at={stage.completedAt ?? session.stateSince} />
       </td>
-      <td className={css.number}>{cost(session.costUsd)}</td>
+      <td className={css.number}>{cost(usageOf(session).costUsd)}</td>
       <td className={css.number}>
         {session.contextUsage === null ? '–' : `${Math.round(session.contextUsage.percentage)} %`}
       </td>

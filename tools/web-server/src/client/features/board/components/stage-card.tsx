@@ -5,6 +5,7 @@ import clsx from 'clsx';
 import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
 import { phaseNext } from '../../../lib/need-words.ts';
+import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
@@ -114,7 +115,7 @@ function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | nu
           <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
         </span>
       )}
-      {session !== null && session.costUsd > 0 && <span>{cost(session.costUsd)}</span>}
+      {session !== null && usageOf(session).costUsd > 0 && <span>{cost(usageOf(session).costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
       {session !== null && session.queued > 0 && (
         <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>

@@ -1,4 +1,5 @@
 import type { BoardView, StageView } from '@callboard/contract';
+import { usageOf } from '../../../lib/session-usage.ts';
 import { COLUMN_TITLES } from './columns.ts';
 
 export const SORTS = ['stage', 'state', 'time', 'cost', 'context', 'queue'] as const;
@@ -23,7 +24,7 @@ const COMPARE: Record<Sort, (a: SessionStage, b: SessionStage) => number> = {
   stage: (a, b) => a.title.localeCompare(b.title),
   state: (a, b) => COLUMN_TITLES[a.column].localeCompare(COLUMN_TITLES[b.column]),
   time: (a, b) => a.session.stateSince.localeCompare(b.session.stateSince),
-  cost: (a, b) => a.session.costUsd - b.session.costUsd,
+  cost: (a, b) => usageOf(a.session).costUsd - usageOf(b.session).costUsd,
   context: (a, b) => (a.session.contextUsage?.percentage ?? -1) - (b.session.contextUsage?.percentage ?? -1),
   queue: (a, b) => a.session.queued - b.session.queued,
 };

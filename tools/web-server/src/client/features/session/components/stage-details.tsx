@@ -2,6 +2,7 @@ import type { StageView } from '@callboard/contract';
 import type { ReactNode } from 'react';
 import { modeWords } from '../../../lib/modes.ts';
 import { shellQuote } from '../../../lib/paths.ts';
+import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, exactTime } from '../../../lib/time.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
 import { SessionSwitches } from './session-switches.tsx';
@@ -53,8 +54,8 @@ export function StageDetails({ stage }: { stage: StageView }) {
               <SessionSwitches stage={stage} session={session} />
             </Row>
             <Row name="Started">{exactTime(session.startedAt)}</Row>
-            <Row name="Cost">{cost(session.costUsd)}</Row>
-            {session.tokens !== null && <Row name="Tokens">{tokenWords(session.tokens)}</Row>}
+            <Row name="Cost">{cost(usageOf(session).costUsd)}</Row>
+            <TokensRow tokens={usageOf(session).tokens} />
           </>
         )}
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
@@ -71,6 +72,10 @@ type Tokens = NonNullable<NonNullable<StageView['session']>['tokens']>;
 
 const tokenWords = ({ input, output, cacheRead, cacheCreation }: Tokens) =>
   `${input.toLocaleString()} in, ${output.toLocaleString()} out, ${cacheRead.toLocaleString()} read from cache, ${cacheCreation.toLocaleString()} written to it`;
+
+function TokensRow({ tokens }: { tokens: Tokens | null }) {
+  return tokens === null ? null : <Row name="Tokens">{tokenWords(tokens)}</Row>;
+}
 
 function Row({ name, children }: { name: string; children: ReactNode }) {
   return (

@@ -2,6 +2,7 @@ import type { StageView } from '@callboard/contract';
 import clsx from 'clsx';
 import { useId } from 'react';
 import { goOnWith } from '../../../lib/go-on.ts';
+import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { cost, exactTime } from '../../../lib/time.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
@@ -41,7 +42,7 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
             <span title={`In this state since ${exactTime(session.stateSince)}`}>
               <TimeSince at={session.stateSince} />
             </span>
-            <span title="Cost so far">{cost(session.costUsd)}</span>
+            <span title="Cost so far">{cost(usageOf(session).costUsd)}</span>
             {session.contextUsage !== null && <ContextBar usage={session.contextUsage} />}
           </>
         )}

@@ -1,0 +1,98 @@
+import type { StageId, TokenUsage } from '@callboard/contract';
+import { ContextUsageReply, SessionCostReply } from '../claude/wire/messages.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import type { Store } from '../store/store.ts';
+
+/** What a session uses (context, cost, tokens), kept current while a turn runs and after it. */
+export interface Figures {
+  /** The process did something in a turn: the figures are asked for soon, and not more often than every ten seconds. */
+  worked(): void;
+  /** A model call ended, and used this much. */
+  used(tokens: TokenUsage): void;
+  turnEnded(): void;
+  stop(): void;
+}
+
+export interface FiguresParts {
+  store: Store;
+  log: Logger;
+  stageId: StageId;
+  uptimeMs: () => number;
+  /** Asks the CLI. */
+  request: (fields: { subtype: string; detail?: string }, signal: AbortSignal) => Promise<Record<string, unknown>>;
+  /** The least time between two looks at a running turn. */
+  everyMs: number;
+}
+
+const REPLY_MS = 10_000;
+/** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
+const PAUSE_MS = 300;
+/** A turn that is over by then is not asked in its midst. */
+const WORK_PAUSE_MS = 2_000;
+
+const NOTHING: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 };
+
+export function createFigures({ store, log, stageId, uptimeMs, request, everyMs }: FiguresParts): Figures {
+  let timer: NodeJS.Timeout | undefined;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let used = NOTHING;
+
+  function lookIn(ms: number, look: () => Promise<void>): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = undefined;
+      lookedAt = uptimeMs();
+      // A reply that does not come, or is not understood, changes nothing.
+      look().catch((error: unknown) => log.info({ reason: messageOf(error) }, 'what the session uses is not known'));
+    }, ms).unref();
+  }
+
+  async function lookAtContext(): Promise<void> {
+    const signal = AbortSignal.timeout(REPLY_MS);
+    const { response } = ContextUsageReply.parse(
+      await request({ subtype: 'get_context_usage', detail: 'summary' }, signal),
+    );
+    const { totalTokens: usedTokens, maxTokens, percentage } = response;
+    await store.transact((tx) =>
+      changeSession(tx, stageId, (draft) => {
+        draft.record = { ...draft.record, contextUsage: { usedTokens, maxTokens, percentage } };
+      }),
+    );
+  }
+
+  /** `get_session_cost` counts locally; `get_usage` may ask the API for rate limits, so it is not asked in a turn. */
+  async function lookAtTurn(): Promise<void> {
+    const reply = await request({ subtype: 'get_session_cost' }, AbortSignal.timeout(REPLY_MS));
+    const counted = SessionCostReply.safeParse(reply).data?.response.text;
+    await store.transact((tx) =>
+      changeSession(tx, stageId, (draft) => {
+        const { turnRunning, costCounted, costUsd } = draft.record;
+        if (!turnRunning) return; // it ended meanwhile, and told its own figures
+        const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
+        draft.record = { ...draft.record, turnUsage: { costUsd: ownCost, tokens: used } };
+      }),
+    );
+    await lookAtContext();
+  }
+
+  return {
+    worked() {
+      if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()), lookAtTurn);
+    },
+    used(tokens) {
+      used = {
+        input: used.input + tokens.input,
+        output: used.output + tokens.output,
+        cacheRead: used.cacheRead + tokens.cacheRead,
+        cacheCreation: used.cacheCreation + tokens.cacheCreation,
+      };
+    },
+    turnEnded() {
+      used = NOTHING;
+      lookIn(PAUSE_MS, lookAtContext);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
