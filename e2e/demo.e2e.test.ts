@@ -37,6 +37,7 @@ async function startDemo(...args: string[]) {
 it('shows a newcomer what Callboard does, and leaves nothing behind', async () => {
   const { folder, child, exited, loginLink } = await startDemo('--port', '0', '--orchestrator-port', '0');
   const { page, errors } = await openBrowser();
+  const loading = page.waitForResponse((response) => new URL(response.url()).pathname === '/api/board');
   await page.goto(loginLink);
 
   const dialog = page.getByRole('dialog', { name: /^Run the checks .* wants to run a command/ });
@@ -48,7 +49,7 @@ it('shows a newcomer what Callboard does, and leaves nothing behind', async () =
   await column('Backlog').getByText('Explain checks').waitFor();
   for (const title of ['Round the totals', 'Payment', 'Discount codes', 'Code review', 'Tax rates', 'Wish list'])
     await column('Ready').getByText(title).waitFor();
-  const board = await (await page.request.get(new URL('/api/board', loginLink).href)).json();
+  const board = await (await loading).json();
   expect(board.stages.map(({ id }: { id: string }) => id)).toContain('STAGE-001-002-003');
   expect(await claudePids(folder)).not.toEqual([]);
   expect(errors).toEqual([]);

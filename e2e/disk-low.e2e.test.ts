@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { type Installation, install } from './support/callboard.ts';
 
@@ -34,7 +35,7 @@ it.runIf(canMount)('tells of a disk that is nearly full, refuses in words, and g
   const create = async (title: string, text: string) => {
     const script = prompt({ steps: [{ gate: text, text }] }, `Work on ${title}`);
     const data = { projectId: 'shop', title, prompt: script };
-    const response = await page.request.post(`${origin}/api/stages`, { data, headers: { origin } });
+    const response = await callApi(origin, 'POST', '/api/stages', data);
     return String((await response.json()).stage.id);
   };
   const working = await create('Search index', 'first');

@@ -22,7 +22,7 @@ const hasFailed = (page: Page) => page.getByText('Last turn failed').waitFor();
 it('lets a stage go on by one click after a turn that failed, also where the click is doubled or its reply is lost', async () => {
   const desk = await openDesk();
   const { page, errors, origin, model } = desk;
-  const api = apiOf(page, origin, model);
+  const api = apiOf(origin, model);
   const stageId = await api.stage('Nightly export', [fails]);
   await api.start(stageId);
   await page.goto(`${origin}/stages/${stageId}`);
@@ -58,7 +58,7 @@ it('lets a stage go on by one click after a turn that failed, also where the cli
 it('says the same to a session whose process died, and from the menu of a card', async () => {
   const desk = await openDesk();
   const { page, errors, origin, folder, model } = desk;
-  const api = apiOf(page, origin, model);
+  const api = apiOf(origin, model);
   const failed = await api.stage('Nightly export', [fails]);
   const killed = await api.stage('Search index', [{ text: 'Half of it.', gate: 'on' }]);
   for (const stageId of [failed, killed]) await api.start(stageId);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 import { claudePids, processesOf } from './support/processes.ts';
@@ -20,10 +21,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const { page, errors } = await openBrowser();
   await page.goto(first.loginLink);
   const script = prompt({ steps: [{ tools: [append('one')] }, { tools: [append('two')] }, { text: 'All finished.' }] });
-  await page.request.post(`${first.origin}/api/stages`, {
-    data: { projectId: 'shop', title: 'Login form', prompt: script },
-    headers: { origin: first.origin },
-  });
+  await callApi(first.origin, 'POST', '/api/stages', { projectId: 'shop', title: 'Login form', prompt: script });
   await page.getByRole('region', { name: 'Ready' }).getByRole('button', { name: 'Start' }).click();
   const dialog = page.getByRole('dialog', { name: 'Login form wants to run a command' });
   await dialog.getByText('echo one >> made.txt').waitFor();
@@ -67,7 +65,7 @@ it('says when an answer did not arrive, and keeps the form with what was written
   const { page } = await openBrowser();
   await page.clock.install();
   await page.goto(loginLink);
-  const api = apiOf(page, origin);
+  const api = apiOf(origin);
   await api.start(await api.stage('Login form', [{ tools: [append('one')] }, { text: 'All finished.' }]));
   const dialog = page.getByRole('dialog', { name: 'Login form wants to run a command' });
   const reason = dialog.getByRole('textbox', { name: 'Reason' });
@@ -110,13 +108,9 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
   const { page } = await openBrowser();
   await page.goto(loginLink);
   const script = prompt({ steps: [{ tools: [append('one')] }, { text: 'Done.' }] });
-  const headers = { origin };
-  const created = await page.request.post(`${origin}/api/stages`, {
-    data: { projectId: 'shop', title: 'A', prompt: script },
-    headers,
-  });
+  const created = await callApi(origin, 'POST', '/api/stages', { projectId: 'shop', title: 'A', prompt: script });
   const { stage } = await created.json();
-  expect((await page.request.post(`${origin}/api/stages/${stage.id}/start`, { headers })).status()).toBe(202);
+  expect((await callApi(origin, 'POST', `/api/stages/${stage.id}/start`)).status).toBe(202);
   await stop();
   await expect.poll(() => said.join('')).toContain('callboard down'); // which may be read a moment after its end
   expect(await claudePids(folder)).toHaveLength(1);

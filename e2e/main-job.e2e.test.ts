@@ -2,6 +2,7 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
 
@@ -91,8 +92,8 @@ it('puts the form into the transcript on the asking stage’s own page, and keep
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
   const api = async (path: string, data: object) => {
-    const response = await page.request.post(`${origin}${path}`, { data, headers: { origin } });
-    expect(response.ok()).toBe(true);
+    const response = await callApi(origin, 'POST', path, data);
+    expect(response.ok).toBe(true);
     return response.json();
   };
   const tools = [{ name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } }];

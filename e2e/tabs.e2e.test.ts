@@ -17,7 +17,7 @@ async function openTabs() {
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
   const others = await Promise.all(Array.from({ length: TABS - 1 }, () => context.newPage()));
-  return { tabs: [page, ...others], streams, errors, origin, api: apiOf(page, origin) };
+  return { tabs: [page, ...others], streams, errors, origin, api: apiOf(origin) };
 }
 
 /** The requests for an event stream that are under way. */
@@ -60,7 +60,7 @@ it('shows in ten tabs of one browser what one event stream says, also when its t
   const leader = stream?.frame().page();
   const [caller] = tabs.filter((tab) => tab !== leader);
   if (leader === undefined || caller === undefined) throw new Error('no tab holds the stream');
-  const starting = apiOf(caller, origin).start(stageId);
+  const starting = apiOf(origin).start(stageId);
   await leader.close();
   await starting;
   const left = tabs.filter((tab) => tab !== leader);

@@ -140,8 +140,8 @@ const LAST: Record<string, Look> = {
 };
 
 /** Interrupts a turn behind which messages wait, and loses an answer on its way. */
-async function spoil(page: Page, origin: string, folder: string, { running, approval }: Scene): Promise<void> {
-  const api = apiOf(page, origin);
+async function spoil(origin: string, folder: string, { running, approval }: Scene): Promise<void> {
+  const api = apiOf(origin);
   const attachments = [{ name: 'the page.png', mediaType: 'image/png', dataBase64: DOT.toString('base64') }];
   await api.post(`/api/sessions/${running}/message`, { message: 'Then the tests' });
   await api.post(`/api/sessions/${running}/message`, { message: 'It has to look like this', attachments });
@@ -205,9 +205,9 @@ try {
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await everyWay(page, 'empty', () => open('/')(page));
-  const scene = await makeScene(page, origin, model);
+  const scene = await makeScene(origin, model);
   for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
-  await spoil(page, origin, folder, scene);
+  await spoil(origin, folder, scene);
   for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
   await page.getByText('It is not known').first().waitFor();
   if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);

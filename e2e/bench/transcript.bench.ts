@@ -18,7 +18,7 @@ it('measures a transcript of 50,000 entries beside one of 300', async () => {
   const before = await installation.start();
   const { page, context } = await openBrowser();
   await page.goto(before.loginLink);
-  const api = apiOf(page, before.origin);
+  const api = apiOf(before.origin);
   const [short, long] = [await api.stage('Short', [{ text: 'Ready.' }]), await api.stage('Long', [{ text: 'Ready.' }])];
   for (const stageId of [short, long]) {
     await api.start(stageId);

@@ -146,7 +146,7 @@ async function untilStill(page: Page): Promise<void> {
 
 /** Interrupts a turn behind which a message waits. */
 async function holdQueue(page: Page, origin: string, stageId: string): Promise<void> {
-  const api = apiOf(page, origin);
+  const api = apiOf(origin);
   await api.post(`/api/sessions/${stageId}/message`, { message: 'Then the tests' });
   await api.post(`/api/sessions/${stageId}/interrupt`);
   await stage(page, stageId);
@@ -163,7 +163,7 @@ it('has nothing that axe finds against WCAG 2.2 AA, on any page, in both schemes
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   const found = await findings(page, 'the empty board');
-  const scene = await makeScene(page, origin, model);
+  const scene = await makeScene(origin, model);
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     for (const [name, show] of Object.entries(STATES)) {

@@ -12,7 +12,7 @@ async function openBoard(size?: { width: number; height: number }) {
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   const region = (name: string) => page.getByRole('region', { name });
-  return { page, errors, repo, origin, region, api: apiOf(page, origin) };
+  return { page, errors, repo, origin, region, api: apiOf(origin) };
 }
 
 it('takes a drop as a command: started on Running, completed on Done, refused in words elsewhere', async () => {

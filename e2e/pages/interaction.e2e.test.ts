@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
+import { callApi } from '../support/api.ts';
 import { openBrowser } from '../support/browser.ts';
 import { type Installation, install, type Running } from '../support/callboard.ts';
 
@@ -26,13 +27,10 @@ async function openDesk(): Promise<Desk> {
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
   const send: Desk['send'] = async (method, path, data) => {
-    const response = await page.request.fetch(`${origin}${path}`, {
-      method,
-      headers: { origin },
-      ...(data && { data }),
-    });
-    expect(`${response.status()} ${await response.text()}`).toMatch(/^2/);
-    return response.json();
+    const response = await callApi(origin, method, path, data);
+    const text = await response.text();
+    expect(`${response.status} ${text}`).toMatch(/^2/);
+    return JSON.parse(text);
   };
   const begin: Desk['begin'] = async (title, steps, fields = {}) => {
     const made = await send('POST', '/api/stages', { projectId: 'shop', title, prompt: prompt({ steps }), ...fields });

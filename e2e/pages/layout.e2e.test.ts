@@ -81,7 +81,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   onTestFinished(stop);
   const { page: first, context } = await openBrowser();
   await first.goto(loginLink);
-  const api = apiOf(first, origin);
+  const api = apiOf(origin);
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
   await first.getByRole('region', { name: 'Needs you' }).getByText('the last turn failed').waitFor();

@@ -362,7 +362,7 @@ it('goes to the first entry and the last, shows what it does not know, and keeps
   const { page, errors } = await openBrowser();
   await page.goto(before.loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  const api = apiOf(page, before.origin);
+  const api = apiOf(before.origin);
   const [stageId, otherId] = [
     await api.stage('Long', [{ text: 'Ready.' }]),
     await api.stage('Other', [{ text: 'Hello.' }]),

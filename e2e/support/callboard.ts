@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
+import { tokenEnv } from './api.ts';
 import { processesOf, run } from './processes.ts';
 
 const BIN = fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url));
@@ -56,7 +57,13 @@ export async function install(
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const claude = isEmulated ? { CALLBOARD_CLAUDE_PATH: await writeEmulator(join(folder, 'emulator')) } : {};
   const home = join(folder, 'home');
-  const env = { ...claudeEnvironment(model.url, home, path), TMPDIR: join(folder, 'tmp'), ...claude, ...extraEnv };
+  const env = {
+    ...claudeEnvironment(model.url, home, path),
+    TMPDIR: join(folder, 'tmp'),
+    ...tokenEnv,
+    ...claude,
+    ...extraEnv,
+  };
 
   const callboard = (...args: string[]) =>
     spawn(process.execPath, [BIN, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -24,5 +24,5 @@ export async function openDesk(
   onTestFinished(stop);
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
-  return { ...installation, origin, page, context, errors, api: apiOf(page, origin) };
+  return { ...installation, origin, page, context, errors, api: apiOf(origin) };
 }

@@ -1,6 +1,7 @@
 import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import { callApi } from './api.ts';
 import { openBrowser } from './browser.ts';
 import { install } from './callboard.ts';
 import { run } from './processes.ts';
@@ -21,11 +22,9 @@ export async function openStage(
   const { page, errors, context } = await openBrowser();
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
-  const response = await page.request.post(`${origin}/api/stages`, {
-    data: { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change },
-    headers: { origin },
-  });
-  expect(response.ok()).toBe(true);
+  const fields = { projectId: 'shop', title: 'Search index', prompt: prompt(script, words), ...change };
+  const response = await callApi(origin, 'POST', '/api/stages', fields);
+  expect(response.ok).toBe(true);
   const { stage } = await response.json();
   const url = `${origin}/stages/${stage.id}`;
   await page.goto(url);

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named, prompt, type ScriptedModel } from '@callboard/scripted-model';
-import type { Page } from 'playwright-core';
+import { callApi } from './api.ts';
 
 type Step = Parameters<typeof prompt>[0]['steps'][number];
 
@@ -58,15 +58,11 @@ export const night = {
 };
 `;
 
-/** Calls the REST API as the logged-in page. With a model, scripts are kept there, so that prompts read well. */
-export function apiOf(page: Page, origin: string, model?: ScriptedModel) {
+/** Calls the REST API with the tests' token. With a model, scripts are kept there, so that prompts read well. */
+export function apiOf(origin: string, model?: ScriptedModel) {
   const send = async (method: 'GET' | 'POST' | 'PATCH', path: string, data?: object) => {
-    const response = await page.request.fetch(`${origin}${path}`, {
-      method,
-      headers: { origin },
-      ...(data && { data }),
-    });
-    if (!response.ok()) throw new Error(`${path}: ${response.status()} ${await response.text()}`);
+    const response = await callApi(origin, method, path, data);
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return response.json();
   };
   return {
@@ -97,8 +93,8 @@ export interface Scene {
 }
 
 /** Something in every column, and a request of each kind. */
-export async function makeScene(page: Page, origin: string, model: ScriptedModel): Promise<Scene> {
-  const api = apiOf(page, origin, model);
+export async function makeScene(origin: string, model: ScriptedModel): Promise<Scene> {
+  const api = apiOf(origin, model);
   const story: Step = { thinking: 'The form first, then the route.', text: STORY };
   const before = 'Rules for passwords:\n\n- eight characters\n- a digit\n';
   const after = 'Rules for passwords:\n\n- twelve characters\n- not one of the known ones\n';
@@ -163,23 +159,23 @@ export async function makeScene(page: Page, origin: string, model: ScriptedModel
   await api.stage('Admin pages', [{ text: 'Done.' }], { dependsOn: [approval, plan] });
   await api.stage('Remove the old theme', [{ text: 'Done.' }], { held: true });
   for (const stageId of [review, done, running, gate, approval, edit, question, plan, failed]) await api.start(stageId);
-  await untilIn(page, origin, { [done]: 'needs-you' });
+  await untilIn(origin, { [done]: 'needs-you' });
   const { pending } = await api.get(`/api/sessions/${done}/pending`);
   await api.post(`/api/sessions/${done}/approve`, { requestId: pending[0]?.requestId, decision: 'allow' });
-  await untilIn(page, origin, { [done]: 'review', [review]: 'review', [gate]: 'needs-you', [failed]: 'needs-you' });
-  await untilIn(page, origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
+  await untilIn(origin, { [done]: 'review', [review]: 'review', [gate]: 'needs-you', [failed]: 'needs-you' });
+  await untilIn(origin, { [approval]: 'needs-you', [question]: 'needs-you', [plan]: 'needs-you' });
   await api.post(`/api/stages/${done}/complete`);
-  await untilIn(page, origin, { [done]: 'done', [running]: 'running' });
+  await untilIn(origin, { [done]: 'done', [running]: 'running' });
   return { running, review, failed, approval, edit, question, plan };
 }
 
 const PATIENCE_MS = 120_000;
 
-async function untilIn(page: Page, origin: string, wanted: Record<string, string>): Promise<void> {
+async function untilIn(origin: string, wanted: Record<string, string>): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   let last = '';
   while (Date.now() < end) {
-    const { stages } = await (await page.request.get(`${origin}/api/board`)).json();
+    const { stages } = await (await callApi(origin, 'GET', '/api/board')).json();
     const columns = new Map<string, string>(
       stages.map((stage: { id: string; column: string }) => [stage.id, stage.column]),
     );
