@@ -13,7 +13,10 @@ interface Facts {
   state?: string;
   lastTurn?: 'succeeded' | 'failed' | 'interrupted';
   atGate?: boolean;
+  alarm?: boolean;
 }
+
+const ALARM = { code: 'foreign-answer', at: AT, detail: 'Somebody else answered.' };
 
 function factsOf({
   completed = false,
@@ -25,11 +28,15 @@ function factsOf({
   state,
   lastTurn,
   atGate,
+  alarm = false,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
   return {
     stage: sampleStage({ completedAt: completed ? AT : null, held: held ?? false, dependsOn: dependsOn ?? [] }),
-    session: state === undefined ? null : sampleSession({ state, lastTurn: turn, atGate: atGate ?? false }),
+    session:
+      state === undefined
+        ? null
+        : sampleSession({ state, lastTurn: turn, atGate: atGate ?? false, alarm: alarm ? ALARM : null }),
     pending,
     unsettled,
     isDone: (id) => done.includes(id),
@@ -85,6 +92,9 @@ const table: [string, Facts, Column][] = [
   ['an ended session after a failed turn', { state: 'ended', lastTurn: 'failed' }, 'needs-you'],
   ['an ended session that was cut off', { state: 'ended', lastTurn: 'interrupted' }, 'needs-you'],
   ['an ended session that has not had a turn', { state: 'ended' }, 'needs-you'],
+  ['a session under alarm, while its process is being stopped', { state: 'busy', alarm: true }, 'needs-you'],
+  ['a session under alarm after a good turn', { state: 'ended', lastTurn: 'succeeded', alarm: true }, 'needs-you'],
+  ['a completed stage whose session is under alarm', { completed: true, alarm: true, state: 'ended' }, 'done'],
 ];
 
 it.each(table)('puts %s where it belongs: %o in %s', (_what, facts, expected) => {

@@ -4,7 +4,7 @@ import type { Column, Stage } from './stages.ts';
 /** All that a stage's column follows from. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
-  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince'> | null;
+  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm'> | null;
   /** How many requests of the stage wait for an answer. */
   pending: number;
   /** How many answers there are whose fate is unknown, and that nobody has settled. */
@@ -17,6 +17,7 @@ export interface ColumnFacts {
 export function column({ stage, session, pending, unsettled, isDone }: ColumnFacts): Column {
   if (stage.completedAt !== null) return 'done';
   if (pending > 0 || unsettled > 0) return 'needs-you';
+  if (session?.alarm != null) return 'needs-you';
   if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
   switch (session.state) {
     case 'starting':

@@ -163,6 +163,8 @@ export const commands = {
   /** Tells Claude in a message what was decided, and that it may not have got it; an ended session is resumed for it. */
   retry_decision: { input: ofRequest, reply: z.object({ decision: Decision, message: SendMessageReply }) },
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  /** A person has looked at what raised the alarm: the session may go on. Ends the process first if it is not gone yet. */
+  acknowledge_alarm: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 

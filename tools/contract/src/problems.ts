@@ -34,6 +34,8 @@ export const problems = {
   project_exists: 409,
   not_running: 409,
   not_at_gate: 409,
+  session_alarm: 409,
+  no_alarm: 409,
   uncommitted_work: 409,
   merge_conflict: 409,
   merge_refused: 409,

@@ -61,6 +61,39 @@ export type Todo = z.infer<typeof Todo>;
 export const Effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 export type Effort = z.infer<typeof Effort>;
 
+/** What was seen that neither a person nor Callboard did. */
+export const AlarmCode = z.enum([
+  /** A request was answered by something else. */
+  'foreign-answer',
+  /** A control request was sent to Claude Code by something else: its settings, its tool servers. */
+  'foreign-control',
+  /** Claude was given a message that nobody sent. */
+  'foreign-message',
+  /** The permission mode changed, and nobody changed it. */
+  'foreign-mode',
+  /** Lines that Claude Code cannot have printed. */
+  'forged-output',
+  /** A tool ran under a permission rule that nobody gave. */
+  'foreign-rule',
+  /** A hook that nobody agreed to allowed a tool. */
+  'foreign-hook',
+  /** What the transcript shows is not what the conversation holds. */
+  'transcript-mismatch',
+]);
+export type AlarmCode = z.infer<typeof AlarmCode>;
+
+/**
+ * Something other than a person or Callboard acted on the session. Its process was stopped, and nothing of the session
+ * goes on before a person has acknowledged it.
+ */
+export const SessionAlarm = z.object({
+  code: AlarmCode,
+  at: z.iso.datetime(),
+  /** What was seen, what it means and what to do next, in words for a person. */
+  detail: z.string(),
+});
+export type SessionAlarm = z.infer<typeof SessionAlarm>;
+
 /** What the board shows of a session. */
 export const SessionSummary = z.object({
   stageId: StageId,
@@ -94,6 +127,8 @@ export const SessionSummary = z.object({
   backgroundTasks: z.array(BackgroundTask),
   /** Since when nothing at all was heard of a session that should be working; null when all is as it should be. */
   stalledSince: z.iso.datetime().nullable().default(null),
+  /** Null while nothing is wrong, and once a person has acknowledged what was. The first one stands. */
+  alarm: SessionAlarm.nullable().default(null),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),
   /** True after a failed or interrupted turn: queued messages wait for a person. */

@@ -86,7 +86,7 @@ describe('the orchestrator', () => {
     auth: ['lib', 'type store'],
     disk: ['lib', 'type store'],
     scheduler: ['domain', 'lib', 'type store'],
-    stages: ['lib', 'type store', 'type worktrees'],
+    stages: ['lib', 'session-state', 'type store', 'type worktrees'],
     approvals: ['domain', 'lib', 'session-state', 'type store'],
     messages: ['lib', 'session-state', 'store'],
     sessions: ['claude', 'lib', 'session-state', 'store', 'type domain', 'type worktrees'],

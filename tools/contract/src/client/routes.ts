@@ -58,6 +58,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   dismiss_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/dismiss' },
   retry_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/retry' },
   interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
+  acknowledge_alarm: { method: 'POST', path: '/api/sessions/:stageId/alarm/acknowledge' },
   set_mode: { method: 'POST', path: '/api/sessions/:stageId/mode' },
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
 };

@@ -246,6 +246,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await sessions.interrupt(stageId, `Interrupted by ${actor.name}.`);
       return sessionOf(stageId);
     },
+    acknowledge_alarm: async ({ stageId }, { actor }) => {
+      await sessions.acknowledgeAlarm(stageId, actor.name);
+      return sessionOf(stageId);
+    },
     set_mode: async ({ stageId, mode }) => {
       await sessions.setMode(stageId, mode);
       return sessionOf(stageId);

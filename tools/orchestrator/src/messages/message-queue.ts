@@ -9,6 +9,7 @@ import {
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
+import { requireNoAlarm } from '../session-state/alarm.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { deliver, makeUrgent, queuedMessage } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
@@ -37,15 +38,15 @@ export interface MessageQueue {
    * Sends at once when the session is idle, and resumes one that has ended. While Claude works: `append` adds a row,
    * `replace` puts it in the place of all rows not yet delivered (returns their texts, and keeps them with their files
    * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next; then the
-   * reply waits a moment for that, so that `sent` and `queued` say what has happened.
+   * reply waits a moment for that, so that `sent` and `queued` say what has happened. Under alarm all are queued.
    * @throws Rejection `unknown_stage`, `no_session`, `already_done`
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
   /** Sends a text of Callboard's own as `append`, in a transaction of the caller's. @throws as `send` */
   sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
-  /** Lets a queue go that is held; an ended session is resumed for it. @throws Rejection `no_session` */
+  /** Lets a queue go that is held; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm` */
   release(stageId: StageId): Promise<void>;
-  /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent` */
+  /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent`, `session_alarm` */
   sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now'): Promise<SendMessageReply>;
   /** Changes text or place. @throws as `sendQueued` */
   edit(stageId: StageId, messageId: MessageId, patch: MessagePatch): Promise<QueuedMessage>;
@@ -119,6 +120,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     mode: MessageBody['mode'],
   ): Promise<SendMessageReply> {
     const draft = await openDraft(tx, stageId);
+    if (draft.record.alarm !== null) {
+      draft.queueChanged = true;
+      await saveDraft(tx, draft);
+      return { status: 'queued', messageId: row.wireId };
+    }
     if (draft.record.launchId === null) {
       const isResumed = await resumeWith(tx, stageId, row);
       return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
@@ -184,6 +190,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     release: (stageId) =>
       store.transact(async (tx) => {
         const draft = await openDraft(tx, stageId);
+        requireNoAlarm(draft.record);
         const [first] = await tx.outbox.queueOf(stageId);
         if (draft.record.launchId === null) {
           if (first !== undefined) await resumeWith(tx, stageId, first);
@@ -195,9 +202,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
       }),
 
     async sendQueued(stageId, messageId, mode) {
-      const reply = await store.transact(async (tx) =>
-        sendRow(tx, stageId, await requireQueued(tx, stageId, messageId), mode),
-      );
+      const reply = await store.transact(async (tx) => {
+        const row = await requireQueued(tx, stageId, messageId);
+        requireNoAlarm(await tx.sessions.find(stageId));
+        return sendRow(tx, stageId, row, mode);
+      });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
     },
 

@@ -92,7 +92,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
     case 'tool-result': {
       const { type: kind, text, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
-      if (event.allowedBy === 'hook' && !context.mayHooksAllow) foreignHook(context);
+      if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
       return settleByResult(tx, record.stageId, context.launchId, event);
     }
     case 'todos':

@@ -19,9 +19,11 @@ const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ n
 
 /**
  * Gives the first row of the queue to the session's launch, if there is one that may go: one a person wants sent now
- * goes also while the queue is held. Nothing goes while the disk is nearly full. The outbox then writes it.
+ * goes also while the queue is held. Nothing goes while the disk is nearly full, or the
+ * session under alarm. The outbox then writes it.
  */
 export async function deliverNext(tx: Tx, draft: SessionDraft): Promise<void> {
+  if (draft.record.alarm !== null) return;
   const [first] = await tx.outbox.queueOf(draft.record.stageId);
   if (first === undefined || (draft.record.queueHeld && !first.body.urgent)) return;
   if (draft.record.launchId !== null && tx.noRoom() === null) await deliver(tx, draft, first);

@@ -11,8 +11,8 @@ export interface EventContext {
   edges: Edges;
   /** Absolute path of the worktree, to shorten what is shown. */
   worktree: string | null;
-  /** An answer took effect that nobody gave here: the agent, or something it started, answered for itself. */
-  onForeignAnswer: () => void;
+  /** Something acted on the session that is neither a person nor Callboard: the process is to be stopped. */
+  onAlarm: () => void;
   /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
   mayHooksAllow: boolean;
 }

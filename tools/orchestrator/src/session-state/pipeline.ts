@@ -20,7 +20,7 @@ export const firstMode = ({ permissionMode, pipeline }: Pick<Stage, 'permissionM
  */
 export async function followPipeline(tx: Tx, draft: SessionDraft): Promise<void> {
   const { record } = draft;
-  if (record.lastTurn?.outcome !== 'succeeded' || record.atGate) return;
+  if (record.lastTurn?.outcome !== 'succeeded' || record.atGate || record.alarm !== null) return;
   const stage = await tx.stages.find(record.stageId);
   const finished = stage?.pipeline[record.phaseIndex];
   const next = stage?.pipeline[record.phaseIndex + 1];

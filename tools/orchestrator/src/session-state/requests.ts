@@ -23,8 +23,8 @@ export async function openRequest(
   kind: RequestKind,
   ask: Ask,
 ): Promise<void> {
-  const { stageId, launchId, agents } = draft.record;
-  if (launchId === null) return;
+  const { stageId, launchId, agents, alarm } = draft.record;
+  if (launchId === null || alarm !== null) return;
   const { agentId, ...shown } = ask;
   const agent = agentId === null ? null : (own(agents, agentId)?.description ?? agentId);
   const request: PendingRequest = {

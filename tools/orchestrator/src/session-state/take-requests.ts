@@ -1,11 +1,12 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type LaunchId, type PendingRequest, RequestId } from '@callboard/contract';
 import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Tx } from '../store/store.ts';
+import { alarmOf, raiseAlarm } from './alarm.ts';
 import { addEntry, addRaw, type SessionDraft } from './draft.ts';
 import type { EventContext } from './event-context.ts';
-import { closeRequest, openRequest, requestOf, setDelivery } from './requests.ts';
+import { closeRequest, openRequest, setDelivery } from './requests.ts';
+import { isSameAnswer } from './same-answer.ts';
 
 const MIB = 1024 * 1024;
 /** More than a person can look through, and enough to fill every board and every frame that it would be sent in, as JSON. */
@@ -132,7 +133,7 @@ async function whyWithdrawn(
 
 /** A reply of the CLI, or its echo of the answer that counted. */
 export async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
-  const { tx, draft, launchId, onForeignAnswer } = context;
+  const { tx, draft, launchId } = context;
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
     await tx.outbox.setConfirmed(row.id, tx.now);
@@ -140,22 +141,18 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
     return;
   }
   const { request_id: _id, ...echoed } = event.response;
-  if (row?.body.kind === 'answer' && isDeepStrictEqual(echoed, row.body.response)) {
+  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(event.requestId));
+  if (row?.body.kind === 'answer' && isSameAnswer(row.body.response, echoed, stored?.request.input)) {
     await tx.outbox.setConfirmed(row.id, tx.now);
-    const stored = await requestOf(tx, row);
     if (stored !== null) await setDelivery(tx, stored, 'confirmed');
     return;
   }
-  const stored = await tx.requests.find(draft.record.stageId, RequestId.parse(event.requestId));
   if (stored === null && row === null) return; // to nothing that we know
-  const text =
-    'A request was answered by something other than Callboard. The session is being stopped: a script that Claude ran may have approved its own request. Look at the last steps before going on.';
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-answer', text });
   if (row !== null) await tx.outbox.setVoid(row.id, 'another answer counted');
   if (stored?.decision === null)
     await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');
   else if (stored !== null && row !== null) await setDelivery(tx, stored, 'not-applied');
-  tx.afterCommit(onForeignAnswer);
+  await raiseAlarm(context, alarmOf('foreign-answer'));
 }
 
 /** The mode that the CLI says it is in, which need not be the one that was asked for. The status line that follows says the same. */
@@ -167,9 +164,5 @@ function modeConfirmed(draft: SessionDraft, reply: Record<string, unknown>): voi
 }
 
 /** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
-export function foreignHook({ tx, draft, onForeignAnswer }: EventContext): void {
-  const text =
-    'A hook allowed this tool, though neither you nor the project run hooks that may. The session is being stopped: a script that Claude ran may have written the hook to approve its own calls. Look at the settings files of the worktree before going on.';
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'foreign-hook', text });
-  tx.afterCommit(onForeignAnswer);
-}
+export const foreignHook = (context: EventContext): Promise<void> =>
+  raiseAlarm(context, alarmOf('foreign-hook', 'Look at the settings files of the worktree.'));

@@ -38,7 +38,7 @@ export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => 
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
  * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
  * done what a process that died was told and did not keep.
- * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `disk_low`
+ * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function beginLaunch(
   tx: Tx,
@@ -151,6 +151,8 @@ function newSession(stage: Stage, now: string): SessionRecord {
     phaseIndex: 0,
     atGate: false,
     stalledSince: null,
+    alarm: null,
+    seenAlarms: [],
     backgroundTasks: [],
     queued: 0,
     queueHeld: false,

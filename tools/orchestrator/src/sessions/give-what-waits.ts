@@ -31,7 +31,7 @@ export async function giveWhatWaits(parts: WaitingParts): Promise<void> {
 
 async function giveOne(tx: Tx, stageId: StageId, { outboxBell, resumeWith }: WaitingParts): Promise<void> {
   const record: SessionRecord | null = await tx.sessions.find(stageId);
-  if (record === null) return;
+  if (record === null || record.alarm !== null) return;
   if (record.launchId !== null) {
     await changeSession(tx, stageId, () => undefined); // saving it delivers
     tx.afterCommit(() => outboxBell.ring(stageId));

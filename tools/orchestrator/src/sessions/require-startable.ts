@@ -1,16 +1,18 @@
 import type { Stage } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireNoAlarm } from '../session-state/alarm.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tables, Tx } from '../store/store.ts';
 
 /**
  * Whether a launch of the stage may begin now.
  * @param session null for a stage that was never started: only that one waits for other stages
- * @throws Rejection `already_done`, `already_running`, `waits_for_dependency`, `disk_low`
+ * @throws Rejection `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function requireStartable(tx: Tx, stage: Stage, session: SessionRecord | null): Promise<void> {
   if (stage.completedAt !== null)
     throw new Rejection('already_done', `${stage.id} is done. Write a new stage for what is left to do.`);
+  requireNoAlarm(session);
   if (session !== null && session.launchId !== null)
     throw new Rejection('already_running', whyNotAgain(stage, session));
   if (session === null) await requireDependenciesDone(tx, stage);

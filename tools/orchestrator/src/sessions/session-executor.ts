@@ -29,8 +29,8 @@ export interface ExecutorParts {
   /** Rung with a stage's id when its launch has something to write. */
   outboxBell: Bell<StageId>;
   onTextDelta: (delta: TextDelta) => void;
-  /** Something other than Callboard answered a request. */
-  onForeignAnswer: (stageId: StageId) => void;
+  /** The session was put under alarm. */
+  onAlarm: (stageId: StageId) => void;
   /** A line of a living process was cut off, and what it said is lost. */
   onCutOff: (stageId: StageId) => void;
   /** What a living process prints can no longer be read; its transcript says why. */
@@ -108,8 +108,8 @@ export function createSessionExecutor(
   let finishing = false;
 
   const letting = new AbortController();
-  const onForeignAnswer = () => parts.onForeignAnswer(stageId);
-  const context = { launchId, edges, worktree, mayHooksAllow, onForeignAnswer };
+  const onAlarm = () => parts.onAlarm(stageId);
+  const context = { launchId, edges, worktree, mayHooksAllow, onAlarm };
 
   function hearNow() {
     return { at: edges.now(), uptimeMs: edges.uptimeMs() };

@@ -4,6 +4,7 @@ import { refusedMode } from '../claude/refused-mode.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
+import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../session-state/alarm.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
@@ -13,12 +14,13 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
+import { keepModel } from './keep-model.ts';
 import { createLaunching } from './launching.ts';
 import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 
-export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | 'onCutOff' | 'onUnreadable'> {
+export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable'> {
   worktrees: Worktrees;
   dataDir: string;
   /** Finds the program at every launch, since it may have been installed meanwhile. Rejects with OperationalError `claude_missing`. */
@@ -33,7 +35,7 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onForeignAnswer' | '
 export interface Sessions {
   /**
    * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
+   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
    */
   start(stageId: StageId, actor: string | null): Promise<void>;
   /**
@@ -61,7 +63,11 @@ export interface Sessions {
   setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
   /** Changes the model (null: the default one), the effort, or both. @throws as `setMode` */
   setModel(stageId: StageId, change: { model?: string | null | undefined; effort?: Effort | undefined }): Promise<void>;
-  /** Lets the next phase begin. @throws Rejection `no_session`, `not_at_gate` */
+  /** Puts a session under alarm for something that was seen outside of what its process prints, and stops it. @throws Rejection `no_session` */
+  raiseAlarm(stageId: StageId, alarm: Alarm): Promise<void>;
+  /** A person has looked: the session may go on. What is left of its process is ended first. @throws Rejection `no_session`, `no_alarm` */
+  acknowledgeAlarm(stageId: StageId, actor: string): Promise<void>;
+  /** Lets the next phase begin. @throws Rejection `no_session`, `session_alarm`, `not_at_gate` */
   advance(stageId: StageId): Promise<void>;
   /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
   stop(stageId: StageId, reason: string): Promise<void>;
@@ -87,6 +93,7 @@ export interface Adopted {
 }
 
 const CONFIRMATION_MS = 10_000;
+const ALARMED = 'Stopped by Callboard: the session is under alarm.';
 
 export function createSessions(parts: SessionsParts): Sessions {
   const { store, edges, log, initializeTimeoutMs, graces, outboxBell } = parts;
@@ -99,8 +106,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);
   }
 
-  const onForeignAnswer = (stageId: StageId): void =>
-    stopBecause(stageId, 'Stopped by Callboard: a request was answered by something other than Callboard.');
+  const onAlarm = (stageId: StageId): void => stopBecause(stageId, ALARMED);
 
   function stopBecause(stageId: StageId, reason: string): void {
     running
@@ -126,7 +132,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
-    const callbacks = { onForeignAnswer, onCutOff: askAnew, onUnreadable, onEnded: forget };
+    const callbacks = { onAlarm, onCutOff: askAnew, onUnreadable, onEnded: forget };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     const { launch } = session.executor;
     running.set(launch.stageId, session);
@@ -219,6 +225,9 @@ export function createSessions(parts: SessionsParts): Sessions {
     askAnew,
     async adopt(launchId, process) {
       const { executor } = await attach(launchId, process);
+      const { stageId } = executor.launch;
+      // Callboard was ended before it had stopped it.
+      if ((await store.read.sessions.find(stageId))?.alarm != null) onAlarm(stageId);
       return { check: () => checkAdopted(executor) };
     },
     async settle(launchId, identity) {
@@ -264,9 +273,19 @@ export function createSessions(parts: SessionsParts): Sessions {
       }
       await store.transact((tx) => keepModel(tx, stageId, model, effort));
     },
+    async raiseAlarm(stageId, alarm) {
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm: () => onAlarm(stageId) }, alarm)),
+      );
+    },
+    async acknowledgeAlarm(stageId, actor) {
+      if ((await store.read.sessions.find(stageId))?.alarm != null) await (await runningOf(stageId))?.stop(ALARMED);
+      await store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeAlarm(draft, tx.now, actor)));
+    },
     async advance(stageId) {
       await store.transact(async (tx) => {
         const draft = await openDraft(tx, stageId);
+        requireNoAlarm(draft.record);
         const next = (await requireStage(tx, stageId)).pipeline[draft.record.phaseIndex + 1];
         if (!draft.record.atGate || next === undefined) {
           throw new Rejection('not_at_gate', `${stageId} does not wait at a gate, so there is nothing to let go on.`);
@@ -295,21 +314,4 @@ export function createSessions(parts: SessionsParts): Sessions {
       await Promise.all([...running.values()].map((session) => session.detach()));
     },
   };
-}
-
-/** What was chosen holds for later launches as well. */
-async function keepModel(
-  tx: Tx,
-  stageId: StageId,
-  model: string | null | undefined,
-  effort: Effort | undefined,
-): Promise<void> {
-  await changeSession(tx, stageId, (draft) => {
-    if (effort !== undefined) draft.record = { ...draft.record, effort };
-    if (model !== undefined && draft.record.launchId === null) draft.record = { ...draft.record, model };
-  });
-  if (model === undefined) return;
-  const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };
-  await tx.stages.update(stage);
-  await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
 }

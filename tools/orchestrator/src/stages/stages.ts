@@ -1,5 +1,6 @@
 import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireNoAlarm } from '../session-state/alarm.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
 /** Stages as people write and change them. */
@@ -94,6 +95,7 @@ export function createStages({ store }: { store: Store }): Stages {
 async function completable(tx: Tables, stageId: StageId): Promise<Stage> {
   const stage = await require(tx, stageId);
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
+  requireNoAlarm(await tx.sessions.find(stageId));
   await requireNoProcess(tx, stageId);
   return stage;
 }

@@ -1,4 +1,11 @@
-import { Attachment, type LaunchId, type MessageId, SessionSummary, type StageId } from '@callboard/contract';
+import {
+  AlarmCode,
+  Attachment,
+  type LaunchId,
+  type MessageId,
+  SessionSummary,
+  type StageId,
+} from '@callboard/contract';
 import { z } from 'zod';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 
@@ -36,6 +43,8 @@ export const SessionRecord = SessionSummary.extend({
   phase: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed, to name them as the stream events do. */
   blocks: z.record(z.string(), z.int()),
+  /** Codes of all that was seen since the session is under alarm: each is told once. */
+  seenAlarms: z.array(AlarmCode).default([]),
   /** Running subagents by task id: the tool call that started them, and what they are called. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
 });

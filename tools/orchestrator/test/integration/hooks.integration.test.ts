@@ -78,6 +78,7 @@ it('stops a session whose tool was allowed by a hook that was written while Clau
     return 'asked';
   };
   await expect.poll(settled, { interval: 500 }).toBe('stopped');
+  expect(await kit.alarm(stageId)).toMatchObject({ code: 'foreign-hook' });
   expect(await entriesOf(kit, stageId)).toContainEqual(
     expect.objectContaining({ kind: 'notice', code: 'foreign-hook', level: 'error' }),
   );

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type OrchestratorConfig, ProjectId } from '@callboard/contract';
+import { type OrchestratorConfig, ProjectId, type SessionAlarm } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { afterEach } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';
+import { watchAlarms } from './alarms.ts';
 import { connect, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
 
@@ -46,6 +47,8 @@ export interface Kit {
   kill(): Promise<void>;
   /** Ends the processes of all idle sessions, as happens after an hour. */
   endIdle(): Promise<void>;
+  /** Waits until the session is under alarm. A test whose sessions come under an alarm that it did not wait for fails. */
+  alarm(stageId: string): Promise<SessionAlarm>;
   /** Makes a stage with this prompt, and starts it. */
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
@@ -99,6 +102,7 @@ export async function createKit({
     tokenSha256: null,
   };
   let orchestrator: RunningOrchestrator | undefined;
+  const alarms = watchAlarms();
   const kit: Kit = {
     folder,
     repo,
@@ -114,6 +118,7 @@ export async function createKit({
           ? await startHere(config, env, { ...PATIENT, ...limits }, edges)
           : await startApart(config, env);
       kit.client = await connect(orchestrator.port, SECRET);
+      alarms.watch(kit.client);
     },
     async stop() {
       kit.client?.close();
@@ -125,6 +130,7 @@ export async function createKit({
       orchestrator = undefined;
     },
     endIdle: async () => orchestrator?.endIdle(),
+    alarm: (stageId) => alarms.wait(kit.client, stageId),
     async startStage(prompt, fields = {}) {
       const { stage } = await kit.client.command('create_stage', {
         projectId: 'shop',
@@ -141,6 +147,7 @@ export async function createKit({
     const { failed } = await endAllSessions(dataDir, { log: () => undefined });
     if (failed.length > 0) throw new Error(`processes of ${failed.join(', ')} could not be ended`);
     await requireNoProcesses(dataDir);
+    alarms.requireExpected();
   });
   await kit.start(where);
   return kit;

@@ -70,7 +70,7 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
     tell: (...told) =>
       store.transact(async (tx) => {
         const draft = await openDraft(tx, stageId);
-        const onForeignAnswer = () => void alarms++;
+        const onAlarm = () => void alarms++;
         const context = {
           tx,
           draft,
@@ -78,7 +78,7 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
           edges,
           worktree: '/w',
           mayHooksAllow: false,
-          onForeignAnswer,
+          onAlarm,
         };
         for (const event of told) await applyEvent(context, event);
         return saveDraft(tx, draft);

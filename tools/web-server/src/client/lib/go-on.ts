@@ -10,11 +10,12 @@ export interface GoOn {
 }
 
 /**
- * How a stage goes on whose last turn failed or was interrupted; null where there is nothing to go on with, or where
- * messages wait that say it better: those are released.
+ * How a stage goes on whose last turn failed or was interrupted; null where there is nothing to go on with, under alarm,
+ * or where messages wait that say it better: those are released.
  */
 export function goOnWith({ session, completedAt }: StageView): GoOn | null {
-  if (session === null || completedAt !== null || session.lastTurn?.outcome === 'succeeded') return null;
+  if (session === null || completedAt !== null || session.alarm !== null || session.lastTurn?.outcome === 'succeeded')
+    return null;
   switch (session.state) {
     case 'idle':
       if (session.lastTurn === null || session.queued > 0) return null;

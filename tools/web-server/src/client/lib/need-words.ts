@@ -1,4 +1,5 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
+import { ALARM_WORDS } from './alarm-words.ts';
 import { askPath, askSummary } from './request-words.ts';
 import { clockTime } from './time.ts';
 
@@ -21,6 +22,7 @@ export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
 
 /** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
 export function needWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
+  if (stage.session?.alarm != null) return stoppedWords(stage);
   const [first] = pending;
   if (first !== undefined) {
     const folder = stage.worktree?.path ?? null;
@@ -35,6 +37,8 @@ export function needWords(stage: StageView, pending: readonly PendingRequest[], 
 /** Why a stage needs somebody that asks for nothing. */
 export function stoppedWords(stage: StageView): StageWords {
   const { session } = stage;
+  if (session !== null && session.alarm !== null)
+    return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
   if (session?.atGate === true)
     return { text: `${phaseNow(stage)} is finished; let ${phaseNext(stage)} begin`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)

@@ -10,6 +10,7 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
   const { session } = stage;
   if (stage.completedAt !== null) return { words: 'Done', tone: 'done' };
   if (session === null) return { words: stage.column === 'backlog' ? 'Backlog' : 'Ready to start', tone: 'plain' };
+  if (session.alarm !== null) return { words: 'Security alarm', tone: 'needs' };
   if (pending > 0) return { words: pending === 1 ? 'Needs you' : `Needs you, ${pending} requests`, tone: 'needs' };
   if (unsettled > 0) return { words: 'Needs you, an answer is unconfirmed', tone: 'needs' };
   if (session.stalledSince !== null) return { words: 'No sign of life', tone: 'needs' };
@@ -46,7 +47,7 @@ function restWords({ session }: StageView): StateWords {
 
 /** Why it does not go on, where the newest turn says so; null where the state says all. */
 export function reasonWords({ session, completedAt }: StageView): string | null {
-  if (session === null || completedAt !== null || session.atGate) return null;
+  if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (session.state !== 'idle' && session.state !== 'ended' && session.state !== 'failed') return null;
   return session.lastTurn?.outcome === 'succeeded' ? null : (session.lastTurn?.message ?? null);
 }

@@ -3,13 +3,13 @@ import type { BoardView, StageView } from '@callboard/contract';
 type Needy = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
 
 /**
- * The stages that need a person: all that stand in Needs you, and any other one that a request or an answer of unknown
- * fate belongs to (a stage that was completed meanwhile). The column, the badge, the bell, the tab's title and its icon
+ * The stages that need a person: all that stand in Needs you, and any other one that an alarm, a request or an answer of
+ * unknown fate belongs to (a stage that was completed meanwhile). The column, the badge, the bell, the tab's title and its icon
  * all count these.
  */
 export function stagesInNeed({ stages, pending, unsettled }: Needy): StageView[] {
   const asking = new Set([...pending, ...unsettled].map(({ stageId }) => stageId));
-  return stages.filter((stage) => stage.column === 'needs-you' || asking.has(stage.id));
+  return stages.filter((stage) => stage.column === 'needs-you' || stage.session?.alarm != null || asking.has(stage.id));
 }
 
 export const needsYouCount = (view: Needy): number => stagesInNeed(view).length;

@@ -90,6 +90,7 @@ export const examples: Examples = {
     reply: { decision: the.retried, message: { status: 'resumed', messageId: queued.messageId } },
   },
   interrupt: { input: onStage, reply: { session } },
+  acknowledge_alarm: { input: onStage, reply: { session } },
   set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
   set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },
 };

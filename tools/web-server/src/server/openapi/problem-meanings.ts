@@ -33,6 +33,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   project_exists: 'The repository is registered already.',
   not_running: 'The session has no process, or no turn, that could do this.',
   not_at_gate: 'The stage does not wait at a gate.',
+  session_alarm: 'The session is under alarm; a person has to acknowledge it first.',
+  no_alarm: 'The session is not under alarm.',
   uncommitted_work: 'There is work that is not committed, and that this would lose or leave out.',
   merge_conflict: 'The branches change the same lines; merge by hand.',
   merge_refused: 'The merge is not possible as things stand; `detail` says why.',

@@ -82,6 +82,7 @@ const SLOW: ReadonlySet<CommandType> = new Set([
   'import_stages',
   'send_message',
   'send_queued',
+  'acknowledge_alarm',
 ]);
 /**
  * Short answers out of the store, for somebody who waits before a page; asking again is harmless. Those for streams

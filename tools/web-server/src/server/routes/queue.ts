@@ -10,7 +10,7 @@ export const queueRelays = {
   release_queue: {
     summary: 'Lets a held queue go',
     description: 'After a failed or interrupted turn the messages that wait are held for this.',
-    problems: ['unknown_stage', 'no_session'],
+    problems: ['unknown_stage', 'no_session', 'session_alarm'],
   },
   edit_queued: {
     summary: 'Changes the text or the place of a message that waits',
@@ -20,7 +20,15 @@ export const queueRelays = {
   send_queued: {
     summary: 'Sends a message that waits',
     description: '`steer`: into the running turn. `now`: at once, by interrupting it.',
-    problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent', 'not_running', 'refused_by_claude'],
+    problems: [
+      'unknown_stage',
+      'no_session',
+      'session_alarm',
+      'unknown_message',
+      'already_sent',
+      'not_running',
+      'refused_by_claude',
+    ],
   },
   remove_queued: {
     summary: 'Removes a message that waits',

@@ -53,7 +53,7 @@ export const sessionRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Says something to Claude',
     description:
-      'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits, answers with its texts and keeps it, files included, as drafts `replaced:<id>` (sent under that `messageId`, it is no longer kept), `steer` goes into the running turn, `now` interrupts it (answered when that has happened, or after two seconds as `queued`). A session that has ended is resumed. What was taken is never lost. The body may have 25 MiB, attachments included.',
+      'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits, answers with its texts and keeps it, files included, as drafts `replaced:<id>` (sent under that `messageId`, it is no longer kept), `steer` goes into the running turn, `now` interrupts it (answered when that has happened, or after two seconds as `queued`). A session that has ended is resumed; one under alarm keeps it in its queue. What was taken is never lost. The body may have 25 MiB, attachments included.',
     problems: ['unknown_stage', 'unknown_file', 'no_session', 'already_done', 'claude_missing', 'launch_failed'],
   },
   interrupt: {
@@ -61,6 +61,12 @@ export const sessionRelays = {
     description:
       'Answered once Claude Code has confirmed it. A process that does not within five seconds is ended instead: `state` is `ended` then, and a message resumes the session. One that had died already is `not_running`, with how it ended. Messages that wait are held.',
     problems: ['unknown_stage', 'no_session', 'not_running'],
+  },
+  acknowledge_alarm: {
+    summary: 'Acknowledges an alarm',
+    description:
+      'Whoever looked at what was seen lets the session go on. Answered once its process is gone and the alarm is cleared; nothing is started by it. Who acknowledged stands in the transcript.',
+    problems: ['unknown_stage', 'no_session', 'no_alarm'],
   },
   set_mode: {
     summary: 'Changes the permission mode',

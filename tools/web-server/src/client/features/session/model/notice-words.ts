@@ -1,9 +1,12 @@
+import { ALARM_WORDS } from '../../../lib/alarm-words.ts';
+
 const TITLES: Readonly<Record<string, string>> = {
+  ...ALARM_WORDS,
+  'alarm-acknowledged': 'Alarm acknowledged',
   'api-retry': 'Trying again',
   compacted: 'Conversation compacted',
   'conversation-cleared': 'Conversation cleared',
   'conversation-lost': 'Conversation lost',
-  'foreign-answer': 'Answered from elsewhere',
   'launch-failed': 'Claude could not be started',
   'model-fallback': 'Another model',
   'output-cut-off': 'A line was cut off',

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+
+/** What of an answer decides what happens. Whatever else a CLI adds to its echo (one of tomorrow, say) does not. */
+const Answer = z.object({
+  subtype: z.string(),
+  error: z.string().nullish(),
+  response: z
+    .object({
+      behavior: z.unknown(),
+      message: z.unknown(),
+      interrupt: z.unknown(),
+      updatedInput: z.unknown(),
+      updatedPermissions: z.unknown(),
+      action: z.unknown(),
+      content: z.unknown(),
+    })
+    .partial()
+    .nullish(),
+});
+
+/**
+ * Whether the echo of an answer says what was answered.
+ * @param input what the request asked to do: an answer that changes nothing may be echoed with it
+ */
+export function isSameAnswer(
+  ours: Readonly<Record<string, unknown>>,
+  echoed: Readonly<Record<string, unknown>>,
+  input: unknown,
+): boolean {
+  const [given, told] = [Answer.safeParse(ours), Answer.safeParse(echoed)];
+  if (!given.success || !told.success) return isDeepStrictEqual(ours, echoed);
+  return isDeepStrictEqual(effectOf(given.data, input), effectOf(told.data, input));
+}
+
+/** Without what says nothing: a key that is not there means the same. */
+function effectOf({ subtype, error, response }: z.infer<typeof Answer>, input: unknown): unknown {
+  const entries = Object.entries(response ?? {}).filter(([key, value]) => {
+    if (value === null || value === undefined || (key === 'interrupt' && value === false)) return false;
+    if (key === 'updatedPermissions') return !isDeepStrictEqual(value, []);
+    return key !== 'updatedInput' || !isDeepStrictEqual(value, input);
+  });
+  return { subtype, error: error ?? null, response: Object.fromEntries(entries) };
+}

@@ -1,0 +1,21 @@
+import type { Effort, StageId } from '@callboard/contract';
+import { changeSession } from '../session-state/change-session.ts';
+import type { Tx } from '../store/store.ts';
+import { requireStage } from './begin-launch.ts';
+
+/** What was chosen holds for later launches as well. */
+export async function keepModel(
+  tx: Tx,
+  stageId: StageId,
+  model: string | null | undefined,
+  effort: Effort | undefined,
+): Promise<void> {
+  await changeSession(tx, stageId, (draft) => {
+    if (effort !== undefined) draft.record = { ...draft.record, effort };
+    if (model !== undefined && draft.record.launchId === null) draft.record = { ...draft.record, model };
+  });
+  if (model === undefined) return;
+  const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };
+  await tx.stages.update(stage);
+  await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
+}

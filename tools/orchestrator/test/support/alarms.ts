@@ -1,0 +1,39 @@
+import type { SessionAlarm } from '@callboard/contract';
+import type { TestClient } from './client.ts';
+
+/** All alarms that the clients of a test were told of. */
+export interface WatchedAlarms {
+  /** From now on what this client is told counts, too. */
+  watch(client: TestClient): void;
+  /** Waits until the stage's session is under alarm, and expects that from now on. */
+  wait(client: TestClient, stageId: string): Promise<SessionAlarm>;
+  /** @throws where a session came under an alarm that nobody waited for */
+  requireExpected(): void;
+}
+
+export function watchAlarms(): WatchedAlarms {
+  const clients: TestClient[] = [];
+  const expected = new Set<string>();
+  return {
+    watch: (client) => void clients.push(client),
+    async wait(client, stageId) {
+      expected.add(stageId);
+      const { alarm } = await client.event(
+        'session-updated',
+        (told) => told.stageId === stageId && told.alarm !== null,
+      );
+      if (alarm === null) throw new Error('no alarm'); // it was waited for
+      return alarm;
+    },
+    requireExpected() {
+      const raised = clients.flatMap(({ init, events }) => [
+        ...init.data.stages.map(({ session }) => session),
+        ...events.map((event) => (event.type === 'session-updated' ? event.data : null)),
+      ]);
+      for (const session of raised) {
+        if (session?.alarm == null || expected.has(session.stageId)) continue;
+        throw new Error(`${session.stageId} came under an alarm: ${JSON.stringify(session.alarm)}`);
+      }
+    },
+  };
+}
