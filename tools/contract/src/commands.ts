@@ -4,6 +4,7 @@ import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
+import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
@@ -75,6 +76,11 @@ export const commands = {
   create_project: { input: NewProject, reply: z.object({ project: Project, created: z.boolean() }) },
   update_project: { input: ProjectPatch.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   remove_project: { input: z.object({ projectId: ProjectId }), reply: z.object({ project: Project }) },
+  /** Agrees to exactly what has this hash; `git_settings_changed` where it is not what is there now. */
+  agree_git_settings: {
+    input: GitSettingsBody.extend({ projectId: ProjectId }),
+    reply: z.object({ project: Project }),
+  },
   get_projects: { input: nothing, reply: z.object({ projects: z.array(Project) }) },
   /** Stages from the Markdown files of a folder; all of them or, when one is wrong, none. */
   import_stages: { input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },

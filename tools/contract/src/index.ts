@@ -5,6 +5,7 @@ export * from './commands.ts';
 export * from './diff.ts';
 export * from './drafts.ts';
 export * from './events.ts';
+export * from './git-settings.ts';
 export * from './http.ts';
 export * from './ids.ts';
 export * from './messages.ts';

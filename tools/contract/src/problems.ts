@@ -32,6 +32,7 @@ export const problems = {
   stage_running: 409,
   project_in_use: 409,
   project_exists: 409,
+  git_settings_changed: 409,
   not_running: 409,
   not_at_gate: 409,
   session_alarm: 409,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
 import { ProjectId } from './ids.ts';
 
 /** What a project may have its own way; each has a default. */
@@ -25,6 +26,8 @@ export const Project = z.object({
   path: z.string(),
   createdAt: z.iso.datetime(),
   settings: ProjectSettings,
+  /** What of the repository's git settings Callboard's own calls of git leave off, since nobody has agreed to it. */
+  gitSettings: GitSettings.default(NOTHING_TO_AGREE),
 });
 export type Project = z.infer<typeof Project>;
 

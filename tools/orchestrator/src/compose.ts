@@ -37,8 +37,10 @@ import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
+import { createGitSettings } from './stages/git-settings.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
+import { createRepositories } from './stages/repositories.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
@@ -127,7 +129,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('pruning', pruning.stop);
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
-    const worktrees = createWorktrees({ dataDir, env });
+    const repositories = createRepositories({ store, dataDir, log });
+    const worktrees = createWorktrees({ dataDir, env, repositories });
+    const gitSettings = createGitSettings({ store, worktrees, repositories, log });
+    await gitSettings.lookAtAll(); // before anything else calls git: what stands there now is what a person set up
     const deltaListeners = new Set<(delta: TextDelta) => void>();
     const sessions = createSessions({
       store,
@@ -181,6 +186,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       store,
       board,
       projects,
+      gitSettings,
       stages: createStages({ store }),
       sessions,
       approvals,

@@ -22,6 +22,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_projects: { method: 'GET', path: '/api/projects' },
   update_project: { method: 'PATCH', path: '/api/projects/:projectId' },
   remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
+  agree_git_settings: { method: 'POST', path: '/api/projects/:projectId/git-settings' },
   import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
   get_rules: { method: 'GET', path: '/api/projects/:projectId/rules' },
   remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },

@@ -24,6 +24,7 @@ import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { ProjectGitSettings } from '../stages/git-settings.ts';
 import type { StageImports } from '../stages/import-stages.ts';
 import type { Projects } from '../stages/projects.ts';
 import type { Stages } from '../stages/stages.ts';
@@ -36,6 +37,7 @@ export interface HandlerParts {
   /** All that the board shows, as it is now. */
   board: () => Promise<BoardView>;
   projects: Projects;
+  gitSettings: ProjectGitSettings;
   stages: Stages;
   sessions: Sessions;
   approvals: ApprovalService;
@@ -67,7 +69,7 @@ const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, board, projects, stages, sessions, approvals, lostAnswers } = parts;
+  const { store, board, projects, gitSettings, stages, sessions, approvals, lostAnswers } = parts;
   const { messages, drafts, draftFiles, capabilities, imports, worktrees, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
@@ -152,6 +154,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
     create_project: (input) => projects.register(input),
     update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
+    agree_git_settings: async ({ projectId, hash }) => ({ project: await gitSettings.agree(projectId, hash) }),
     remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
     get_projects: async () => ({ projects: await store.read.projects.list() }),
     import_stages: async ({ projectId, path }) => {

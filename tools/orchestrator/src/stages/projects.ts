@@ -1,5 +1,12 @@
 import { basename } from 'node:path';
-import { type NewProject, type Project, ProjectId, type ProjectPatch, ProjectSettings } from '@callboard/contract';
+import {
+  type NewProject,
+  NOTHING_TO_AGREE,
+  type Project,
+  ProjectId,
+  type ProjectPatch,
+  ProjectSettings,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -27,7 +34,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
   return {
     async register({ path, name }) {
       const { root } = await worktrees.inspect(path);
-      return store.transact(async (tx) => {
+      const registered = await store.transact(async (tx) => {
         const known = await tx.projects.findByPath(root);
         if (known !== null) return { project: known, created: false };
         const id = await unusedId(tx, basename(root));
@@ -38,10 +45,14 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
             path: root,
             createdAt: tx.now,
             settings: ProjectSettings.parse({}),
+            gitSettings: NOTHING_TO_AGREE,
           }),
           created: true,
         };
       });
+      // What stands in its git settings now was set up by a person, and counts as agreed.
+      if (registered.created) await worktrees.gitSettings(registered.project);
+      return registered;
     },
     update: (id, patch) =>
       store.transact(async (tx) => {

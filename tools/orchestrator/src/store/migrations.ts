@@ -50,4 +50,5 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `insert into counters (name, value) values ('stage', 0)`,
     ],
   },
+  { id: 2, statements: [`alter table projects add column git text`] },
 ];

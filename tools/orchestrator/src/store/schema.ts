@@ -11,6 +11,8 @@ interface ProjectsTable {
   /** A `ProjectSettings`. */
   settings: string;
   created_at: string;
+  /** A `GitAgreement`; null: nobody has looked at its git settings yet. */
+  git: string | null;
 }
 
 interface StagesTable {

@@ -1,5 +1,5 @@
 import { access, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Rejection } from '../lib/errors.ts';
 import type { Git } from './run-git.ts';
 
@@ -17,7 +17,7 @@ export async function rememberCheckout(
   branch: string,
 ): Promise<(wasKilled: boolean) => Promise<string | null>> {
   const head = await git.must(checkout, ['rev-parse', 'HEAD']);
-  const lock = join(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
+  const lock = resolve(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
   if (await isThere(lock)) {
     const message = `Another git is at work in the main checkout at ${checkout}, or was killed there. Wait for it; if none runs, remove ${lock}, then merge.`;
     throw new Rejection('merge_refused', message);

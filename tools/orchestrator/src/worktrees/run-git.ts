@@ -1,15 +1,16 @@
-import { execa } from 'execa';
-import { OperationalError } from '../lib/errors.ts';
+import { messageOf, OperationalError } from '../lib/errors.ts';
+import { execute, type GitResult } from './execute-git.ts';
+import { addsAll, innerRepositories, parseCall } from './git-call.ts';
+import { gitEnvironment } from './git-environment.ts';
+import { createGitGuard, type GitGuard, type Repositories } from './git-guard.ts';
+import { wordsOnFilter } from './git-overrides.ts';
 
-export interface GitResult {
-  failed: boolean;
-  /** It did not end by itself: something killed it, or it took too long. */
-  wasKilled: boolean;
-  stdout: string;
-  stderr: string;
-}
+export type { GitResult };
 
-/** Git in a folder, with the user's environment. */
+/**
+ * Git in a folder that is the top of a checkout, with the user's environment and configuration. Of the repository's own
+ * configuration and hooks it runs only what somebody has agreed to (docs/security.md).
+ */
 export interface Git {
   /** Runs it whatever comes of it; extra variables for special cases such as another index. */
   try(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<GitResult>;
@@ -17,36 +18,67 @@ export interface Git {
   must(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
 }
 
-const TIMEOUT_MS = 60_000;
-const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
-
-/** @param signal ends what runs when it aborts, as if it had been killed */
-export function createGit(userEnv: Record<string, string>, signal?: AbortSignal): Git {
-  const run: Git['try'] = async (cwd, args, env = {}) => {
-    const { failed, isTerminated, timedOut, stdout, stderr, shortMessage } = await execa('git', args, {
-      cwd,
-      env: { ...userEnv, GIT_TERMINAL_PROMPT: '0', ...env },
-      extendEnv: false,
-      reject: false,
-      stdin: 'ignore',
-      timeout: TIMEOUT_MS,
-      maxBuffer: MAX_OUTPUT_BYTES,
-      ...(signal === undefined ? {} : { cancelSignal: signal }),
-    });
-    return {
-      failed,
-      wasKilled: isTerminated || timedOut,
-      stdout,
-      stderr: stderr === '' ? (shortMessage ?? '') : stderr,
-    };
-  };
-  return {
-    try: run,
-    async must(cwd, args, env) {
-      const { failed, stdout, stderr } = await run(cwd, args, env);
-      if (failed)
-        throw new OperationalError('worktree_failed', `git ${args.slice(0, 2).join(' ')} failed in ${cwd}: ${stderr}`);
-      return stdout.trimEnd();
-    },
-  };
+/** Git, and its guard. */
+export interface GuardedGit extends Git {
+  /** The same git; what runs ends when the signal aborts, as if it had been killed. */
+  until(signal: AbortSignal): Git;
+  /** Looks at the repository at this folder, and tells what nobody has agreed to. @throws OperationalError `worktree_failed` */
+  look: GitGuard['look'];
 }
+
+export interface GitParts {
+  /** The user's. */
+  env: Record<string, string>;
+  repositories: Repositories;
+  /** A folder of our own, in which the hooks of a call are put together. */
+  hooksBase: string;
+}
+
+export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): GuardedGit {
+  const env = gitEnvironment(userEnv);
+  const guard = createGitGuard({
+    ...{ repositories, env, hooksBase },
+    run: (cwd, args, extra) => execute(cwd, args, { ...env, ...extra }),
+  });
+
+  function gitUntil(signal?: AbortSignal): Git {
+    const run: Git['try'] = async (cwd, args, extra = {}) => {
+      try {
+        const call = await guard.prepare(cwd, args, extra);
+        if (call.refusal !== null) return failure(call.refusal);
+        const result = await execute(cwd, call.args, { ...env, ...call.env }, signal);
+        const words = result.failed ? wordsOnFilter(result.stderr, call.pending) : null;
+        return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
+      } catch (error) {
+        if (error instanceof OperationalError) return failure(messageOf(error));
+        throw error;
+      }
+    };
+
+    /** Not inside of other repositories: what these stand at is added by itself. */
+    async function addAll(cwd: string, args: readonly string[], extra: Record<string, string>): Promise<GitResult> {
+      const staged = await run(cwd, ['ls-files', '--stage', '-z'], extra);
+      const inner = staged.failed ? [] : innerRepositories(staged.stdout);
+      if (inner.length === 0) return run(cwd, args, extra);
+      const added = await run(cwd, [...args, '--', '.', ...inner.map((path) => `:(exclude,literal)${path}`)], extra);
+      if (added.failed) return added;
+      const { options } = parseCall(args);
+      return run(cwd, [...options, 'update-index', '--add', '--remove', '--', ...inner], extra);
+    }
+
+    const attempt: Git['try'] = (cwd, args, extra = {}) =>
+      addsAll(args) ? addAll(cwd, args, extra) : run(cwd, args, extra);
+    return {
+      try: attempt,
+      async must(cwd, args, extra) {
+        const { failed, stdout, stderr } = await attempt(cwd, args, extra);
+        if (!failed) return stdout.trimEnd();
+        throw new OperationalError('worktree_failed', `git ${args.slice(0, 2).join(' ')} failed in ${cwd}: ${stderr}`);
+      },
+    };
+  }
+
+  return { ...gitUntil(), until: gitUntil, look: guard.look };
+}
+
+const failure = (stderr: string): GitResult => ({ failed: true, wasKilled: false, stdout: '', stderr });

@@ -1,10 +1,20 @@
 import { access, cp, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, matchesGlob } from 'node:path';
-import type { ChangeCounts, Project, RepositoryHook, StageDiff, StageId, Worktree } from '@callboard/contract';
+import type {
+  ChangeCounts,
+  GitSettingItem,
+  Project,
+  RepositoryHook,
+  StageDiff,
+  StageId,
+  Worktree,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { createFileLists } from './file-lists.ts';
+import { firstSeen } from './first-seen.ts';
+import type { Repositories } from './git-guard.ts';
 import { knownWorktree, removeHalfMade } from './known-worktree.ts';
 import { mergeInto, requireMergeable } from './merge.ts';
 import { rankFiles } from './rank-files.ts';
@@ -15,6 +25,8 @@ export interface WorktreesParts {
   dataDir: string;
   /** The user's environment, for git. */
   env: Record<string, string>;
+  /** What was agreed to of each repository's git settings; by default what stands there when git is first called in it. */
+  repositories?: Repositories;
 }
 
 /** One worktree and branch a stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
@@ -52,6 +64,8 @@ export interface Worktrees {
   allowRules(project: Project): Promise<string[]>;
   /** The hooks that Claude Code would run in a worktree (null: in one made now), trusted or not, from the repository's settings files. */
   hooks(project: Project, worktree: Worktree | null): Promise<RepositoryHook[]>;
+  /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
+  gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
   /** Removes a worktree that has nothing to lose. What is not committed, or not merged, stays; the answer says what. */
   removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
 }
@@ -59,8 +73,8 @@ export interface Worktrees {
 /** As many as a list beneath a text box can show. */
 const SUGGESTED = 20;
 
-export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
-  const git = createGit(env);
+export function createWorktrees({ dataDir, env, repositories = firstSeen() }: WorktreesParts): Worktrees {
+  const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const files = createFileLists(git);
   /** By main checkout: two merges at once would see, and take back, each other's work. */
   const merges = createTurns();
@@ -126,12 +140,13 @@ export function createWorktrees({ dataDir, env }: WorktreesParts): Worktrees {
     },
 
     diff: (worktree) => diffOf(git, worktree),
-    countChanges: (worktree, signal) => countsOf(createGit(env, signal), worktree),
+    countChanges: (worktree, signal) => countsOf(git.until(signal), worktree),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
     requireMergeable: async (project, worktree) => void (await requireMergeable(git, project, worktree)),
     merge: (project, worktree) => merges(project.path, () => mergeInto(git, project, worktree)),
 
     allowRules: (project) => allowRulesOf(project.path),
+    gitSettings: (project) => git.look(project.path),
     hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),
 
     removeIfSafe: (project, worktree) => makings(project.path, () => remove(project, worktree)),

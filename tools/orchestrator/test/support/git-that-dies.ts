@@ -35,8 +35,13 @@ export async function gitThat(folder: string, path: string, command: string, ins
   const lines = [
     '#!/bin/sh',
     `real=$(PATH='${path}' command -v git)`,
-    `if [ "$1 $2" = "${command}" ] || [ "$1" = "${command}" ]; then ${instead}`,
-    'fi',
+    // Options of git itself come before the command.
+    'called=; skips=',
+    'for word; do',
+    '  if [ -n "$skips" ]; then skips=; elif [ "$word" = -c ]; then skips=1; else called="$called$word "; fi',
+    'done',
+    `case "$called" in "${command} "*) ${instead}`,
+    ';; esac',
     'exec "$real" "$@"',
   ];
   await writeFile(join(bin, 'git'), `${lines.join('\n')}\n`);

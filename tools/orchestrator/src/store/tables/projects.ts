@@ -1,7 +1,8 @@
 import { Project, type ProjectId } from '@callboard/contract';
+import { GitAgreement, gitSettingsOf } from '../../domain/git-agreement.ts';
 import type { Database } from '../database.ts';
 
-type Row = { id: string; name: string; path: string; settings: string; created_at: string };
+type Row = { id: string; name: string; path: string; settings: string; created_at: string; git: string | null };
 
 const toProject = (row: Row): Project =>
   Project.parse({
@@ -10,7 +11,10 @@ const toProject = (row: Row): Project =>
     path: row.path,
     createdAt: row.created_at,
     settings: JSON.parse(row.settings),
+    gitSettings: gitSettingsOf(agreementOf(row)?.pending ?? []),
   });
+
+const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
 
 /** Projects, by the time they were registered. */
 export function projectsTable(db: Database) {
@@ -34,6 +38,18 @@ export function projectsTable(db: Database) {
         .insertInto('projects')
         .values({ id, name, path, settings, created_at: createdAt })
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings }))
+        .execute();
+    },
+    /** What was agreed to of its git settings; null: nobody has looked yet. */
+    async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {
+      const row = await all().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : agreementOf(row);
+    },
+    async saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void> {
+      await db
+        .updateTable('projects')
+        .set({ git: JSON.stringify(agreement) })
+        .where('id', '=', id)
         .execute();
     },
     async remove(id: ProjectId): Promise<void> {

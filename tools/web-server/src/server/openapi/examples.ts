@@ -18,6 +18,7 @@ export const examples: Examples = {
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },
   get_projects: { input: {}, reply: { projects: [project] } },
   update_project: { input: { ...ofProject, settings: { copyIgnored: ['.env'] } }, reply: { project } },
+  agree_git_settings: { input: { ...ofProject, hash: 'b5bb9d80' }, reply: { project } },
   remove_project: { input: ofProject, reply: { project } },
   import_stages: {
     input: { ...ofProject, path: 'docs/stages' },

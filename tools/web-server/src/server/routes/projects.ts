@@ -19,6 +19,12 @@ export const projectRelays = {
     description: 'The repository itself is not touched. Answers with what was removed.',
     problems: ['unknown_project', 'project_in_use'],
   },
+  agree_git_settings: {
+    summary: 'Agrees to the git settings of a repository that run programs',
+    description:
+      '`hash` is that of the project’s `gitSettings`. From then on Callboard’s own calls of git run what these items say.',
+    problems: ['unknown_project', 'git_settings_changed'],
+  },
   import_stages: {
     summary: 'Imports stages from the Markdown files of a folder',
     description:

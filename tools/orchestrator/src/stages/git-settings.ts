@@ -1,0 +1,49 @@
+import type { Project, ProjectId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { StoredRepositories } from './repositories.ts';
+
+/** What of the repositories' git settings runs programs, and whether a person has agreed to it. */
+export interface ProjectGitSettings {
+  /**
+   * Agrees to what has this hash; from the next call of git on it is run.
+   * @throws Rejection `unknown_project`, `git_settings_changed` where that is not what stands there now
+   */
+  agree(id: ProjectId, hash: string): Promise<Project>;
+  /** Looks at all repositories. Where nobody has looked yet, what stands there now counts as set up by a person. */
+  lookAtAll(): Promise<void>;
+}
+
+export interface GitSettingsParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'gitSettings'>;
+  repositories: StoredRepositories;
+  log: Logger;
+}
+
+export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsParts): ProjectGitSettings {
+  async function find(id: ProjectId): Promise<Project> {
+    const project = await store.read.projects.find(id);
+    if (project === null) throw new Rejection('unknown_project', `There is no project ${id}.`);
+    return project;
+  }
+
+  return {
+    async agree(id, hash) {
+      await worktrees.gitSettings(await find(id));
+      await repositories.settled(id);
+      if (await repositories.agree(id, hash)) return find(id);
+      const advice = 'Look at them again, then agree.';
+      throw new Rejection('git_settings_changed', `The git settings of ${id} are not those that were shown. ${advice}`);
+    },
+
+    async lookAtAll() {
+      for (const project of await store.read.projects.list())
+        await worktrees.gitSettings(project).catch((error: unknown) => {
+          log.warn({ err: error, projectId: project.id }, 'the git settings of a repository could not be read');
+        });
+    },
+  };
+}

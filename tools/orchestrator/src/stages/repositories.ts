@@ -1,0 +1,98 @@
+import { access, realpath } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { type GitSettingItem, ProjectId } from '@callboard/contract';
+import { type GitAgreement, gitSettingsOf, isAgreed } from '../domain/git-agreement.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createTurns } from '../lib/turns.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Repositories } from '../worktrees/git-guard.ts';
+
+/** What the store knows of the repositories that git is called in. */
+export interface StoredRepositories extends Repositories {
+  /** Waits until all that was told of this project is stored. */
+  settled(id: ProjectId): Promise<void>;
+  /** Counts what is pending as agreed, if its hash is this one. @returns whether it was */
+  agree(id: ProjectId, hash: string): Promise<boolean>;
+}
+
+export function createRepositories(parts: { store: Store; dataDir: string; log: Logger }): StoredRepositories {
+  const { store, dataDir, log } = parts;
+  const inTurn = createTurns();
+  /** By project, then by checkout: what it has that nobody has agreed to. */
+  const pendingOf = new Map<string, Map<string, readonly GitSettingItem[]>>();
+  let worktrees: Promise<string> | undefined;
+
+  /** The project whose stage has its worktree at this folder. */
+  async function projectOfWorktree(folder: string): Promise<ProjectId | null> {
+    worktrees ??= realpath(dataDir).then((real) => join(real, 'worktrees'));
+    const [id = '', stage, ...rest] = relative(await worktrees, folder).split('/');
+    return stage === undefined || rest.length > 0 || id === '..' ? null : (ProjectId.safeParse(id).data ?? null);
+  }
+
+  /** Those of all its checkouts that are still there. */
+  async function pendingIn(id: ProjectId): Promise<GitSettingItem[]> {
+    const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
+    for (const checkout of checkouts.keys()) if (!(await isThere(checkout))) checkouts.delete(checkout);
+    return [...checkouts.values()].flat();
+  }
+
+  async function keepPending(id: ProjectId): Promise<void> {
+    const found = await pendingIn(id);
+    await store.transact(async (tx) => {
+      const before = await tx.projects.gitAgreement(id);
+      if (before === null) return;
+      const pending = found.filter((item) => !isAgreed(before.agreed, item));
+      if (gitSettingsOf(pending).hash === gitSettingsOf(before.pending).hash) return;
+      await save(tx, id, { ...before, pending });
+    });
+  }
+
+  return {
+    async find(folder) {
+      const id = await projectOfWorktree(folder);
+      const project = id === null ? await store.read.projects.findByPath(folder) : await store.read.projects.find(id);
+      if (project === null) return null;
+      const agreement = await store.read.projects.gitAgreement(project.id);
+      return { id: project.id, root: project.path, agreed: agreement?.agreed ?? null };
+    },
+
+    begin: (id, items) =>
+      store.transact(async (tx) => {
+        const projectId = ProjectId.parse(id);
+        const known = await tx.projects.gitAgreement(projectId);
+        if (known === null) await save(tx, projectId, { agreed: [...items], pending: [] });
+        return known?.agreed ?? items;
+      }),
+
+    tell(id, checkout, pending) {
+      const projectId = ProjectId.parse(id);
+      const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
+      pendingOf.set(id, checkouts.set(checkout, pending));
+      inTurn(id, () => keepPending(projectId)).catch((error: unknown) => {
+        log.error({ err: error, projectId }, 'what was found in the git settings could not be stored');
+      });
+    },
+
+    settled: (id) => inTurn(id, async () => undefined),
+
+    agree: (id, hash) =>
+      store.transact(async (tx) => {
+        const agreement = await tx.projects.gitAgreement(id);
+        if (agreement === null || gitSettingsOf(agreement.pending).hash !== hash) return false;
+        await save(tx, id, { agreed: [...agreement.agreed, ...agreement.pending], pending: [] });
+        return true;
+      }),
+  };
+}
+
+async function save(tx: Tx, id: ProjectId, agreement: GitAgreement): Promise<void> {
+  await tx.projects.saveGitAgreement(id, agreement);
+  const project = await tx.projects.find(id);
+  if (project !== null) await tx.emit({ type: 'project-updated', data: { projectId: id, project } });
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

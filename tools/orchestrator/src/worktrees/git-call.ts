@@ -1,0 +1,53 @@
+/** A call of git, taken apart: options of git itself, the command, and what comes after it. */
+interface Call {
+  options: readonly string[];
+  command: string;
+  rest: readonly string[];
+}
+
+export function parseCall(args: readonly string[]): Call {
+  let at = 0;
+  while ((args[at] ?? '').startsWith('-')) at += args[at] === '-c' || args[at] === '-C' ? 2 : 1;
+  return { options: args.slice(0, at), command: args[at] ?? '', rest: args.slice(at + 1) };
+}
+
+/** Commands that change a checkout or a history: git runs hooks for them. For all others hooks are off. */
+const WRITES: ReadonlySet<string> = new Set([
+  ...['merge', 'commit', 'checkout', 'switch', 'restore', 'reset', 'worktree', 'rebase', 'cherry-pick', 'revert'],
+  ...['branch', 'stash', 'pull', 'push', 'am', 'tag', 'update-ref', 'clean'],
+]);
+
+export const runsHooks = (args: readonly string[]): boolean => WRITES.has(parseCall(args).command);
+
+/**
+ * A call with the options that keep git from running other programs: external diffs, text conversions, and git itself in
+ * repositories inside of this one, which have a configuration of their own that nobody looked at.
+ */
+export function withSafeOptions(args: readonly string[]): string[] {
+  const { options, command, rest } = parseCall(args);
+  const safe = [...(SAFE_OPTIONS[command] ?? [])].filter(
+    (option) => !option.startsWith(IGNORE) || !rest.some((given) => given.startsWith(IGNORE)),
+  );
+  return [...options, command, ...safe, ...rest];
+}
+
+const IGNORE = '--ignore-submodules';
+const NO_PROGRAMS = ['--no-ext-diff', '--no-textconv'];
+const SAFE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  status: [`${IGNORE}=dirty`],
+  diff: [`${IGNORE}=dirty`, ...NO_PROGRAMS],
+  'diff-index': [`${IGNORE}=dirty`, ...NO_PROGRAMS],
+  'diff-files': [`${IGNORE}=dirty`, ...NO_PROGRAMS],
+  log: NO_PROGRAMS,
+  show: NO_PROGRAMS,
+};
+
+/** Whether it adds all there is; git would run itself in every repository inside of this one. */
+export function addsAll(args: readonly string[]): boolean {
+  const { command, rest } = parseCall(args);
+  return command === 'add' && (rest.includes('--all') || rest.includes('-A')) && !rest.includes('--');
+}
+
+/** The repositories inside of this one, as `ls-files --stage -z` prints them. */
+export const innerRepositories = (staged: string): string[] =>
+  staged.split('\0').flatMap((line) => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []));

@@ -1,0 +1,30 @@
+import { resolve } from 'node:path';
+import type { GitPlace } from './git-place.ts';
+
+/** One line of git's configuration, wherever it comes from, in the order in which git reads them. */
+export interface ConfigEntry {
+  key: string;
+  value: string;
+  /** It stands in the repository's own configuration, or in a file that this includes. The rest is the user's or the machine's. */
+  isLocal: boolean;
+  file: string;
+}
+
+export const LIST_CONFIGURATION = ['config', '--list', '-z', '--show-scope', '--show-origin', '--includes'];
+
+/** Reads what `LIST_CONFIGURATION` printed: `scope\0origin\0key\nvalue\0`; a key without a value means true. */
+export function parseConfiguration(printed: string, { root }: GitPlace): ConfigEntry[] {
+  const fields = printed.split('\0');
+  const entries: ConfigEntry[] = [];
+  for (let at = 0; at + 2 < fields.length; at += 3) {
+    const [scope = '', origin = '', line = ''] = fields.slice(at, at + 3);
+    const end = line.indexOf('\n');
+    entries.push({
+      key: end < 0 ? line : line.slice(0, end),
+      value: end < 0 ? 'true' : line.slice(end + 1),
+      isLocal: scope === 'local' || scope === 'worktree',
+      file: origin.startsWith('file:') ? resolve(root, origin.slice('file:'.length)) : origin,
+    });
+  }
+  return entries;
+}

@@ -1,0 +1,105 @@
+import type { GitSettingItem } from '@callboard/contract';
+import { isAgreed } from '../domain/git-agreement.ts';
+import type { ConfigEntry } from './git-configuration.ts';
+import { programKeyOf } from './git-program-keys.ts';
+
+/** What our call is given so that git runs nothing that nobody agreed to. */
+export interface Overrides {
+  /** Keys and values, in order. */
+  config: (readonly [string, string])[];
+  env: Record<string, string>;
+  /** Why git must not be called; null: it may. */
+  refusal: string | null;
+}
+
+const PART_OF_FILTER = /^(filter\..+)\.(clean|smudge|process)$/;
+
+/**
+ * Switches off what of `items` was not agreed to. Where the key has another value that counts, that one is put in force:
+ * the user's own, or the one that was agreed to before.
+ */
+export function overridesFor(
+  entries: readonly ConfigEntry[],
+  items: readonly GitSettingItem[],
+  agreed: readonly GitSettingItem[],
+  knowsVariables: boolean,
+): Overrides {
+  const overrides: Overrides = { config: [], env: {}, refusal: null };
+  const refused = items.filter((item) => item.kind !== 'hook' && !isAgreed(agreed, item));
+  for (const item of refused) {
+    const { name: key, value } = item;
+    const row = item.kind === 'config' ? programKeyOf(key, value) : undefined;
+    if (row === undefined) overrides.refusal = cannotBeOff(item);
+    else if ('env' in row.off) Object.assign(overrides.env, row.off.env);
+    else if ('list' in row.off) overrides.config.push(...listWithout(entries, items, agreed, row.off.list));
+    else if ('keys' in row.off) overrides.config.push(...row.off.keys(key, value));
+    else if ('value' in row.off)
+      overrides.config.push([key, valueThatCounts(entries, items, agreed, key) ?? row.off.value]);
+    // Git 2.30 has no way to be given such a key.
+    if (key.includes('=') && !knowsVariables) overrides.refusal = cannotBeOff(item);
+  }
+  overrides.config.push(...brokenFilters(entries, overrides.config));
+  return overrides;
+}
+
+/** The value of a key as far as somebody agreed to it; undefined: it has none. */
+export function valueThatCounts(
+  entries: readonly ConfigEntry[],
+  items: readonly GitSettingItem[],
+  agreed: readonly GitSettingItem[],
+  key: string,
+): string | undefined {
+  const counting = entries.filter((entry) => entry.key === key && counts(entry, items, agreed));
+  const local = counting.filter(({ isLocal }) => isLocal).at(-1)?.value;
+  if (local !== undefined) return local;
+  const isOverridden = entries.some((entry) => entry.key === key && entry.isLocal);
+  const before = isOverridden ? agreed.filter(({ kind, name }) => kind === 'config' && name === key).at(-1) : undefined;
+  return before?.value ?? counting.at(-1)?.value;
+}
+
+function counts(entry: ConfigEntry, items: readonly GitSettingItem[], agreed: readonly GitSettingItem[]): boolean {
+  if (!entry.isLocal) return true;
+  const same = items.filter(
+    ({ kind, name, value }) => kind === 'config' && name === entry.key && value === entry.value,
+  );
+  return same.every((item) => isAgreed(agreed, item));
+}
+
+/** Begins the list anew, with all that counts. */
+function listWithout(
+  entries: readonly ConfigEntry[],
+  items: readonly GitSettingItem[],
+  agreed: readonly GitSettingItem[],
+  list: string,
+): [string, string][] {
+  const kept = entries.filter(({ key }) => /^credential\.(.+\.)?helper$/.test(key));
+  const counting = kept.filter((entry) => counts(entry, items, agreed));
+  return [[list, ''], ...counting.map(({ key, value }): [string, string] => [key, value])];
+}
+
+/** A filter of which a part is switched off while another one works must fail, or it would write half-converted content. */
+function brokenFilters(
+  entries: readonly ConfigEntry[],
+  config: readonly (readonly [string, string])[],
+): [string, string][] {
+  const final = new Map([...entries.map(({ key, value }) => [key, value] as const), ...config]);
+  const isWorking = (name: string) => ['clean', 'smudge', 'process'].some((part) => final.get(`${name}.${part}`));
+  const off = config.flatMap(([key, value]) => (value === '' ? (PART_OF_FILTER.exec(key)?.[1] ?? []) : []));
+  return [...new Set(off)].filter(isWorking).map((name) => [`${name}.required`, 'true']);
+}
+
+const NEXT_STEP = 'Agree to it on the project’s page if you know it';
+
+function cannotBeOff({ kind, name, value, file }: GitSettingItem): string {
+  return kind === 'repository'
+    ? `${file} leads to ${value}, which nobody has agreed to. ${NEXT_STEP}.`
+    : `The setting ${name} = ${value} in ${file} can run a program and cannot be switched off. ${NEXT_STEP}, or remove it: git config --file '${file}' --unset-all '${name}'`;
+}
+
+/** What to do where git failed over a filter that is off; null: it did not. */
+export function wordsOnFilter(stderr: string, pending: readonly GitSettingItem[]): string | null {
+  const [, name] = /(?:clean|smudge) filter '(.+)' failed/.exec(stderr) ?? [];
+  const item = pending.find((one) => one.name.startsWith(`filter.${name ?? ''}.`));
+  if (name === undefined || item === undefined) return null;
+  return `The filter "${name}" is off, since nobody has agreed to the setting ${item.name} = ${item.value} in ${item.file}, and without it files would get a wrong content. ${NEXT_STEP}, or remove it: git config --file '${item.file}' --remove-section 'filter.${name}'`;
+}

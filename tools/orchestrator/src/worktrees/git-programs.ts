@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import type { GitSettingItem } from '@callboard/contract';
+import type { ConfigEntry } from './git-configuration.ts';
+import type { GitPlace } from './git-place.ts';
+import { HOOKS, programKeyOf } from './git-program-keys.ts';
+
+/** What git would run in a checkout, as far as the repository's own settings decide it. */
+export interface GitPrograms {
+  /** Keys of the repository's configuration. */
+  items: GitSettingItem[];
+  /** By folder: the hooks in it. */
+  hooks: ReadonlyMap<string, HookFolder>;
+  /** The folder that git itself would use. */
+  hooksFolder: string;
+  /** All files that the answer depends on; some may not be there. */
+  watched: string[];
+}
+
+export interface HookFolder {
+  /** The user's own, outside of the repository: it runs without a question. */
+  isUsers: boolean;
+  hooks: GitSettingItem[];
+}
+
+/** As much of a hook as is shown. */
+const EXCERPT = 1_000;
+const WORDS_LOOKED_AT = 20;
+
+/** Looks at the files that a configuration names; runs nothing. */
+export async function findPrograms(
+  place: GitPlace,
+  entries: readonly ConfigEntry[],
+  home: string,
+): Promise<GitPrograms> {
+  const watched: string[] = [];
+  const items: GitSettingItem[] = [];
+  const local = entries.filter(({ isLocal }) => isLocal);
+  for (const { key: name, value, file } of local) {
+    if (programKeyOf(name, value) === undefined) continue;
+    const named = name === 'core.hookspath' ? [] : filesNamedIn(value, place.root);
+    watched.push(...named);
+    items.push({ kind: 'config', name, value, file, contents: await hashOf(named) });
+  }
+  const hooks = new Map<string, HookFolder>();
+  const paths = entries.filter(({ key }) => key === 'core.hookspath');
+  for (const entry of [null, ...paths]) {
+    const folder = hooksFolderOf(place, entry, home);
+    if (hooks.has(folder)) continue;
+    const isUsers = entry !== null && !entry.isLocal && isAbsolute(expand(entry.value, home));
+    hooks.set(folder, { isUsers, hooks: await hooksIn(folder, watched) });
+  }
+  return { items, hooks, hooksFolder: hooksFolderOf(place, paths.at(-1) ?? null, home), watched };
+}
+
+/** Where git looks for hooks by this entry of `core.hooksPath`; null: without one. */
+export function hooksFolderOf(place: GitPlace, entry: { value: string } | null, home: string): string {
+  return entry === null || entry.value === ''
+    ? join(place.commonDir, 'hooks')
+    : resolve(place.root, expand(entry.value, home));
+}
+
+const expand = (path: string, home: string): string => (path.startsWith('~/') ? join(home, path.slice(2)) : path);
+
+async function hooksIn(folder: string, watched: string[]): Promise<GitSettingItem[]> {
+  watched.push(folder);
+  const names = await readdir(folder).catch(() => []);
+  const hooks: GitSettingItem[] = [];
+  for (const name of names.filter((each) => HOOKS.has(each)).sort()) {
+    const file = join(folder, name);
+    // Husky's own files in "_" hand over to the one of the same name in the folder above.
+    const further = basename(folder) === '_' ? [join(dirname(folder), name), join(folder, 'h')] : [];
+    watched.push(file, ...further);
+    if (!(await isExecutable(file))) continue;
+    const shown = (await textOf(further[0] ?? file)) ?? (await textOf(file)) ?? '';
+    const value = shown.length > EXCERPT ? `${shown.slice(0, EXCERPT)}…` : shown;
+    hooks.push({ kind: 'hook', name, value, file, contents: await hashOf([file, ...further]) });
+  }
+  return hooks;
+}
+
+/** The words of a command that may be files in the repository, or anywhere by their whole path. */
+function filesNamedIn(command: string, root: string): string[] {
+  const words = command.split(/[\s'"=;|&()<>]+/).slice(0, WORDS_LOOKED_AT);
+  return words.filter((word) => word.includes('/') && !word.includes('%')).map((word) => resolve(root, word));
+}
+
+async function hashOf(files: readonly string[]): Promise<string | null> {
+  const hash = createHash('sha256');
+  let isAny = false;
+  for (const file of files) {
+    const content = await readFile(file).catch(() => null);
+    if (content === null) continue;
+    isAny = true;
+    hash.update(`${content.length}\n`).update(content);
+  }
+  return isAny ? hash.digest('hex') : null;
+}
+
+const textOf = (file: string): Promise<string | undefined> => readFile(file, 'utf8').catch(() => undefined);
+
+const isExecutable = (file: string): Promise<boolean> =>
+  access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
