@@ -19,7 +19,10 @@ async function board(page: Page): Promise<void> {
 
 async function stage(page: Page, stageId: string): Promise<void> {
   await page.goto(new URL(`/stages/${stageId}`, page.url()).href);
-  await dialog(page).waitFor();
+  // On the page of a stage that asks, the others' requests stand in the corner.
+  await dialog(page)
+    .or(page.getByRole('region', { name: 'Request', exact: true }))
+    .waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
 }

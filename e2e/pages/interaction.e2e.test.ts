@@ -142,20 +142,20 @@ it('sends a plan back with its comments, and accepts the next with the mode that
     .poll(async () => JSON.stringify(await send('GET', `/api/sessions/${id}/drafts`)))
     .toContain('Which one?');
   await page.reload();
-  await dialog.getByText('Deny sends it back with 2 comments.').waitFor();
+  await dialog.getByText('2 comments to send back').waitFor();
   expect(await dialog.getByRole('textbox', { name: 'Comment' }).inputValue()).toBe('Which one?');
   await dialog.getByRole('textbox', { name: 'Reason' }).fill('Smaller, please');
-  await dialog.getByRole('button', exact('Allow')).click();
-  await dialog.getByText(/^Allow does not take along what you wrote \(2 comments and the reason\)/).waitFor();
-  await dialog.getByRole('button', exact('Deny')).click();
+  await dialog.getByRole('button', exact('Accept plan')).click();
+  await dialog.getByText(/^“Accept plan” leaves out what you wrote \(2 comments and the reason\)/).waitFor();
+  await dialog.getByRole('button', exact('Send back')).click();
 
   const told = () => JSON.stringify(model.requests.at(-1)?.messages);
   await expect.poll(() => told().includes('> First the route, then the form.\\nThe form first')).toBe(true);
-  await dialog.getByText('Deny sends it back.').waitFor();
+  await expect.poll(() => dialog.getByText('2 comments to send back').count()).toBe(0);
   expect(told().includes('> another step\\nWhich one?')).toBe(true);
   expect(told().includes('Smaller, please')).toBe(true);
-  await dialog.getByRole('combobox', { name: 'If allowed, then' }).selectOption('Edit freely');
-  await dialog.getByRole('button', exact('Allow')).click();
+  await dialog.getByRole('combobox', { name: 'Once accepted' }).selectOption('Edit freely');
+  await dialog.getByRole('button', exact('Accept plan')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await send('GET', `/api/sessions/${id}`)).toMatchObject({ session: { mode: 'acceptEdits' } });
   expect(errors).toEqual([]);
@@ -219,6 +219,8 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
   await expect.poll(() => isFocused('Title')).toBe(true);
   await begin('Login form', [bash('touch a.txt'), done]);
   await expect.poll(() => page.title()).toBe('(1) Callboard');
+  const card = page.getByRole('region', exact('Request'));
+  await card.getByText('touch a.txt').waitFor();
   expect(await dialog.count()).toBe(0);
   await page.keyboard.type('a bad idea');
   expect(await typed('Title').inputValue()).toBe('a bad idea');
@@ -233,11 +235,11 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
   await page.keyboard.type('ad');
   await page.keyboard.press('Escape');
   await typed('Search or command').waitFor({ state: 'detached' });
-  expect(await dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
+  await expect.poll(() => dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
   expect(await waiting()).toHaveLength(1);
   await dialog.getByRole('button', { name: 'Set aside' }).click();
 
-  // Over a text that is being written it takes keys once somebody turns to it; then the text has the focus again.
+  // Over a text that is being written it stands in the corner, until somebody looks; then the text has the focus again.
   await page.emulateMedia({ reducedMotion: 'reduce' }); // then it stands there at once
   const find = typed('Find stages');
   await find.fill('Please look at ');
@@ -245,18 +247,21 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
     pipeline: [{ name: 'Build', prompt: 'Build it.', gate: 'none' }],
   });
   const second = page.getByRole('dialog', wants('Footer'));
+  await card.getByText('Footer').waitFor();
+  await card.getByText('STAGE-2', { exact: true }).waitFor();
+  expect(await second.count()).toBe(0);
+  await page.keyboard.type('a bad idea');
+  expect(await find.inputValue()).toBe('Please look at a bad idea');
+  await card.getByRole('button', exact('Look')).click();
   await second.getByText('1 of 2, 1 set aside').waitFor();
   await second.getByText('Build', { exact: true }).waitFor();
-  await second.getByText(/^You were writing, so keys do not decide/).waitFor();
   const allow = second.getByRole('button', exact('Allow'));
   expect(await allow.getAttribute('aria-keyshortcuts')).toBeNull();
-  await allow.focus();
   await page.keyboard.type('a bad idea');
   await page.keyboard.press('Enter');
-  expect(await allow.isEnabled()).toBe(true);
+  await expect.poll(() => allow.isEnabled()).toBe(true);
   expect(await waiting()).toHaveLength(2);
-  await page.keyboard.press('Tab');
-  await second.getByText('Keys decide again.').waitFor();
+  await expect.poll(() => allow.getAttribute('aria-keyshortcuts')).toBe('a');
   await page.keyboard.press('Escape');
   await second.waitFor({ state: 'detached' });
   await expect.poll(() => find.evaluate((element) => element === document.activeElement)).toBe(true);
@@ -315,7 +320,7 @@ it('is worked through by keyboard in the inbox, equal requests together', async 
     ids.push(await begin(title, [bash(command), done]));
     await page.getByRole('link', { name: new RegExp(`^${title}`) }).waitFor();
   }
-  await page.getByText('2 equal requests').waitFor();
+  await page.getByText('2 identical requests').waitFor();
   await page.getByRole('form', wants('Login form')).waitFor();
   await page.keyboard.press('j');
   await page.getByRole('form', wants('Search index')).waitFor();
@@ -327,6 +332,9 @@ it('is worked through by keyboard in the inbox, equal requests together', async 
   for (let i = 0; i < 3; i += 1) await page.keyboard.press('k');
   const form = page.getByRole('form', wants('Login form'));
   await form.waitFor();
+  // K turned to it; its keys work half a second after it was drawn.
+  const deny = form.getByRole('button', exact('Deny'));
+  await expect.poll(() => deny.getAttribute('aria-keyshortcuts')).toBe('d');
   await page.keyboard.press('d');
   // The next one follows.
   await page.getByRole('form', wants('Search index')).waitFor();
@@ -351,7 +359,8 @@ it('is worked through by keyboard in the inbox, equal requests together', async 
   const article = page.getByRole('article', { name: 'Nightly export' });
   await article.getByText('Last turn failed').waitFor();
   await report.getByText('Search index: allowed').waitFor({ state: 'hidden' });
-  await expect.poll(() => article.getByRole('button', { name: 'Continue' }).isEnabled()).toBe(true);
+  const goOn = article.getByRole('button', { name: 'Continue' });
+  await expect.poll(() => goOn.getAttribute('aria-keyshortcuts')).toBe('a');
   await page.keyboard.press('a');
   await stopped.waitFor({ state: 'hidden' });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { answersProblem, joinLabels, questionsOf } from './questions.ts';
+import { Answers, answersProblem, joinLabels, questionsOf } from './questions.ts';
 
 const database = {
   question: 'Which database?',
@@ -58,3 +58,21 @@ it('joins chosen labels the way the CLI reads them', () => {
   expect(joinLabels(['A', 'B'])).toBe('A, B');
   expect(joinLabels(['A'])).toBe('A');
 });
+
+it('keeps an answer to a question of any text', () => {
+  for (const text of ['__proto__', 'constructor', 'toString', '']) {
+    const written = JSON.stringify(Object.fromEntries([[text, 'yes']]));
+    const answers = Answers.parse(JSON.parse(written));
+    expect(Object.keys(answers)).toEqual([text]);
+    expect(JSON.stringify(answers)).toBe(written);
+    expect(Object.getPrototypeOf(answers)).toBe(Object.prototype);
+    expect(answersProblem([{ question: text }], answers)).toBeNull();
+  }
+});
+
+it.each([[null], ['SQLite'], [{ a: 1 }], [{ ['__proto__' as string]: 1 }], [['a']]])(
+  'does not take %j for answers',
+  (value) => {
+    expect(Answers.safeParse(value).success).toBe(false);
+  },
+);

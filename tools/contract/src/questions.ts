@@ -19,6 +19,25 @@ export function questionsOf(input: unknown): Question[] {
   return parsed.success ? parsed.data.questions : [];
 }
 
+/** zod leaves this key out of every record; a question can have that text all the same. */
+const LEFT_OUT = '__proto__';
+/** What stands for it while the record is read: no question has a NUL in it. */
+const STAND_IN = '\0__proto__';
+
+/** With another name for one of its keys; what is no object is left as it is. */
+function renamed<T>(value: T, from: string, to: string): T {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, from)) return value;
+  const entries = Object.entries(value).map(([key, entry]) => [key === from ? to : key, entry]);
+  // `fromEntries` makes a key of its own of any name.
+  return Object.fromEntries(entries);
+}
+
+/** Answers by the text of their question; the labels of a multiple choice joined by ", ". */
+export const Answers = z.preprocess(
+  (value) => renamed(value, LEFT_OUT, STAND_IN),
+  z.record(z.string(), z.string().max(20_000)).overwrite((answers) => renamed(answers, STAND_IN, LEFT_OUT)),
+);
+
 /** What is wrong with these answers to these questions, in words; null when nothing is. */
 export function answersProblem(
   questions: readonly Question[],

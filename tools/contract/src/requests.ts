@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RequestId, StageId } from './ids.ts';
+import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
 
 /** The kinds of request that a person answers. Further kinds plug in: `docs/interactive-tools.md`. */
@@ -124,6 +125,6 @@ export type ApproveBody = z.infer<typeof ApproveBody>;
 export const AnswerBody = z.strictObject({
   requestId: RequestId,
   /** Keyed by the question's text; the labels of a multiple choice joined by ", ". */
-  answers: z.record(z.string(), z.string().max(20_000)),
+  answers: Answers,
 });
 export type AnswerBody = z.infer<typeof AnswerBody>;

@@ -45,6 +45,8 @@ export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRec
     ...draft.record,
     state,
     stateSince: state === draft.before.state ? draft.before.stateSince : tx.now,
+    // Only what should be working can be silent for too long.
+    stalledSince: state === 'busy' ? draft.record.stalledSince : null,
     queued,
     queueHeld: draft.record.queueHeld && queued > 0,
     turnUsage: draft.record.turnRunning ? draft.record.turnUsage : null,

@@ -8,6 +8,7 @@ import {
   turnEnded,
   up,
 } from '../../test/support/test-session.ts';
+import { changeSession } from './change-session.ts';
 
 describe('the state of a session', () => {
   it('is starting until the process is up, then busy with the prompt', async () => {
@@ -29,6 +30,26 @@ describe('the state of a session', () => {
     expect(idle).toMatchObject({ state: 'idle', lastTurn: { outcome: 'succeeded' }, costUsd: 0.5 });
     const later = await session.tell({ type: 'mode-changed', mode: 'plan' });
     expect(later).toMatchObject({ state: 'idle', stateSince: idle.stateSince, mode: 'plan' });
+  });
+
+  it('is silent for too long only while it is busy, also in what is told', async () => {
+    const session = await busyTestSession();
+    const silent = (stalledSince: string) =>
+      session.store.transact((tx) =>
+        changeSession(tx, session.stageId, (draft) => {
+          draft.record = { ...draft.record, stalledSince };
+        }),
+      );
+    const since = '2026-01-01T10:00:00.000Z';
+    expect(await silent(since)).toMatchObject({ state: 'busy', stalledSince: since });
+    expect(await session.tell(asked('r1'))).toMatchObject({ state: 'waiting', stalledSince: null });
+    await session.tell({ type: 'withdrawn', requestId: 'r1' });
+    await silent(since);
+    expect(await session.tell(turnEnded())).toMatchObject({ state: 'idle', stalledSince: null });
+    // Who looked while it was busy, and says so now, comes too late.
+    expect(await silent(since)).toMatchObject({ state: 'idle', stalledSince: null });
+    const told = session.events('session-updated').filter(({ stalledSince }) => stalledSince !== null);
+    expect(told.map(({ state }) => state)).toEqual(['busy', 'busy']);
   });
 
   it('takes the mode that a confirmation names, which need not be the one asked for, and tells of it once', async () => {

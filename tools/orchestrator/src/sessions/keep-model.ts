@@ -12,7 +12,8 @@ export async function keepModel(
 ): Promise<void> {
   await changeSession(tx, stageId, (draft) => {
     if (effort !== undefined) draft.record = { ...draft.record, effort };
-    if (model !== undefined && draft.record.launchId === null) draft.record = { ...draft.record, model };
+    // Shown at once; the next turn says what it has become.
+    if (model !== undefined) draft.record = { ...draft.record, model };
   });
   if (model === undefined) return;
   const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };

@@ -17,6 +17,8 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
     code: 'refused_by_claude',
   });
   await client.command('set_model', { stageId, model: 'sonnet', effort: 'low' });
+  // What was chosen shows at once, and not from the next turn on.
+  expect((await client.command('get_session', { stageId })).session).toMatchObject({ model: 'sonnet', effort: 'low' });
   await client.command('send_message', { stageId, message: said('Second.') });
   await expect.poll(() => model.requests.at(-1)?.model).toContain('sonnet');
   await client.state(stageId, 'idle');

@@ -56,6 +56,9 @@ export async function buildApp({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address
     bodyLimit: BODY_LIMIT,
+    // A question can have any text, and answers go by it. Bodies are read by schemas, which copy no key but those they name.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
     requestTimeout: REQUEST_TIMEOUT_MS,
     exposeHeadRoutes: false, // a HEAD of a login link must not use it up
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

@@ -48,7 +48,7 @@ export function useFrameKeys(top: Layer): void {
       event.preventDefault();
       const isOpen = useFrameUi.getState().open === 'palette';
       if (isOpen) closeFrameUi();
-      else if (top !== 'dialog') openPalette();
+      else if (top === 'page' || top === 'overlay') openPalette();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);

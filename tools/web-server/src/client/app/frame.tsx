@@ -1,8 +1,9 @@
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
+import { followPerson } from '../features/interaction/model/arming-store.ts';
 import { ApiError, errorText, isTransient } from '../lib/api.ts';
 import { onDemand } from '../lib/on-demand.ts';
 import { useLiveState } from '../live/live-context.tsx';
@@ -38,6 +39,7 @@ function Loaded() {
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
   useAlerts();
+  useEffect(followPerson, []);
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;

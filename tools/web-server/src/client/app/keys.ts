@@ -27,8 +27,10 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
   {
     title: 'A request',
     entries: [
-      { keys: ['A'], does: 'Allow, accept or submit' },
-      { keys: ['D'], does: 'Deny, decline or send back' },
+      { keys: ['C'], does: 'Turn to the request that waits' },
+      { keys: ['A'], does: 'Allow, accept or submit the one whose buttons show it' },
+      { keys: ['D'], does: 'Deny, decline or send it back' },
+      { keys: ['1', '9'], does: 'Choose an option of a question' },
       { keys: ['Esc'], does: 'Set all aside' },
     ],
   },
@@ -37,7 +39,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     entries: [
       { keys: ['J'], does: 'The next one' },
       { keys: ['K'], does: 'The one before' },
-      { keys: ['A'], does: 'Let a stage go on that has stopped' },
+      { keys: ['A'], does: 'Continue a stopped stage' },
       { keys: ['Enter'], does: 'Open the stage' },
     ],
   },

@@ -1,8 +1,9 @@
 import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useParams, useSearchParams } from 'react-router';
+import { useNavigate, useParams, useSearchParams } from 'react-router';
 import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { RequestSection } from '../features/interaction/components/request-section.tsx';
+import { askFor, turnToPage } from '../features/interaction/model/arming-store.ts';
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { NotStarted } from '../features/session/components/not-started.tsx';
@@ -13,6 +14,7 @@ import { StageHead } from '../features/session/components/stage-head.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { TranscriptView } from '../features/session/components/transcript-view.tsx';
+import { requestKey } from '../lib/request-words.ts';
 import { boardQuery, stageOf, unsettledOf } from '../live/queries.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
@@ -34,10 +36,18 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const [params] = useSearchParams();
   const wanted = params.get('tab');
   const tab = isStageTab(wanted) ? wanted : 'transcript';
+  const navigate = useNavigate();
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
+  const look = () => {
+    // The other views of the page do not show its requests.
+    const [first] = pending;
+    if (tab === 'transcript' || first === undefined) return void turnToPage();
+    askFor(requestKey(first));
+    void navigate(`/stages/${stageId}`);
+  };
   return (
     <div className={css.page}>
-      <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} />
+      <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
       <UnsettledAnswers decisions={unsettled} isWide />

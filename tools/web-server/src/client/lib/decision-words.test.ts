@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest';
 import { decision, request } from '../test/samples.ts';
-import { decisionWords, deliveryWords } from './decision-words.ts';
+import { answerWords, decisionWords, deliveryWords } from './decision-words.ts';
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
 
 it('says who decided what, and for how long Claude waited', () => {
-  expect(decisionWords(made({}))).toBe('Allowed by Ada, 4 min 12 s');
-  expect(decisionWords(made({ updatedInput: { command: 'make' } }))).toBe('Allowed with changes by Ada, 4 min 12 s');
-  expect(decisionWords(made({ outcome: 'denied', by: null }))).toBe('Denied, 4 min 12 s');
-  expect(decisionWords(made({ outcome: 'denied', kind: 'question' }))).toBe('Declined by Ada, 4 min 12 s');
+  expect(decisionWords(made({}))).toBe('Allowed by Ada after 4 min 12 s');
+  expect(decisionWords(made({ updatedInput: { command: 'make' } }))).toBe(
+    'Allowed with changes by Ada after 4 min 12 s',
+  );
+  expect(decisionWords(made({ outcome: 'denied', by: null }))).toBe('Denied after 4 min 12 s');
+  expect(decisionWords(made({ outcome: 'denied', kind: 'question' }))).toBe('Declined by Ada after 4 min 12 s');
   expect(decisionWords(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');
 });
 
@@ -21,4 +23,17 @@ it('says what a person made of an answer whose fate is unknown', () => {
   const settlement = { how: 'retried', by: 'Bo', at: '2026-01-01T10:00:00.000Z' } as const;
   expect(deliveryWords(made({ delivery: 'unknown' }))).toMatch(/^not known whether it took effect.*confirming$/);
   expect(deliveryWords(made({ delivery: 'unknown', settlement }))).toMatch(/; sent to Claude again by Bo$/);
+});
+
+it('says what was answered in one line, each after the first with its short name', () => {
+  const questions = [
+    { question: 'Which database?', header: 'Database' },
+    { question: 'Write tests?', header: 'Tests' },
+  ];
+  const answers = { 'Write tests?': 'yes', 'Which database?': 'PostgreSQL' };
+  const answered = made({ outcome: 'answered', kind: 'question', answers });
+  expect(answerWords(answered, questions)).toBe('PostgreSQL; Tests: yes');
+  expect(answerWords(answered, [])).toBe('yes; Which database?: PostgreSQL');
+  expect(answerWords(made({ outcome: 'answered', answers: {} }), questions)).toBeNull();
+  expect(answerWords(made({ outcome: 'denied', kind: 'question', answers: null }), questions)).toBeNull();
 });

@@ -1,4 +1,4 @@
-import type { Decision } from '@callboard/contract';
+import type { Decision, Question } from '@callboard/contract';
 import { exactDuration } from './time.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
@@ -10,16 +10,16 @@ const noWord = ({ kind }: Decision) => (kind === 'question' ? 'Declined' : 'Deni
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   kind === 'approval' && outcome === 'allowed' && updatedInput !== null;
 
-/** A decision in one line: "Allowed by Ada, 4 min 12 s". The time is how long Claude waited. */
+/** A decision in one line: "Allowed by Ada after 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
     case 'allowed':
-      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)}, ${waited}`;
+      return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)} after ${waited}`;
     case 'denied':
-      return `${noWord(decision)}${byWhom(decision.by)}, ${waited}`;
+      return `${noWord(decision)}${byWhom(decision.by)} after ${waited}`;
     case 'answered':
-      return `Answered${byWhom(decision.by)}, ${waited}`;
+      return `Answered${byWhom(decision.by)} after ${waited}`;
     case 'timed-out':
       return `Timed out, nobody answered for ${waited}`;
     case 'closed':
@@ -27,6 +27,19 @@ export function decisionWords(decision: Decision): string {
     default:
       return decision.outcome satisfies never;
   }
+}
+
+/**
+ * What was answered, in one line: "PostgreSQL; Tests: yes". The first goes without its question, which stands above it; the
+ * others have the short name that Claude gave them. Null where nothing was.
+ */
+export function answerWords({ answers, outcome }: Decision, questions: readonly Question[]): string | null {
+  if (outcome !== 'answered' || answers === null) return null;
+  const headers = new Map(questions.map(({ question, header }) => [question, header ?? '']));
+  const given = [...headers.keys(), ...Object.keys(answers).filter((question) => !headers.has(question))]
+    .filter((question) => Object.hasOwn(answers, question))
+    .map((question) => ({ name: headers.get(question) || question, answer: answers[question] ?? '' }));
+  return given.map(({ name, answer }, index) => (index === 0 ? answer : `${name}: ${answer}`)).join('; ') || null;
 }
 
 /** How far the answer got, while that is worth saying; null once Claude has confirmed it. */

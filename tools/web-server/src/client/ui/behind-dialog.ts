@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'react';
 import { create } from 'zustand';
 
-/** What lies on top: the page, the overlay with its requests, or another dialog, which is over the overlay as well. */
-export type Layer = 'page' | 'overlay' | 'dialog';
+/**
+ * What lies on top: the page, the overlay with a request, another dialog, which is over the overlay as well, or the
+ * overlay once more, where somebody asked for it over a dialog.
+ */
+export type Layer = 'page' | 'overlay' | 'dialog' | 'above';
 
-const useOpenDialogs = create(() => ({ overlay: 0, dialog: 0 }));
+const useOpenDialogs = create(() => ({ overlay: 0, dialog: 0, above: 0 }));
 
 const add = (layer: Exclude<Layer, 'page'>, change: number) =>
   useOpenDialogs.setState((open) => ({ [layer]: open[layer] + change }));
@@ -20,7 +23,8 @@ export function useCoversPage(opened: boolean, layer: Exclude<Layer, 'page'> = '
 
 /** What is on top: nothing below it can be reached, takes keys, or is read out. */
 export const useTopLayer = (): Layer =>
-  useOpenDialogs(({ overlay, dialog }) => {
+  useOpenDialogs(({ overlay, dialog, above }) => {
+    if (above > 0) return 'above';
     if (dialog > 0) return 'dialog';
     return overlay > 0 ? 'overlay' : 'page';
   });

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { useCoversPage } from './behind-dialog.ts';
+import { useCoversPage, useTopLayer } from './behind-dialog.ts';
 import css from './dialog.module.css';
 
 interface DialogProps {
@@ -17,6 +17,7 @@ interface DialogProps {
 /** A dialog over the page; the whole screen on a phone. */
 export function Dialog({ opened, title, size, close, closeOnClickOutside = false, children }: DialogProps) {
   useCoversPage(opened);
+  const isCovered = useTopLayer() === 'above';
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
   return (
     <Modal.Root
@@ -26,6 +27,8 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
       size={size}
       fullScreen={fullScreen}
       padding={0}
+      closeOnEscape={!isCovered}
+      inert={isCovered}
     >
       <Modal.Overlay backgroundOpacity={0.4} />
       <Modal.Content className={css.content}>

@@ -43,12 +43,13 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
         <h3 className={css.title} id={`${id}title`}>
           <CardLink stage={stage} describedBy={dragHelp} />
         </h3>
+        {pending > 0 && <OpenRequests count={pending} />}
         <div className={css.menu}>
           <CardMenu stage={stage} />
         </div>
       </div>
       <div className={css.project}>
-        {project} · P{stage.priority}
+        <span className={css.stageId}>{stage.id}</span> · {project} · P{stage.priority}
       </div>
       {phase !== null && <div className={css.phase}>{phase}</div>}
       {sending === undefined ? (
@@ -76,6 +77,16 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
     </article>
   );
 });
+
+/** How many requests of the stage are open. */
+function OpenRequests({ count: open }: { count: number }) {
+  const words = count(open, 'open request', 'open requests');
+  return (
+    <span className={css.badge} role="img" aria-label={words} title={words}>
+      {open}
+    </span>
+  );
+}
 
 /** The title, which opens the stage and has the focus of the card; the card takes it along into another column. */
 function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; describedBy: string | undefined }) {

@@ -14,7 +14,6 @@ import { decisionWords } from '../../../lib/decision-words.ts';
 import { askTitle, requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { boardQuery } from '../../../live/queries.ts';
-import { markAnswered } from '../model/arming.ts';
 import { decisionThatStands } from '../model/conflict.ts';
 import { askBeforeLeaving } from '../model/leaving.ts';
 import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
@@ -72,7 +71,6 @@ const isConflict = (error: unknown): error is ApiError =>
 
 function gone(cache: QueryClient, request: PendingRequest): void {
   markOwn(requestKey(request)); // whoever it was, it has been told
-  markAnswered();
   removePending(cache, request);
   dropDraft(cache, request);
 }

@@ -1,5 +1,5 @@
 import { type PendingRequest, RuleScope } from '@callboard/contract';
-import { Anchor, Button, NativeSelect } from '@mantine/core';
+import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import type { Approval, Verdict } from '../api/use-decide.ts';
@@ -8,6 +8,7 @@ import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './content.module.css';
+import { DecisionButton } from './decision-place.tsx';
 
 const SCOPES = [
   { value: 'stage', label: 'this stage' },
@@ -58,9 +59,9 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
           disabled={off}
           onChange={(event) => setScope(RuleScope.parse(event.currentTarget.value))}
         />
-        <Button variant="default" disabled={off || !canAnswer} onClick={allow}>
+        <DecisionButton variant="default" disabled={off || !canAnswer} act={allow}>
           Always allow
-        </Button>
+        </DecisionButton>
       </div>
       {reason.trim() !== '' && (
         <p className={css.hint}>The reason is not sent along: Claude reads it only with Deny.</p>

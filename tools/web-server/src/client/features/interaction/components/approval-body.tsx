@@ -29,7 +29,7 @@ function pathWords(path: string, folder: string | null): string {
 }
 
 /** A tool call that waits for permission: what would run, on what, and why it is asked. */
-export function ApprovalBody({ request, keys }: RequestBodyProps) {
+export function ApprovalBody({ request }: RequestBodyProps) {
   const folder = useFolder(request.stageId);
   const approve = useApprove(request);
   const [{ edited }, change] = useDraft(request);
@@ -94,9 +94,8 @@ export function ApprovalBody({ request, keys }: RequestBodyProps) {
       </div>
       <VerdictActions
         request={request}
-        keys={keys}
         approve={approve}
-        reasonLabel="Reason; Claude reads it when you deny"
+        reasonLabel="Tell Claude why (optional)"
         allowWith={allowWith}
         incomplete={isBroken}
         showsRefusal={edited !== null}

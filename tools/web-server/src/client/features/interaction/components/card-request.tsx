@@ -1,12 +1,13 @@
 import type { PendingRequest, StageId } from '@callboard/contract';
-import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { errorText } from '../../../lib/api.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { isShort } from '../model/short.ts';
+import { DecisionButton, DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 
@@ -16,23 +17,28 @@ export function CardRequest({ stageId, describedBy }: { stageId: StageId; descri
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
   if (request === undefined || pending.length > 1 || !isShort(request)) return null;
-  return <CardVerdict request={request} describedBy={describedBy} />;
+  const key = requestKey(request);
+  return (
+    <DecisionPlace key={key} about={key} takesKeys={false}>
+      <CardVerdict request={request} describedBy={describedBy} />
+    </DecisionPlace>
+  );
 }
 
 function CardVerdict({ request, describedBy }: { request: PendingRequest; describedBy: string }) {
   const approve = useApprove(request);
   const off = !useCanAnswer() || approve.isPending || approve.isSuccess;
   const button = (decision: 'allow' | 'deny', label: string) => (
-    <Button
+    <DecisionButton
       size="compact-sm"
       variant={decision === 'allow' ? 'filled' : 'default'}
       aria-describedby={describedBy}
       disabled={off}
       loading={approve.isPending && approve.variables.decision === decision}
-      onClick={() => approve.mutate({ decision })}
+      act={() => approve.mutate({ decision })}
     >
       {label}
-    </Button>
+    </DecisionButton>
   );
   return (
     <>

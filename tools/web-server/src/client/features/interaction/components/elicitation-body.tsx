@@ -16,7 +16,7 @@ import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
 /** A form that a tool server asks to be filled in. */
-export function ElicitationBody({ request, keys }: RequestBodyProps) {
+export function ElicitationBody({ request }: RequestBodyProps) {
   const [draft, change] = useDraft(request);
   const approve = useApprove(request);
   const fields = fieldsOf(request.input);
@@ -36,9 +36,10 @@ export function ElicitationBody({ request, keys }: RequestBodyProps) {
       </div>
       <VerdictActions
         request={request}
-        keys={keys}
         approve={approve}
-        reasonLabel="Reason"
+        reasonLabel="Reason (optional)"
+        yes="Send"
+        no="Decline"
         allowWith={{ updatedInput: contentOf(fields, draft.fields) }}
         incomplete={!isFilledIn(fields, draft.fields)}
       />

@@ -11,8 +11,10 @@ import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
+import { askFor } from '../model/arming-store.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
 import type { InboxItem } from '../model/inbox-items.ts';
+import { DecisionButton, DecisionPlace } from './decision-place.tsx';
 import css from './inbox.module.css';
 import { ROW } from './inbox-keys.ts';
 
@@ -58,7 +60,9 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
           if (group.requests.length === 1) return rows;
           return (
             <li key={group.key} className={css.group}>
-              <GroupHead group={group} decideAll={decideAll} />
+              <DecisionPlace key={rowKeys(group)} about={rowKeys(group)} takesKeys={false}>
+                <GroupHead group={group} decideAll={decideAll} />
+              </DecisionPlace>
               <ul>{rows}</ul>
             </li>
           );
@@ -67,7 +71,7 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
       {stopped.length > 0 && (
         <section aria-labelledby="inbox-stopped">
           <h2 className={css.subhead} id="inbox-stopped">
-            Stages that do not go on
+            Stopped
           </h2>
           <ul className={css.list}>
             {stopped.map(({ key, stage, address }) => (
@@ -98,6 +102,9 @@ function useGoneWithNextStep(
   }, [wanted, isEmpty]);
 }
 
+/** One more or one less, and its buttons are others. */
+const rowKeys = ({ requests }: InboxGroup) => requests.map(requestKey).join();
+
 interface GroupHeadProps {
   group: InboxGroup;
   decideAll: ReturnType<typeof useDecideAll>;
@@ -108,21 +115,21 @@ function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
   const n = requests.length;
   const isMine = decideAll.isPending && decideAll.variables.requests === requests;
   const button = (decision: 'allow' | 'deny', label: string) => (
-    <Button
+    <DecisionButton
       size="compact-sm"
       variant={decision === 'allow' ? 'filled' : 'default'}
       disabled={off}
       loading={isMine && decideAll.variables?.decision === decision}
-      onClick={() => decideAll.mutate({ requests, decision })}
+      act={() => decideAll.mutate({ requests, decision })}
     >
       {label}
-    </Button>
+    </DecisionButton>
   );
   return (
     <div className={css.groupHead}>
       <span className={css.groupWords}>
         {rule === null ? (
-          `${n} equal requests`
+          `${n} identical requests`
         ) : (
           <>
             {n} under the rule <code>{rule}</code>
@@ -208,7 +215,7 @@ function Row({ id, stageId, at, more = '', isSelected, address, children }: RowF
   const title = useStageTitle(stageId);
   const project = useProjectName(stageId);
   return (
-    <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }}>
+    <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }} onClick={() => askFor(id)}>
       <div className={css.rowTop}>
         <span className={css.rowTitle} title={title}>
           {title}

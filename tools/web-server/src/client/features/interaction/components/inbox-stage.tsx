@@ -1,5 +1,4 @@
 import type { StageView } from '@callboard/contract';
-import { Button } from '@mantine/core';
 import { useId } from 'react';
 import { phaseNext, stoppedWords } from '../../../lib/need-words.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
@@ -11,7 +10,7 @@ import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useProjectName } from '../api/use-request.ts';
-import { markAnswered, useArmed } from '../model/arming.ts';
+import { DecisionButton, DecisionPlace, useDecision, useKeysWork } from './decision-place.tsx';
 import css from './inbox.module.css';
 
 /** A stage that needs somebody and asks for nothing: why it does not go on, and what lets it. */
@@ -21,16 +20,18 @@ export function InboxStage({ stage }: { stage: StageView }) {
   const why = tone === 'fail' ? reasonWords(stage) : stoppedWords(stage).text;
   const project = useProjectName(stage.id);
   return (
-    <article className={css.stopped} aria-labelledby={titleId}>
-      <h2 className={css.stoppedTitle} id={titleId}>
-        {stage.title}
-      </h2>
-      <p className={css.stoppedState}>
-        <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitsSince(stage)} />
-      </p>
-      {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
-      <GoOn stage={stage} />
-    </article>
+    <DecisionPlace about={String(stage.id)}>
+      <article className={css.stopped} aria-labelledby={titleId}>
+        <h2 className={css.stoppedTitle} id={titleId}>
+          {stage.title}
+        </h2>
+        <p className={css.stoppedState}>
+          <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitsSince(stage)} />
+        </p>
+        {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
+        <GoOn stage={stage} />
+      </article>
+    </DecisionPlace>
   );
 }
 
@@ -38,15 +39,13 @@ export function InboxStage({ stage }: { stage: StageView }) {
 function GoOn({ stage }: { stage: StageView }) {
   const step = useNextStep(stage);
   const doesId = useId();
-  const isArmed = useArmed(String(stage.id));
-  const off = !useCanCommand() || !isArmed || step === null || step.isSending;
-  const act = () => {
-    markAnswered();
-    step?.run();
-  };
+  const { mayKeyDecide } = useDecision();
+  const keysWork = useKeysWork();
+  const off = !useCanCommand() || step === null || step.isSending;
+  const act = () => step?.run();
   useShortcuts({
-    a: () => {
-      if (off || document.querySelector('[role="dialog"], [role="menu"]') !== null) return false;
+    a: (event) => {
+      if (off || !mayKeyDecide(event)) return false;
       act();
       return true;
     },
@@ -58,16 +57,16 @@ function GoOn({ stage }: { stage: StageView }) {
       <span className={css.stoppedDoes} id={doesId}>
         {step.does}
       </span>
-      <Button
+      <DecisionButton
         disabled={off}
         loading={step.isSending}
         aria-describedby={doesId}
-        aria-keyshortcuts="a"
-        rightSection={<KeyHint>A</KeyHint>}
-        onClick={act}
+        aria-keyshortcuts={keysWork ? 'a' : undefined}
+        rightSection={<KeyHint isOff={!keysWork}>A</KeyHint>}
+        act={act}
       >
         {step.label}
-      </Button>
+      </DecisionButton>
     </div>
   );
 }

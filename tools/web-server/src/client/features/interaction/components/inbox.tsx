@@ -5,6 +5,7 @@ import { Link, useNavigate, useSearchParams } from 'react-router';
 import { stoppedStages } from '../../../live/needs-you.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { usePending } from '../api/use-request.ts';
+import { askFor } from '../model/arming-store.ts';
 import { followerOf, inboxGroups } from '../model/inbox-groups.ts';
 import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
@@ -39,7 +40,9 @@ export function Inbox({ others, hasOthers }: InboxProps) {
     selected: selected?.key ?? null,
     select: (key) => {
       const item = items.find((other) => other.key === key);
-      if (item !== undefined) void navigate(item.address, { replace: true });
+      if (item === undefined) return;
+      askFor(key);
+      void navigate(item.address, { replace: true });
     },
     open: () => selected !== undefined && void navigate(`/stages/${selected.stageId}`),
   });
@@ -85,7 +88,7 @@ function Detail({ item, count }: { item: InboxItem; count: number }) {
         </span>
       </nav>
       {isRequest ? (
-        <RequestSection key={item.key} request={item.request} takesKeys />
+        <RequestSection key={item.key} request={item.request} />
       ) : (
         <InboxStage key={item.key} stage={item.stage} />
       )}

@@ -4,11 +4,9 @@ import { ApprovalBody } from './approval-body.tsx';
 import { ElicitationBody } from './elicitation-body.tsx';
 import { PlanBody } from './plan-body.tsx';
 import { QuestionBody } from './question-body.tsx';
-import type { KeyPolicy } from './verdict-actions.tsx';
 
 export interface RequestBodyProps {
   request: PendingRequest;
-  keys: KeyPolicy;
 }
 
 /** What each kind of request looks like: the content and the actions of its form. */

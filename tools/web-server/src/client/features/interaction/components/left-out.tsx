@@ -12,8 +12,8 @@ interface LeftOut {
   /** What else was written that only a no takes along: "2 comments". */
   besides?: readonly string[];
   /** The buttons' names. */
-  yes: 'Allow' | 'Submit';
-  no: 'Deny' | 'Decline';
+  yes: string;
+  no: string;
 }
 
 /** A yes has no words for Claude. Where some were written, the first press says so, and the next one goes on. */
@@ -31,8 +31,8 @@ export function useLeftOut({ request, besides = [], yes, no }: LeftOut) {
     <div className={css.sending} role="status">
       {isAsked && (
         <Note>
-          {yes} does not take along what you wrote ({parts.join(' and ')}): Claude reads it only with {no}. Press {yes}{' '}
-          again to leave it out.
+          “{yes}” leaves out what you wrote ({parts.join(' and ')}): Claude reads it only with “{no}”. Press “{yes}”
+          again to go on without it.
         </Note>
       )}
     </div>

@@ -17,14 +17,14 @@ const MODES = [
 ];
 
 /** A plan to accept, as a document with comments. Accepting always says which mode follows. */
-export function PlanBody({ request, keys }: RequestBodyProps) {
+export function PlanBody({ request }: RequestBodyProps) {
   const [{ mode, comments, begun }, change] = useDraft(request);
   const approve = useApprove(request);
   const sent = approve.isPending || approve.isSuccess;
   const plan = field(request.input, 'plan');
   const remarks = withBegun(comments, begun);
   const counted = remarks.length === 0 ? [] : [count(remarks.length, 'comment')];
-  const along = counted.map((words) => ` with ${words}`).join('');
+  const along = counted.map((words) => `${words} to send back`).join('');
   return (
     <>
       <div className={css.scroll}>
@@ -37,15 +37,14 @@ export function PlanBody({ request, keys }: RequestBodyProps) {
       </div>
       <VerdictActions
         request={request}
-        keys={keys}
         approve={approve}
         caption={
           <div className={css.planEnd}>
-            <p>Allow accepts the plan. Deny sends it back{along}.</p>
+            <p>{along}</p>
             <NativeSelect
               className={css.nextMode}
               size="xs"
-              label="If allowed, then"
+              label="Once accepted"
               data={MODES}
               value={mode}
               disabled={sent}
@@ -53,7 +52,9 @@ export function PlanBody({ request, keys }: RequestBodyProps) {
             />
           </div>
         }
-        reasonLabel="What should change; Claude reads it when you deny"
+        reasonLabel="What should change?"
+        yes="Accept plan"
+        no="Send back"
         reasonToSend={(typed) => sendBackReason(remarks, typed)}
         leftOut={counted}
         allowWith={{ updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }] }}

@@ -1,13 +1,13 @@
 import { questionsOf } from '@callboard/contract';
 import { errorText } from '../../../lib/api.ts';
-import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
+import { useShortcuts } from '../../../ui/shortcut.ts';
 import { useAnswer } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { answersOf, EMPTY_ANSWER, isComplete, openWords } from '../model/answers.ts';
-import { useArmed } from '../model/arming.ts';
+import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } from '../model/answers.ts';
 import { withAnswer } from '../model/drafts.ts';
+import { useDecision, useKeysWork } from './decision-place.tsx';
 import type { RequestBodyProps } from './kinds.ts';
 import { useLeftOut } from './left-out.tsx';
 import { QuestionField } from './question-field.tsx';
@@ -18,24 +18,34 @@ import { StillSending } from './still-sending.tsx';
 import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
 
 /** One or more questions; sent together, once each has an answer. A person may decline to answer. */
-export function QuestionBody({ request, keys }: RequestBodyProps) {
-  const key = requestKey(request);
+export function QuestionBody({ request }: RequestBodyProps) {
   const [draft, change] = useDraft(request);
   const answer = useAnswer(request);
-  const armed = useArmed(key);
   const canAnswer = useCanAnswer();
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
   const open = openWords(questions, answers);
   const sent = answer.isPending || answer.isSuccess;
-  const off = sent || !armed || !canAnswer;
+  const off = sent || !canAnswer;
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
   const reason = draft.reason.trim();
   const { guard, note } = useLeftOut({ request, yes: 'Submit', no: 'Decline' });
   const submit = guard(() => answer.mutate({ answers }));
   const decline = () => answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }) });
-  useVerdictKeys(keys, { act: submit, isOff: off || !complete }, { act: decline, isOff: off });
+  useVerdictKeys({ act: submit, isOff: off || !complete }, { act: decline, isOff: off });
+
+  const keysWork = useKeysWork();
+  const current = openQuestion(questions, answers);
+  useOptionKeys((place) => {
+    const question = questions[current];
+    const option = question?.options?.[place];
+    if (question === undefined || option === undefined || off) return false;
+    const given = draft.answers[current] ?? EMPTY_ANSWER;
+    const next = choose(question, given, option.label, !given.chosen.includes(option.label));
+    change({ answers: withAnswer(draft, current, next) });
+    return true;
+  });
 
   return (
     <>
@@ -50,6 +60,7 @@ export function QuestionBody({ request, keys }: RequestBodyProps) {
             question={question}
             draft={draft.answers[index] ?? EMPTY_ANSWER}
             disabled={sent}
+            digits={index === current ? (keysWork ? 'on' : 'off') : 'none'}
             change={(next) => change({ answers: withAnswer(draft, index, next) })}
           />
         ))}
@@ -63,7 +74,7 @@ export function QuestionBody({ request, keys }: RequestBodyProps) {
         <StillSending isPending={answer.isPending} />
         {!sent && note}
         {open !== null && <p className={css.caption}>{open}</p>}
-        <ReasonField request={request} placeholder="Reason; Claude reads it when you decline" disabled={sent} />
+        <ReasonField request={request} placeholder="Tell Claude why (optional)" disabled={sent} />
         <div className={css.buttons}>
           <VerdictButton
             label="Decline"
@@ -86,4 +97,13 @@ export function QuestionBody({ request, keys }: RequestBodyProps) {
       </div>
     </>
   );
+}
+
+const DIGITS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+
+/** 1 to 9 take an option of the question that is open, where the form is armed. @param take with the place of the option */
+function useOptionKeys(take: (place: number) => boolean): void {
+  const { mayKeyDecide } = useDecision();
+  const byKey = (place: number) => (event: KeyboardEvent) => mayKeyDecide(event) && take(place);
+  useShortcuts(Object.fromEntries(DIGITS.map((digit, place) => [digit, byKey(place)])));
 }

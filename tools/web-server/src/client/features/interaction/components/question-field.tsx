@@ -3,6 +3,7 @@ import { Textarea, TextInput } from '@mantine/core';
 import clsx from 'clsx';
 import { useId, useState } from 'react';
 import { CodeBlock } from '../../../ui/code.tsx';
+import { KeyHint } from '../../../ui/key-hint.tsx';
 import { type AnswerDraft, choose, typeOther } from '../model/answers.ts';
 import css from './request.module.css';
 
@@ -10,11 +11,13 @@ interface QuestionFieldProps {
   question: Question;
   draft: AnswerDraft;
   disabled: boolean;
+  /** Whether digits take its options; `off`: they will, once the form is armed. */
+  digits: 'on' | 'off' | 'none';
   change: (draft: AnswerDraft) => void;
 }
 
 /** One question with its options as large rows, and room for an answer of one's own. */
-export function QuestionField({ question, draft, disabled, change }: QuestionFieldProps) {
+export function QuestionField({ question, draft, disabled, digits, change }: QuestionFieldProps) {
   const options = question.options ?? [];
   return (
     <div className={css.question}>
@@ -27,7 +30,7 @@ export function QuestionField({ question, draft, disabled, change }: QuestionFie
         </legend>
         {options.length > 0 ? (
           <>
-            <Options question={question} draft={draft} change={change} />
+            <Options question={question} draft={draft} digits={digits} change={change} />
             <TextInput
               aria-label="Other"
               placeholder="Other"
@@ -54,7 +57,7 @@ export function QuestionField({ question, draft, disabled, change }: QuestionFie
 }
 
 /** The options; where they have previews, that of the one pointed at, or else chosen, beside them. */
-function Options({ question, draft, change }: Omit<QuestionFieldProps, 'disabled'>) {
+function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, 'disabled'>) {
   const name = useId();
   const options = question.options ?? [];
   const [looked, setLooked] = useState<string | null>(null);
@@ -64,7 +67,7 @@ function Options({ question, draft, change }: Omit<QuestionFieldProps, 'disabled
   return (
     <div className={clsx(hasPreviews && css.withPreviews)}>
       <div className={css.options}>
-        {options.map((option) => (
+        {options.map((option, place) => (
           <Option
             key={option.label}
             {...option}
@@ -73,6 +76,8 @@ function Options({ question, draft, change }: Omit<QuestionFieldProps, 'disabled
             checked={draft.chosen.includes(option.label)}
             change={(on) => change(choose(question, draft, option.label, on))}
             look={() => setLooked(option.label)}
+            digit={place < 9 ? String(place + 1) : null}
+            digits={digits}
           />
         ))}
       </div>
@@ -94,9 +99,11 @@ interface OptionProps {
   checked: boolean;
   change: (on: boolean) => void;
   look: () => void;
+  digit: string | null;
+  digits: QuestionFieldProps['digits'];
 }
 
-function Option({ label, description, name, type, checked, change, look }: OptionProps) {
+function Option({ label, description, name, type, checked, change, look, digit, digits }: OptionProps) {
   const id = useId();
   return (
     // biome-ignore lint/a11y/useKeyWithMouseEvents: the box in it tells of the focus
@@ -107,6 +114,7 @@ function Option({ label, description, name, type, checked, change, look }: Optio
         checked={checked}
         aria-labelledby={`${id}label`}
         aria-describedby={description === undefined ? undefined : `${id}description`}
+        aria-keyshortcuts={digits === 'on' && digit !== null ? digit : undefined}
         onFocus={look}
         onChange={(event) => change(event.currentTarget.checked)}
       />
@@ -120,6 +128,7 @@ function Option({ label, description, name, type, checked, change, look }: Optio
           </span>
         )}
       </span>
+      {digits !== 'none' && digit !== null && <KeyHint isOff={digits === 'off'}>{digit}</KeyHint>}
     </label>
   );
 }

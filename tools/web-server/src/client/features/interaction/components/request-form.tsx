@@ -5,11 +5,9 @@ import { useEndingTold } from '../api/use-ending-told.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { requestBodies } from './kinds.ts';
 import css from './request.module.css';
-import type { KeyPolicy } from './verdict-actions.tsx';
 
 interface RequestFormProps {
   request: PendingRequest;
-  keys: KeyPolicy;
   /** The id of what names the form; without one it stands in a dialog that has the name. */
   labelledBy?: string;
 }
@@ -17,12 +15,12 @@ interface RequestFormProps {
 const stay = (event: FormEvent) => event.preventDefault();
 
 /** The one form of a request, wherever it stands. */
-export function RequestForm({ request, keys, labelledBy }: RequestFormProps) {
+export function RequestForm({ request, labelledBy }: RequestFormProps) {
   useEndingTold(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const Body = requestBodies[request.kind];
   return (
     <form className={css.form} aria-labelledby={labelledBy} onSubmit={stay}>
-      <Body request={request} keys={keys} />
+      <Body request={request} />
     </form>
   );
 }

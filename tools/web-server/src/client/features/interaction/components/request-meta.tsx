@@ -17,6 +17,7 @@ export function RequestMeta({ request }: { request: PendingRequest }) {
   return (
     <div className={css.meta}>
       {project !== undefined && <span>{project}</span>}
+      <span className={css.stageId}>{request.stageId}</span>
       {phase !== undefined && <span>{phase}</span>}
       <span>
         asked <TimeSince at={request.createdAt} ago />

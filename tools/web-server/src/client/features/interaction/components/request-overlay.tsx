@@ -1,17 +1,21 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Button, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCoversPage, useLately, useTopLayer } from '../../../ui/behind-dialog.ts';
+import { useShortcuts } from '../../../ui/shortcut.ts';
 import { usePending } from '../api/use-request.ts';
-import { type KeyHold, useKeyHold, useQuietKeys, useTypingPause } from '../model/arming.ts';
+import { askFor, tell, turnToPage, useArming } from '../model/arming-store.ts';
+import { useFieldText } from '../model/field-text.ts';
 import { overlayQueue, useOverlayState } from '../model/overlay-queue.ts';
+import { useTypingPause } from '../model/typing-pause.ts';
+import { CornerCard } from './corner-card.tsx';
+import { DecisionPlace, LAYER } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestTitle } from './request-title.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
-import { KeysHeld } from './verdict-actions.tsx';
 
 interface RequestOverlayProps {
   /** The stage whose page is open: its requests stand there. */
@@ -20,31 +24,28 @@ interface RequestOverlayProps {
   disabled: boolean;
 }
 
-/** Below every other dialog, which has the keys as long as it is open. */
+/** Below every other dialog, which has the keys as long as it is open; above them where somebody asked for it. */
 const Z_INDEX = 190;
+const Z_INDEX_ABOVE = 300;
 const NOTHING_ASIDE: ReadonlySet<string> = new Set();
+/** What stands in the overlay. */
+const OVERLAY = `[${LAYER}="overlay"]`;
 
 /**
- * The first request that waits, over whatever page is open. The next one follows when it is answered. It does not come
- * while another dialog is open, and gives way to one that is opened over it.
+ * The first request that waits, over whatever page is open; the next one follows when it is answered. Where the page
+ * has a form of its own, or a dialog is open, it is a card in the corner instead, until somebody turns to it.
  */
 export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
   const pending = usePending();
   const { aside, setAside } = useOverlayState();
-  const queue = disabled ? [] : overlayQueue(pending, aside, ownStageId);
-  const waiting = overlayQueue(pending, NOTHING_ASIDE, ownStageId).length;
-  const paused = useTypingPause();
-  const isCovered = useTopLayer() === 'dialog';
-  const wasCovered = useLately(isCovered);
-  const [open, setOpen] = useState(false);
-  const first = queue[0];
-  const shouldBeOpen = first !== undefined && (open || (paused && !wasCovered));
-  if (shouldBeOpen !== open) setOpen(shouldBeOpen);
+  const waiting = disabled ? [] : overlayQueue(pending, NOTHING_ASIDE, ownStageId);
+  const queue = waiting.filter((request) => !aside.has(requestKey(request)));
+  const { isOpen, first, isAbove, isCovered, wasCovered } = useOpening({ pending, queue, waiting, ownStageId });
   // While it closes, the last request stays in it, also where the next one is there already and has to wait.
   const [shown, setShown] = useState(first);
-  if (shouldBeOpen && first !== shown) setShown(first);
-  useCoversPage(open, 'overlay');
-  const [hold, release] = useKeyHold(open, isCovered);
+  if (isOpen && first !== shown) setShown(first);
+  useCoversPage(isOpen, isAbove ? 'above' : 'overlay');
+  useLookKey(isOpen ? null : (first ?? waiting[0] ?? null));
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
   const close = () => setAside(pending.map(requestKey));
 
@@ -52,34 +53,101 @@ export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
     <>
       <Modal.Root
         classNames={{ content: css.modalContent }}
-        opened={open}
+        opened={isOpen}
         onClose={close}
         closeOnClickOutside={false}
         closeOnEscape={!wasCovered}
         size={720}
         fullScreen={fullScreen}
         padding={0}
-        zIndex={Z_INDEX}
+        zIndex={isAbove ? Z_INDEX_ABOVE : Z_INDEX}
         inert={isCovered}
       >
         <Modal.Overlay backgroundOpacity={0.4} />
-        <Modal.Content onPointerDownCapture={release}>
+        <Modal.Content>
           {shown !== undefined && (
-            <OverlayContent
-              request={shown}
-              waiting={waiting}
-              aside={waiting - queue.length}
-              opened={open}
-              isCovered={wasCovered}
-              hold={hold}
-              setAside={close}
-            />
+            <DecisionPlace
+              key={requestKey(shown)}
+              about={requestKey(shown)}
+              layer="overlay"
+              className={css.overlayPlace}
+            >
+              <OverlayContent
+                request={shown}
+                waiting={waiting.length}
+                aside={waiting.length - queue.length}
+                isCovered={wasCovered}
+                setAside={close}
+              />
+            </DecisionPlace>
           )}
         </Modal.Content>
       </Modal.Root>
+      {!isOpen && first !== undefined && <WhereItIsNoModal request={first} more={queue.length - 1} own={ownStageId} />}
       <RulesDialog />
     </>
   );
+}
+
+interface Opening {
+  pending: readonly PendingRequest[];
+  /** What waits and was not set aside, and what waits at all; but the page's own. */
+  queue: readonly PendingRequest[];
+  waiting: readonly PendingRequest[];
+  ownStageId: string | null;
+}
+
+/** Whether the page has a form of its own: an open request's, or a field with text that was not sent. */
+function useHasForm(pending: readonly PendingRequest[], ownStageId: string | null): boolean {
+  const hasText = useFieldText(OVERLAY);
+  return hasText || pending.some(({ stageId }) => stageId === ownStageId);
+}
+
+/** Whether the overlay is open, and with what. */
+function useOpening({ pending, queue, waiting, ownStageId }: Opening) {
+  const looked = useOverlayState((state) => state.looked);
+  const paused = useTypingPause();
+  const hasForm = useHasForm(pending, ownStageId);
+  const top = useTopLayer();
+  const isCovered = top === 'dialog';
+  const wasCovered = useLately(isCovered);
+  const [open, setOpen] = useState(false);
+  useLayoutEffect(() => tell({ type: 'top', top: top === 'above' ? 'overlay' : top }), [top]);
+  const asked = waiting.find((request) => requestKey(request) === looked);
+  const first = asked ?? queue[0];
+  const isSeen = useArming(
+    ({ state: { forms, armed, isTurnedTo } }) =>
+      isTurnedTo && forms.some(({ id, layer }) => layer === 'overlay' && id === armed),
+  );
+  const comesByItself = open ? !hasForm || isSeen : !hasForm && paused && !wasCovered;
+  const isOpen = first !== undefined && (asked !== undefined || comesByItself);
+  if (isOpen !== open) setOpen(isOpen);
+  // Asked for over another dialog, it stays above that one.
+  const [above, setAbove] = useState<string | null>(null);
+  if (asked === undefined && above !== null) setAbove(null);
+  if (asked !== undefined && isCovered && above !== looked) setAbove(looked);
+  const isAbove = above !== null && above === looked;
+  return { isOpen, first, isAbove, isCovered: isCovered && !isAbove, wasCovered: wasCovered && !isAbove };
+}
+
+/** C turns to the request that waits; where there is none but the page's own, to that one. */
+function useLookKey(request: PendingRequest | null): void {
+  const look = useOverlayState((state) => state.look);
+  useShortcuts({
+    c: () => {
+      if (request === null) return turnToPage();
+      askFor(requestKey(request));
+      look(requestKey(request));
+    },
+  });
+}
+
+/** The card in the corner. */
+function WhereItIsNoModal({ request, more, own }: { request: PendingRequest; more: number; own: string | null }) {
+  const hasForm = useHasForm(usePending(), own);
+  const isCovered = useTopLayer() !== 'page';
+  if (!hasForm && !isCovered) return null;
+  return <CornerCard request={request} more={more} isOverDialog={isCovered} />;
 }
 
 interface OverlayContentProps {
@@ -87,27 +155,20 @@ interface OverlayContentProps {
   /** How many wait for an answer, this one and those that were set aside included. */
   waiting: number;
   aside: number;
-  opened: boolean;
   /** Another dialog is open over it, or was until a moment ago. */
   isCovered: boolean;
-  hold: KeyHold;
   setAside: () => void;
 }
 
-function OverlayContent({ request, waiting, aside, opened, isCovered, hold, setAside }: OverlayContentProps) {
-  const key = requestKey(request);
-  const isQuiet = useQuietKeys(opened);
+function OverlayContent({ request, waiting, aside, isCovered, setAside }: OverlayContentProps) {
   const body = useRef<HTMLDivElement>(null);
   // The focus goes into the dialog, but on no button: a key that was meant for something else must not decide.
-  useEffect(() => {
-    if (key !== '') body.current?.focus({ preventScroll: true });
-  }, [key]);
+  useEffect(() => body.current?.focus({ preventScroll: true }), []);
   // Back into it from a dialog that could not give the focus back to where it was.
   useEffect(() => {
     const isOutside = !body.current?.closest('[role="dialog"]')?.contains(document.activeElement);
     if (!isCovered && isOutside) body.current?.focus({ preventScroll: true });
   }, [isCovered]);
-  const isHeld = hold === 'held';
   return (
     <>
       <div className={css.overlayHead}>
@@ -125,18 +186,19 @@ function OverlayContent({ request, waiting, aside, opened, isCovered, hold, setA
         </Button>
       </div>
       <Modal.Body className={css.modalBody} ref={body} tabIndex={-1} data-autofocus>
-        <KeysHeld value={isHeld}>
-          <RequestForm key={key} request={request} keys={() => !isCovered && !isHeld && isQuiet()} />
-        </KeysHeld>
-        {/* Stays when they are on again: nothing is to move under a finger that is about to press. */}
-        {hold !== 'none' && (
-          <p className={css.held} role="status">
-            {isHeld
-              ? 'You were writing, so keys do not decide. Tab, an arrow or a press in here turns them on.'
-              : 'Keys decide again.'}
-          </p>
-        )}
+        <RequestForm request={request} />
+        <TextHint />
       </Modal.Body>
     </>
+  );
+}
+
+/** Says why no key decides while somebody has begun a text behind it. */
+function TextHint() {
+  const hasText = useFieldText(OVERLAY);
+  return (
+    <p className={css.held} role="status">
+      {hasText && 'Keys are off while a text on the page is not sent. Press a button.'}
+    </p>
   );
 }

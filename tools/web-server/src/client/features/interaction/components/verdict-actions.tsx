@@ -1,26 +1,20 @@
 import type { PendingRequest } from '@callboard/contract';
-import { Button } from '@mantine/core';
-import { createContext, type ReactNode, use } from 'react';
+import type { ReactNode } from 'react';
 import { ApiError, errorText } from '../../../lib/api.ts';
-import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { useArmed } from '../model/arming.ts';
+import { DecisionButton, useDecision, useKeysWork } from './decision-place.tsx';
 import { useLeftOut } from './left-out.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 
-/** Whether a form may take a letter that was typed on the page as its own shortcut. */
-export type KeyPolicy = (event: KeyboardEvent) => boolean;
-
 interface VerdictActionsProps {
   request: PendingRequest;
-  keys: KeyPolicy;
   approve: Approval;
   reasonLabel: string;
   /** The reason as Claude gets it, where it is more than what was typed. */
@@ -33,27 +27,30 @@ interface VerdictActionsProps {
   allowWith?: Omit<Verdict, 'decision' | 'reason'>;
   /** What was written besides the reason, and an allowance does not take along. */
   leftOut?: readonly string[];
+  /** The names of the buttons, where they are not Allow and Deny. */
+  yes?: string;
+  no?: string;
   /** Something is still missing for an allowance. */
   incomplete?: boolean;
 }
 
-/** Allow and Deny, with the reason that the model reads. */
+/** A yes and a no, Allow and Deny unless named otherwise, with the reason that the model reads. */
 export function VerdictActions(props: VerdictActionsProps) {
-  const { request, keys, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
+  const { request, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
+  const { yes = 'Allow', no = 'Deny' } = props;
   const [{ reason }] = useDraft(request);
-  const armed = useArmed(requestKey(request));
   const canAnswer = useCanAnswer();
   const sent = approve.isPending || approve.isSuccess;
-  const off = sent || !armed || !canAnswer;
+  const off = sent || !canAnswer;
   const sending = approve.variables?.decision;
 
-  const { guard, note } = useLeftOut({ request, besides: leftOut, yes: 'Allow', no: 'Deny' });
+  const { guard, note } = useLeftOut({ request, besides: leftOut, yes, no });
   const allow = guard(() => approve.mutate({ decision: 'allow', ...allowWith }));
   const deny = () => {
     const text = reasonToSend(reason).trim();
     approve.mutate({ decision: 'deny', ...(text === '' ? {} : { reason: text }) });
   };
-  useVerdictKeys(keys, { act: allow, isOff: off || incomplete }, { act: deny, isOff: off });
+  useVerdictKeys({ act: allow, isOff: off || incomplete }, { act: deny, isOff: off });
   const isToldAbove = props.showsRefusal === true && isRefusedInput(approve.error);
 
   return (
@@ -69,7 +66,7 @@ export function VerdictActions(props: VerdictActionsProps) {
       <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />
       <div className={css.buttons}>
         <VerdictButton
-          label="Deny"
+          label={no}
           hint="D"
           variant="default"
           act={deny}
@@ -77,7 +74,7 @@ export function VerdictActions(props: VerdictActionsProps) {
           loading={sent && sending === 'deny'}
         />
         <VerdictButton
-          label="Allow"
+          label={yes}
           hint="A"
           variant="filled"
           act={allow}
@@ -94,10 +91,11 @@ interface KeyAction {
   isOff: boolean;
 }
 
-/** A for a yes, D for a no, where the form may take them. */
-export function useVerdictKeys(keys: KeyPolicy, yes: KeyAction, no: KeyAction): void {
+/** A for a yes, D for a no, where the form is armed. */
+export function useVerdictKeys(yes: KeyAction, no: KeyAction): void {
+  const { mayKeyDecide } = useDecision();
   const byKey = (action: KeyAction) => (event: KeyboardEvent) => {
-    if (action.isOff || !keys(event)) return false;
+    if (action.isOff || !mayKeyDecide(event)) return false;
     action.act();
     return true;
   };
@@ -111,7 +109,7 @@ export const isRefusedInput = (error: Error | null): error is ApiError =>
   error instanceof ApiError && error.code === 'bad_request';
 
 interface VerdictButtonProps {
-  label: 'Allow' | 'Deny' | 'Decline' | 'Submit';
+  label: string;
   hint: 'A' | 'D';
   variant: 'filled' | 'default';
   act: () => void;
@@ -121,23 +119,20 @@ interface VerdictButtonProps {
   type?: 'button' | 'submit';
 }
 
-/** Whether the keys of a form do nothing just now, so that its buttons do not promise them. */
-export const KeysHeld = createContext(false);
-
-/** One of the two buttons of a form, with its key. */
+/** One of the buttons of a form, with its key, which shows only while it works. */
 export function VerdictButton({ label, hint, variant, act, disabled, loading, type = 'button' }: VerdictButtonProps) {
-  const isHeld = use(KeysHeld);
+  const keysWork = useKeysWork();
   return (
-    <Button
+    <DecisionButton
       type={type}
       variant={variant}
-      onClick={act}
+      act={act}
       disabled={disabled}
       loading={loading}
-      aria-keyshortcuts={isHeld ? undefined : hint.toLowerCase()}
-      rightSection={<KeyHint isOff={isHeld}>{hint}</KeyHint>}
+      aria-keyshortcuts={keysWork ? hint.toLowerCase() : undefined}
+      rightSection={<KeyHint isOff={!keysWork}>{hint}</KeyHint>}
     >
       {label}
-    </Button>
+    </DecisionButton>
   );
 }

@@ -37,10 +37,18 @@ export function answersOf(questions: readonly Question[], drafts: readonly Answe
 export const isComplete = (questions: readonly Question[], answers: Record<string, string>): boolean =>
   questions.length > 0 && answersProblem(questions, answers) === null;
 
+const isOpen = ({ question }: Question, answers: Record<string, string>) =>
+  !Object.hasOwn(answers, question) || answers[question]?.trim() === '';
+
+/** The place of the question that is to be answered next: the first that is open, or else the last. */
+export function openQuestion(questions: readonly Question[], answers: Record<string, string>): number {
+  const first = questions.findIndex((question) => isOpen(question, answers));
+  return first === -1 ? questions.length - 1 : first;
+}
+
 /** "2 of 4 answered, not yet: Rollout": which of several questions still waits; null once none does. */
 export function openWords(questions: readonly Question[], answers: Record<string, string>): string | null {
-  const isOpen = ({ question }: Question) => (answers[question] ?? '').trim() === '';
-  const open = questions.filter(isOpen);
+  const open = questions.filter((question) => isOpen(question, answers));
   const [first] = open;
   if (first === undefined || questions.length < 2) return null;
   const name = first.header === undefined || first.header === '' ? first.question : first.header;

@@ -1,17 +1,20 @@
-import type { Decision } from '@callboard/contract';
-import { decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
+import { type Decision, questionsOf } from '@callboard/contract';
+import { answerWords, decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 import { exactTime } from '../../../lib/time.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
 import { useTranscriptParts } from './transcript-parts.tsx';
 
-/** What was decided, folded to one line; with a reason, answers or a changed input it can be opened. */
-export function DecisionLine({ decision }: { decision: Decision }) {
+/** What was decided, folded to one line; with a reason, answers or a changed input it can be opened. `asked`: the input of the call. */
+export function DecisionLine({ decision, asked }: { decision: Decision; asked?: unknown }) {
   const { folder } = useTranscriptParts();
   const delivery = deliveryWords(decision);
+  const answered = answerWords(decision, questionsOf(asked));
   const words = (
-    <span title={exactTime(decision.at)}>
+    <span className={css.decided} title={exactTime(decision.at)}>
+      {answered !== null && <strong>{answered}</strong>}
+      {answered !== null && ' · '}
       {decisionWords(decision)}
       {delivery !== null && ` (${delivery})`}
     </span>

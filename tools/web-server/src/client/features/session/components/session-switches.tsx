@@ -1,6 +1,6 @@
 import { Effort, PermissionMode, type StageView } from '@callboard/contract';
 import { Loader, NativeSelect } from '@mantine/core';
-import { MODE_OPTIONS } from '../../../lib/modes.ts';
+import { modeOptionsOf } from '../../../lib/modes.ts';
 import { useCapabilities } from '../../../live/capabilities.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useSetMode, useSetModel } from '../api/use-interrupt.ts';
@@ -22,6 +22,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
     title: hasEnded ? 'Holds from the next start' : undefined,
   };
   const mode = setMode.isPending ? setMode.variables : session.mode;
+  const modes = modeOptionsOf(!hasEnded, mode, stage.permissionMode);
   const asked = setModel.isPending ? setModel.variables : {};
   const model = asked.model === undefined ? session.model : asked.model;
   const effort = asked.effort ?? session.effort;
@@ -32,7 +33,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
       <span role="status" className={css.confirming}>
         {isBusy && (
           <>
-            <Loader size={12} color="gray" aria-hidden /> {hasEnded ? 'Being stored' : 'Waiting for Claude to confirm'}
+            <Loader size={12} color="gray" aria-hidden /> {hasEnded ? 'Saving' : 'Waiting for Claude to confirm'}
           </>
         )}
         {!isBusy && hasEnded && stage.completedAt === null && 'From the next start'}
@@ -40,11 +41,7 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
       <NativeSelect
         {...shared}
         aria-label="Permission mode"
-        data={
-          MODE_OPTIONS.some((option) => option.value === mode)
-            ? MODE_OPTIONS
-            : [{ value: mode, label: mode }, ...MODE_OPTIONS]
-        }
+        data={modes.some(({ value }) => value === mode) ? modes : [{ value: mode, label: mode }, ...modes]}
         value={mode}
         onChange={(event) => setMode.mutate(PermissionMode.parse(event.currentTarget.value))}
       />

@@ -1,10 +1,11 @@
 import type { StageView } from '@callboard/contract';
+import { IconBellRinging } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId } from 'react';
 import { goOnWith } from '../../../lib/go-on.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
-import { cost, exactTime } from '../../../lib/time.ts';
+import { cost, count, exactTime } from '../../../lib/time.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
 import { ContextBar } from './context-bar.tsx';
@@ -17,10 +18,12 @@ interface StageHeadProps {
   pending: number;
   /** How many of its answers nobody knows the fate of. */
   unsettled: number;
+  /** Shows the first of its requests. */
+  look: () => void;
 }
 
 /** What the stage is, where it stands, and what can be done with it now. */
-export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
+export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   const { words, tone } = stateWords(stage, pending, unsettled);
   const { session } = stage;
   const phase = phaseWords(stage);
@@ -33,6 +36,7 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
         {stage.title}
       </h1>
       <div className={css.facts}>
+        <span className={css.stageId}>{stage.id}</span>
         <span className={css.state} data-tone={tone}>
           {words}
         </span>
@@ -47,6 +51,7 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
           </>
         )}
       </div>
+      {pending > 0 && <Bell pending={pending} look={look} />}
       <StageActions stage={stage} goOnHint={goOnHint} />
       {reason !== null && (
         // The whole of it stands in the transcript.
@@ -60,5 +65,16 @@ export function StageHead({ stage, pending, unsettled }: StageHeadProps) {
         </p>
       )}
     </header>
+  );
+}
+
+/** How many requests of this stage are open; pressed, it shows the first. */
+function Bell({ pending, look }: { pending: number; look: () => void }) {
+  const words = count(pending, 'open request', 'open requests');
+  return (
+    <button type="button" className={css.bell} aria-label={`${words} of this stage`} title={words} onClick={look}>
+      <IconBellRinging size={16} aria-hidden />
+      <span>{pending}</span>
+    </button>
   );
 }

@@ -47,7 +47,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
       </div>
       {tool.decisions.map((decision) => (
         <div key={decision.requestId} className={css.below}>
-          <DecisionLine decision={decision} />
+          <DecisionLine decision={decision} asked={tool.use.input} />
         </div>
       ))}
       {requestsOf(tool.use.toolUseId)}

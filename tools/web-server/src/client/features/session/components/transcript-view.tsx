@@ -19,7 +19,7 @@ interface TranscriptViewProps {
   stage: StageView;
   /** The stage's own requests; each stands at its tool call. */
   pending: readonly PendingRequest[];
-  RequestSlot: ComponentType<{ request: PendingRequest; takesKeys: boolean }>;
+  RequestSlot: ComponentType<{ request: PendingRequest }>;
 }
 
 const NOTHING: Transcript = { entries: [], total: 0 };
@@ -34,7 +34,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
   const parts: TranscriptParts = useMemo(() => {
     const slot = (request: PendingRequest) => (
       <div key={request.requestId} className={css.request} {...{ [ASKS]: request.requestId }}>
-        <RequestSlot request={request} takesKeys={request === pending[0]} />
+        <RequestSlot request={request} />
       </div>
     );
     return {
@@ -58,7 +58,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
       isKept: true,
       content: (
         <div className={css.indent} {...{ [ASKS]: request.requestId }}>
-          <RequestSlot request={request} takesKeys={request === pending[0]} />
+          <RequestSlot request={request} />
         </div>
       ),
     })),

@@ -1,0 +1,154 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { type Desk, openDesk } from '../support/desk.ts';
+import { type Act, type Sent, type Witness, witness } from '../support/witness.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const SEED = Number(process.env.CALLBOARD_SEED ?? '20261122');
+const ACTS = 90;
+/** A frame more or less, between what was drawn and what was seen. */
+const FRAME_MS = 40;
+
+/** The same numbers for the same seed. */
+function random(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+/** Why this answer should not have been sent; null where it was allowed. */
+function fault(sent: Sent, command: string, acts: readonly Act[]): string | null {
+  const act = acts[sent.act];
+  if (act === undefined) return 'nobody did anything';
+  const since = act.shown[command];
+  if (sent.by === 'press' && since === undefined && act.button === command) return null; // on its card
+  if (since === undefined) return 'it was not on the screen';
+  if (act.at - since < 500 - FRAME_MS) return `it was drawn ${act.at - since} ms before`;
+  if (sent.by === 'press') return act.button === command ? null : `the button beneath was of "${act.button}"`;
+  if (act.isRepeat) return 'the key was held down';
+  if (act.key.length === 1 && act.key !== ' ' && act.hasText) return 'a field held text';
+  const before = acts.slice(0, sent.act);
+  const turned = before.some(({ at, kind, key, onto }) => {
+    const isAsked = kind === 'key' && ['c', 'j', 'k', 'ArrowDown'].includes(key) && at > since - 1_500;
+    return isAsked || (at >= since && onto === command && kind !== 'wheel');
+  });
+  return turned || wasStill(command, since, act, before) ? null : 'nobody had turned to it';
+}
+
+/** Whether it was there alone for a second in which nobody did anything. */
+function wasStill(command: string, since: number, act: Act, before: readonly Act[]): boolean {
+  const alone = (one: Act) => Object.keys(one.shown).every((other) => other === command);
+  const acts = [...before.filter(({ at, kind }) => at >= since && kind !== 'focus'), act];
+  return acts.some((one, index) => alone(one) && one.at - (acts[index - 1]?.at ?? since) >= 1_000 - 2 * FRAME_MS);
+}
+
+/** Does one thing at random; what the page does not have just now is left out. */
+async function doOne(
+  { page, origin }: Desk,
+  next: (below: number) => number,
+  stages: readonly string[],
+): Promise<void> {
+  const stage = stages[next(stages.length)] ?? '';
+  const verdict = page.locator('form button', { hasText: /^(Allow|Deny)/ }).first();
+  const box = async () => (await verdict.boundingBox({ timeout: 200 })) ?? { x: 600, y: 400 };
+  const onto = async () => {
+    const { x, y } = await box();
+    await page.mouse.move(x + 10 + next(20), y + 4 + next(16), { steps: 1 + next(3) });
+  };
+  const letter = ['a', 'd'][next(2)] ?? 'a';
+  const deeds: (() => Promise<unknown>)[] = [
+    ...Array.from({ length: 5 }, () => () => page.keyboard.press(letter)),
+    () => page.keyboard.press(['Enter', 'Space', 'Tab', 'ArrowDown', 'j', 'k', 'Escape'][next(7)] ?? 'Tab'),
+    () => page.keyboard.press('c'),
+    () => page.keyboard.press('Tab'),
+    async () => {
+      for (let times = 0; times < 6; times += 1) await page.keyboard.down(letter);
+      await page.keyboard.up(letter);
+    },
+    onto,
+    () => page.mouse.move(next(1_200), next(780)),
+    async () => {
+      await onto();
+      await page.mouse.down();
+      await page.waitForTimeout(next(700));
+      await page.mouse.up();
+    },
+    async () => {
+      await onto();
+      await page.mouse.dblclick(
+        ...(Object.values(await box())
+          .map((value) => value + 6)
+          .slice(0, 2) as [number, number]),
+      );
+    },
+    () => page.goto(`${origin}/stages/${stage}`),
+    () => page.goto(`${origin}/inbox`),
+    () => page.goto(origin),
+    () =>
+      page
+        .locator('textarea, input')
+        .last()
+        .fill(['', 'a text'][next(2)] ?? '', { timeout: 200 }),
+    () =>
+      page
+        .getByRole('button', { name: 'Inbox' })
+        .or(page.getByRole('link', { name: /^Inbox/ }))
+        .first()
+        .click({ timeout: 300 }),
+  ];
+  await deeds[next(deeds.length)]?.().catch(() => undefined); // it was not there
+  await page.waitForTimeout([0, 0, 30, 120, 300, 520, 1_100][next(7)] ?? 0);
+}
+
+/** What the page has seen since it was loaded. */
+const seenBy = (page: Page) => page.evaluate(() => (globalThis as typeof globalThis & { witness: Witness }).witness);
+
+it(`lets nothing decide at random what nobody looked at (seed ${SEED})`, { timeout: 420_000 }, async () => {
+  const desk = await openDesk(async (_callboard, context) => {
+    await context.addInitScript(witness);
+  });
+  const { page, api } = desk;
+  const stages: string[] = [];
+  for (const title of ['one', 'two', 'three']) {
+    const steps = Array.from({ length: 14 }, (_, nth) => bash(`touch ${title}-${nth}.txt`));
+    stages.push(await api.stage(title, [...steps, { text: 'Done.' }]));
+  }
+  for (const stageId of stages) await api.start(stageId);
+  const commands = new Map<string, string>();
+  const learn = async () => {
+    const { pending } = await api.get('/api/board');
+    for (const { requestId, input } of pending) commands.set(requestId, input.command);
+  };
+  const next = random(SEED);
+  const faults: string[] = [];
+  let decided = 0;
+  let asked = 0;
+  let told: Witness = { loadedAt: 0, acts: [], sent: [] };
+  const judge = async () => {
+    await learn();
+    for (const sent of told.sent) {
+      decided += 1;
+      const command = commands.get(sent.requestId) ?? '';
+      const why = fault(sent, command, told.acts);
+      if (why !== null) faults.push(`${command}: ${why} (${sent.by}, act ${JSON.stringify(told.acts[sent.act])})`);
+    }
+    asked += told.acts.filter(({ kind, key }) => kind === 'key' && ['a', 'd'].includes(key)).length;
+  };
+  for (let nth = 0; nth < ACTS; nth += 1) {
+    await learn();
+    await doOne(desk, next, stages);
+    const now = await seenBy(page);
+    if (now.loadedAt !== told.loadedAt) await judge();
+    told = now;
+  }
+  await judge();
+  expect(faults).toEqual([]);
+  // Both happened: keys that decided something, and keys that did not.
+  expect(decided).toBeGreaterThan(2);
+  expect(asked).toBeGreaterThan(decided);
+  // Nothing was decided on the server that no page has sent.
+  const { decisions } = await api.get('/api/decisions');
+  expect(decisions.filter(({ by }: { by: string | null }) => by !== null).length).toBeLessThanOrEqual(decided);
+});

@@ -1,0 +1,137 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { type Desk, openDesk } from '../support/desk.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+const done = { text: 'All finished.' };
+const ask = (...questions: { question: string; header: string }[]) => {
+  const options = ['Yes', 'No'].map((label) => ({ label, description: label }));
+  const asked = questions.map((question) => ({ ...question, multiSelect: false, options }));
+  return { tools: [{ name: 'AskUserQuestion', input: { questions: asked } }] };
+};
+const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const exact = (name: string) => ({ name, exact: true });
+
+/** Which key the button promises just now. */
+const promised = (_page: Page, form: ReturnType<Page['getByRole']>, name = 'Allow') =>
+  form.getByRole('button', exact(name)).getAttribute('aria-keyshortcuts');
+
+/** Waits as long in the page, where the clock of the rules is. */
+const pass = (page: Page, ms: number) =>
+  page.evaluate((time) => new Promise((resolve) => setTimeout(resolve, time)), ms);
+
+async function begin({ api }: Desk, title: string, ...steps: Parameters<Desk['api']['stage']>[1]): Promise<string> {
+  const stageId = await api.stage(title, [...steps, done]);
+  await api.start(stageId);
+  return stageId;
+}
+
+const pendingOf = async ({ api }: Desk, stageId: string): Promise<{ input: { command: string } }[]> =>
+  (await api.get(`/api/sessions/${stageId}/pending`)).pending;
+
+it('shows another stage’s request in the corner of a page that has a form, where no key decides it', async () => {
+  const desk = await openDesk();
+  const { page, origin, api, errors } = desk;
+  const x = await begin(desk, 'Login form', ask({ question: 'Which one?', header: 'One' }));
+  await page.goto(`${origin}/stages/${x}`);
+  const form = page.getByRole('form', exact('Login form has a question'));
+  await form.waitFor();
+  const card = page.getByRole('region', exact('Request'));
+  const others: string[] = [];
+  for (const [nth, wait] of [0, 120, 260, 500, 800].entries()) {
+    const y = await begin(desk, `Footer ${nth}`, bash('touch y.txt'));
+    others.push(y);
+    await card.getByText(nth === 0 ? 'Footer 0' : `${nth} more`).waitFor();
+    await pass(page, wait);
+    for (const key of ['a', 'Enter', 'Space']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  }
+  for (const stageId of [x, ...others]) expect(await pendingOf(desk, stageId)).toHaveLength(1);
+
+  // C turns to it: the one that waits the longest comes, and its keys work.
+  const [first = ''] = others;
+  await card.getByText('Footer 0').waitFor();
+  await card.getByText(first, { exact: true }).waitFor();
+  await card.getByText('asks to run: touch y.txt').waitFor();
+  await card.getByText('to look').waitFor();
+  await page.keyboard.press('c');
+  const footer = page.getByRole('dialog', wants('Footer 0'));
+  await expect.poll(() => promised(page, footer)).toBe('a');
+  await page.keyboard.press('a');
+  await expect.poll(() => pendingOf(desk, first)).toHaveLength(0);
+  // The next one is in the corner again, and not over the form, whose own keys work once nobody does anything else.
+  await card.getByText('Footer 1').waitFor();
+  await footer.waitFor({ state: 'hidden' });
+  expect(await pendingOf(desk, x)).toHaveLength(1);
+  await expect.poll(() => form.getByRole('radio', exact('Yes')).getAttribute('aria-keyshortcuts')).toBe('1');
+  await page.keyboard.press('1');
+  await expect.poll(() => promised(page, form, 'Submit')).toBe('a');
+  await page.keyboard.press('a');
+  await expect.poll(() => pendingOf(desk, x)).toHaveLength(0);
+
+  // Now the page has no form, and the request comes over it; a text that was begun is one.
+  await page.getByRole('dialog', wants('Footer 1')).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  const message = page.getByRole('textbox', { name: 'Message' });
+  await message.fill('And now');
+  await begin(desk, 'Header', bash('touch h.txt'));
+  await card.getByText('Header').waitFor();
+  await message.press('a');
+  expect(await message.inputValue()).toBe('And nowa');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expect((await api.get('/api/board')).pending).toHaveLength(5);
+  expect(errors).toEqual([]);
+});
+
+it('answers one request with a key that is held down, and never the next; keys work on what a person turned to', async () => {
+  const desk = await openDesk();
+  const { page, errors } = desk;
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  const allow = dialog.getByRole('button', exact('Allow'));
+  const isFocused = () => allow.evaluate((element) => element === document.activeElement);
+  const tabToAllow = async () => {
+    while (!(await isFocused())) await page.keyboard.press('Tab');
+  };
+  const repeat = async (key: string) => {
+    for (let times = 0; times < 14; times += 1) {
+      await pass(page, 100);
+      await page.keyboard.down(key);
+    }
+  };
+  const asked = async () => (await pendingOf(desk, x))[0]?.input.command;
+  const x = await begin(desk, 'Login form', ...['1', '2', '3', '4', '5'].map((nth) => bash(`touch ${nth}.txt`)));
+  await dialog.getByText('touch 1.txt').waitFor();
+  // Nobody has turned to it: it is armed once it was there for a second before somebody who kept still.
+  await expect.poll(() => promised(page, dialog)).toBe('a');
+  await page.keyboard.down('a');
+  await dialog.getByText('touch 2.txt').waitFor();
+  await repeat('a');
+  expect(await asked()).toBe('touch 2.txt');
+  await page.keyboard.up('a');
+
+  // The pointer moves onto it.
+  await page.mouse.move(2, 2);
+  await page.mouse.move(640, 300, { steps: 3 });
+  await expect.poll(() => promised(page, dialog)).toBe('a');
+  await page.keyboard.press('a');
+  await dialog.getByText('touch 3.txt').waitFor();
+
+  // Tab turns to it; the button has the focus before it can be pressed, and keeps it.
+  await tabToAllow();
+  await expect.poll(() => promised(page, dialog)).toBe('a');
+  expect(await isFocused()).toBe(true);
+  await page.keyboard.down('Enter');
+  await dialog.getByText('touch 4.txt').waitFor();
+  await tabToAllow();
+  await repeat('Enter');
+  expect(await asked()).toBe('touch 4.txt');
+  await page.keyboard.up('Enter');
+
+  // A press needs no arming.
+  await allow.click();
+  await dialog.getByText('touch 5.txt').waitFor();
+  await allow.click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect(errors).toEqual([]);
+});

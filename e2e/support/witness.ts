@@ -1,0 +1,120 @@
+/**
+ * Put into every page by `addInitScript`: writes down what a person did, what was on the screen when they did it, and
+ * what was sent. It knows the page by what everybody can see of it, and nothing of how Callboard decides.
+ */
+export interface Act {
+  at: number;
+  kind: 'key' | 'press' | 'move' | 'focus' | 'wheel';
+  key: string;
+  isRepeat: boolean;
+  /** The command of the form that it went to; empty where it went to none. */
+  onto: string;
+  /** The command of the form whose button is beneath, while that button can be pressed. */
+  button: string;
+  /** Whether a field of the page holds text. */
+  hasText: boolean;
+  /** The commands of the forms on the screen, and since when each is there. */
+  shown: Record<string, number>;
+}
+
+export interface Sent {
+  at: number;
+  requestId: string;
+  /** The act that the browser made a click of, or the key. */
+  by: 'key' | 'press';
+  /** Which of the acts it began with. */
+  act: number;
+}
+
+export interface Witness {
+  /** When the page was loaded: each load begins anew. */
+  loadedAt: number;
+  acts: Act[];
+  sent: Sent[];
+}
+
+export function witness(): void {
+  const seen: Witness = { loadedAt: performance.timeOrigin, acts: [], sent: [] };
+  const shown: Record<string, number> = {};
+  const commandOf = (element: Element | null) => {
+    const dialog = element?.closest('[role="dialog"]');
+    const form = element?.closest('form') ?? dialog?.querySelector('form') ?? element?.closest('article') ?? null;
+    return /touch [\w-]+\.txt/.exec(form?.textContent ?? '')?.[0] ?? '';
+  };
+  const look = () => {
+    const forms = [...document.querySelectorAll('form')].filter(
+      (form) => form.checkVisibility() && form.closest('[inert]') === null,
+    );
+    const now = forms.map(commandOf).filter((command) => command !== '');
+    for (const command of now) shown[command] ??= performance.now();
+    for (const command of Object.keys(shown)) if (!now.includes(command)) delete shown[command];
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+  const hasText = () =>
+    [...document.querySelectorAll<HTMLInputElement>('input:not([type="radio"]), textarea:not([aria-hidden])')].some(
+      (field) => field.value !== '',
+    );
+  const note = (kind: Act['kind'], event: Event, key = '', isRepeat = false) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const button = target?.closest('button');
+    const isVerdict = /^(Allow|Deny)/.test(button?.textContent ?? '');
+    const isOff = button?.disabled === true || button?.getAttribute('aria-disabled') === 'true';
+    seen.acts.push({
+      ...{ at: event.timeStamp, kind, key, isRepeat },
+      ...{ onto: commandOf(target), button: isVerdict && !isOff ? commandOf(target) : '' },
+      ...{ hasText: hasText(), shown: { ...shown } },
+    });
+  };
+  let last: { by: Sent['by']; act: number } = { by: 'press', act: -1 };
+  const begun = new Map<string, number>();
+  let pressed = -1;
+  let at = '';
+  window.addEventListener(
+    'keydown',
+    (event) => {
+      note('key', event, event.key, event.repeat);
+      if (!event.repeat) begun.set(event.key, seen.acts.length - 1);
+      last = { by: 'key', act: event.repeat ? seen.acts.length - 1 : (begun.get(event.key) ?? -1) };
+    },
+    true,
+  );
+  window.addEventListener(
+    'pointerdown',
+    (event) => {
+      note('press', event);
+      pressed = seen.acts.length - 1;
+    },
+    true,
+  );
+  window.addEventListener(
+    'click',
+    (event) => {
+      if (event.detail > 0) last = { by: 'press', act: pressed };
+      else last = { by: 'key', act: begun.get('Enter') ?? begun.get(' ') ?? last.act };
+    },
+    true,
+  );
+  window.addEventListener('keyup', (event) => void setTimeout(() => begun.delete(event.key)), true);
+  window.addEventListener(
+    'pointermove',
+    (event) => {
+      const place = `${event.screenX} ${event.screenY}`;
+      if (place !== at) note('move', event);
+      at = place;
+    },
+    true,
+  );
+  window.addEventListener('focusin', (event) => note('focus', event), true);
+  window.addEventListener('wheel', (event) => note('wheel', event), true);
+  const send = window.fetch;
+  window.fetch = (input, init) => {
+    const url = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
+    if (url.endsWith('/approve')) {
+      const { requestId } = JSON.parse(String(init?.body));
+      seen.sent.push({ at: performance.now(), requestId, ...last });
+    }
+    return send(input, init);
+  };
+  Object.assign(window, { witness: seen });
+}

@@ -1,0 +1,63 @@
+import type { PendingRequest } from '@callboard/contract';
+import { useId } from 'react';
+import { askSummary, requestKey } from '../../../lib/request-words.ts';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useFolder, useStageTitle } from '../api/use-request.ts';
+import { askFor } from '../model/arming-store.ts';
+import { useOverlayState } from '../model/overlay-queue.ts';
+import css from './corner-card.module.css';
+
+interface CornerCardProps {
+  request: PendingRequest;
+  /** How many more wait. */
+  more: number;
+  /** A dialog is open; otherwise the page has a form of its own. */
+  isOverDialog: boolean;
+}
+
+/** Another stage's request on a page that is used for something else: it can be turned to, and nothing more. */
+export function CornerCard({ request, more, isOverDialog }: CornerCardProps) {
+  const id = useId();
+  const title = useStageTitle(request.stageId);
+  const folder = useFolder(request.stageId);
+  const look = useOverlayState((state) => state.look);
+  const open = () => {
+    askFor(requestKey(request));
+    look(requestKey(request));
+  };
+  return (
+    <section className={css.card} data-over={isOverDialog ? 'dialog' : 'page'} aria-label="Request">
+      <div className={css.words} id={id}>
+        <div className={css.top}>
+          <span className={css.title} title={title}>
+            {title}
+          </span>
+          <span className={css.stageId}>{request.stageId}</span>
+          <span className={css.time}>
+            <TimeSince at={request.createdAt} />
+          </span>
+        </div>
+        <div className={css.ask}>{askSummary(request, folder)}</div>
+      </div>
+      <div className={css.foot}>
+        {more > 0 && <span className={css.more}>{more} more</span>}
+        <button
+          type="button"
+          className={css.look}
+          aria-describedby={id}
+          aria-keyshortcuts="c"
+          // The focus stays in the text that is being written, and is given back to it.
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={open}
+        >
+          <kbd aria-hidden>C</kbd>
+          <span aria-hidden className={css.to}>
+            {' '}
+            to look
+          </span>
+          <span className={css.verb}>Look</span>
+        </button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import {
+  createContext,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  use,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
+import {
+  armedSelector,
+  DECIDES,
+  mayClickDecide,
+  mayKeyDecide,
+  PLACE,
+  readySelector,
+  tell,
+  useArming,
+} from '../model/arming-store.ts';
+import { useFieldText } from '../model/field-text.ts';
+
+interface DecisionPlaceProps {
+  /** What is decided there: a request, or a stage. Where it changes, the place has to be another one (`key`). */
+  about: string;
+  layer?: 'page' | 'overlay';
+  /** False where only a press decides. */
+  takesKeys?: boolean;
+  className?: string | undefined;
+  children: ReactNode;
+}
+
+/** The attribute that says where a place stands. */
+export const LAYER = 'data-request-layer';
+const Place = createContext('');
+let drawn = 0;
+
+/** What holds the buttons that decide something: they can be pressed, and their keys work, by the rules of `model/arming.ts`. */
+export function DecisionPlace({ about, layer = 'page', takesKeys = true, className, children }: DecisionPlaceProps) {
+  const [id] = useState(() => {
+    drawn += 1;
+    return `place-${drawn}`;
+  });
+  const root = useRef<HTMLDivElement>(null);
+  useDrawn({ id, key: about, layer, takesKeys }, root);
+  return (
+    <Place value={id}>
+      <div ref={root} className={className} {...{ [PLACE]: id, [LAYER]: layer }}>
+        {children}
+      </div>
+    </Place>
+  );
+}
+
+type Drawn = { id: string; key: string; layer: 'page' | 'overlay'; takesKeys: boolean };
+
+/** Tells when it is on the screen, and not only in the document: what was not painted could not be looked at. */
+function useDrawn({ id, key, layer, takesKeys }: Drawn, root: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    let stopWatching = () => {};
+    const onPainted = () => {
+      tell({ type: 'drawn', id, key, layer, takesKeys });
+      if (takesKeys) stopWatching = watchView(id, root.current);
+    };
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(onPainted);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      stopWatching();
+      tell({ type: 'gone', id });
+    };
+  }, [id, key, layer, takesKeys, root]);
+}
+
+const MOST_OF_IT = 0.6;
+
+/** Tells whether the first of its buttons is on the screen. */
+function watchView(id: string, root: HTMLElement | null): () => void {
+  const button = root?.querySelector(`[${DECIDES}]`);
+  if (button == null) return () => {};
+  const onChange = ([entry]: readonly IntersectionObserverEntry[]) =>
+    tell({ type: 'view', id, isIn: (entry?.intersectionRatio ?? 0) >= MOST_OF_IT });
+  const observer = new IntersectionObserver(onChange, { threshold: MOST_OF_IT });
+  observer.observe(button);
+  return () => observer.disconnect();
+}
+
+/** The verdicts on the place that this stands in. */
+export function useDecision() {
+  const id = use(Place);
+  return {
+    /** Its buttons were drawn long enough to be pressed. */
+    isReady: useArming(readySelector(id)),
+    mayKeyDecide: (event: KeyboardEvent) => mayKeyDecide(id, event) && !isForOther(event, id),
+    mayClickDecide: (event: MouseEvent) => mayClickDecide(id, event.nativeEvent),
+  };
+}
+
+/** Whether the keys of the place work just now, so that its buttons show them. */
+export function useKeysWork(): boolean {
+  const isArmed = useArming(armedSelector(use(Place)));
+  const hasText = useFieldText();
+  return isArmed && !hasText;
+}
+
+/** Not behind a menu, not for what is behind something, and not in the way of another form. */
+function isForOther({ target }: KeyboardEvent, id: string): boolean {
+  const place = document.querySelector(`[${PLACE}="${id}"]`);
+  if (place === null || !isInView(place)) return true;
+  const inDialog = place.closest('[role="dialog"]');
+  if (document.querySelector('[role="menu"], [role="listbox"]') !== null) return true;
+  if (inDialog === null && document.querySelector('[role="dialog"]') !== null) return true;
+  const form = target instanceof Element ? target.closest('form') : null;
+  return form !== null && !place.contains(form);
+}
+
+/** Whether its name and its buttons are on the screen, and nothing over them. */
+function isInView(place: Element): boolean {
+  return ['h2', `[${DECIDES}]`].every((selector) => {
+    const part = place.querySelector(selector);
+    if (part === null) return false;
+    const { left, top, width, height } = part.getBoundingClientRect();
+    const shown = document.elementFromPoint(left + Math.min(width / 2, 20), top + height / 2);
+    return shown !== null && place.contains(shown);
+  });
+}
+
+interface DecisionButtonProps extends ButtonProps {
+  act: () => void;
+  type?: 'button' | 'submit';
+  'aria-describedby'?: string | undefined;
+  'aria-keyshortcuts'?: string | undefined;
+}
+
+/**
+ * A button that decides. Until it was drawn long enough it is off, and keeps the focus: it is `aria-disabled`, and a
+ * press on it does nothing.
+ */
+export function DecisionButton({ act, disabled = false, type = 'button', ...props }: DecisionButtonProps) {
+  const { isReady, mayClickDecide: mayClick } = useDecision();
+  const onClick = (event: MouseEvent) => {
+    if (isReady && mayClick(event)) act();
+    else event.preventDefault();
+  };
+  const waits = !isReady && !disabled ? { 'aria-disabled': true, 'data-disabled': true } : {};
+  return <Button {...props} {...waits} {...{ [DECIDES]: '' }} type={type} disabled={disabled} onClick={onClick} />;
+}

@@ -1,0 +1,144 @@
+import { create } from 'zustand';
+import {
+  type Arming,
+  type ArmingEvent,
+  arming,
+  isArmed,
+  isReady,
+  keyDecides,
+  nextChange,
+  pressDecides,
+  pressingKey,
+  START,
+} from './arming.ts';
+import { hasFieldText } from './field-text.ts';
+
+// Tells the machine what happens on this page, and its verdicts to whoever decides.
+
+/** The attribute by which a form is found from what is in it, and the one of a button that decides. */
+export const PLACE = 'data-request-place';
+export const DECIDES = 'data-decides';
+
+interface Armed {
+  state: Arming;
+  now: number;
+}
+
+export const useArming = create<Armed>(() => ({ state: START, now: 0 }));
+
+export const readySelector =
+  (id: string) =>
+  ({ state, now }: Armed) =>
+    isReady(state, id, now);
+export const armedSelector =
+  (id: string) =>
+  ({ state, now }: Armed) =>
+    isArmed(state, id, now);
+
+type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
+
+let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
+
+/** @param when when it happened, which can be before this page came to it */
+export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
+  const { state, now } = useArming.getState();
+  const at = Math.max(when, now);
+  const next = arming(state, { ...event, at });
+  useArming.setState({ state: next, now: at });
+  planTick(next, at);
+}
+
+function planTick(state: Arming, now: number): void {
+  const at = nextChange(state, now);
+  if (at === null || (timer !== null && timer.at <= at)) return;
+  if (timer !== null) clearTimeout(timer.id);
+  const id = setTimeout(
+    () => {
+      timer = null;
+      tell({ type: 'passed' });
+    },
+    Math.max(1, at - performance.now() + 1),
+  );
+  timer = { at, id };
+}
+
+/** Somebody has asked to see this: by a key, or a press on what stands for it. */
+export const askFor = (key: string): void => tell({ type: 'asked-for', key });
+
+/** Whether this key may decide the form. */
+export const mayKeyDecide = (id: string, { code }: KeyboardEvent): boolean =>
+  keyDecides(useArming.getState().state, id, code);
+
+/** Whether this click may decide the form: by a pointer, a key on the button that has the focus, or a program that reads the page. */
+export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEvent, 'detail' | 'timeStamp'>): boolean {
+  const { state, now } = useArming.getState();
+  const at = Math.max(timeStamp, now);
+  if (detail > 0) return pressDecides(state, id, at);
+  const code = pressingKey(state);
+  return code === null ? isReady(state, id, at) : keyDecides(state, id, code);
+}
+
+const placeOf = (target: EventTarget | null): string | null =>
+  target instanceof Element ? (target.closest(`[${PLACE}]`)?.getAttribute(PLACE) ?? null) : null;
+
+/** The form whose button is beneath it and can be pressed. */
+function buttonPlace(target: EventTarget | null): string | null {
+  const button = target instanceof Element ? target.closest(`[${DECIDES}]`) : null;
+  return button === null || button.matches('[aria-disabled="true"], :disabled') ? null : placeOf(button);
+}
+
+const TURNS: ReadonlySet<string> = new Set(['Tab', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'j', 'k']);
+const isTurning = (event: KeyboardEvent) => TURNS.has(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
+
+/** The form that lies over the page: a key that goes nowhere else turns to it. */
+const overlayForm = (state: Arming): string | null =>
+  state.top === 'overlay' ? (state.forms.find(({ layer }) => layer === 'overlay')?.id ?? null) : null;
+
+/** Follows what a person does on this page. @returns how to stop */
+export function followPerson(): () => void {
+  const stop = new AbortController();
+  const on = { capture: true, passive: true, signal: stop.signal };
+  // The focus that a key moves comes within the same task.
+  let turning: number | null = null;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { target, code, repeat, timeStamp } = event;
+    tell({ type: 'key-down', code, isRepeat: repeat, hasText: hasFieldText() }, timeStamp);
+    if (!isTurning(event)) return;
+    turning = timeStamp;
+    setTimeout(() => {
+      turning = null;
+    });
+    const id = placeOf(target) ?? overlayForm(useArming.getState().state);
+    if (id !== null) tell({ type: 'turned', id }, timeStamp);
+  };
+  const onFocus = ({ target }: FocusEvent) => {
+    const id = placeOf(target);
+    if (turning !== null && id !== null) tell({ type: 'turned', id }, turning);
+  };
+  const onPointerMove = ({ clientX: x, clientY: y, target, timeStamp }: PointerEvent) =>
+    tell({ type: 'pointer', x, y, over: placeOf(target) }, timeStamp);
+  const onPress = ({ target, timeStamp }: PointerEvent) =>
+    tell({ type: 'press', over: placeOf(target), button: buttonPlace(target) }, timeStamp);
+  // A key that presses a button does so after it was let go.
+  const onKeyUp = ({ code }: KeyboardEvent) => void setTimeout(() => tell({ type: 'key-up', code }));
+  const onVisibility = () => tell({ type: document.visibilityState === 'hidden' ? 'left' : 'returned' });
+  document.addEventListener('keydown', onKeyDown, on);
+  document.addEventListener('keyup', onKeyUp, on);
+  document.addEventListener('focusin', onFocus, on);
+  document.addEventListener('pointermove', onPointerMove, on);
+  document.addEventListener('pointerdown', onPress, on);
+  document.addEventListener('wheel', ({ timeStamp }) => tell({ type: 'wheel' }, timeStamp), on);
+  document.addEventListener('visibilitychange', onVisibility, on);
+  window.addEventListener('blur', (event) => event.target === window && tell({ type: 'left' }), on);
+  window.addEventListener('focus', (event) => event.target === window && tell({ type: 'returned' }), on);
+  return () => stop.abort();
+}
+
+/** Turns to the form that stands in the page, and brings it into view. @returns false where there is none */
+export function turnToPage(): boolean {
+  const form = useArming.getState().state.forms.find(({ layer, takesKeys }) => layer === 'page' && takesKeys);
+  if (form === undefined) return false;
+  document.querySelector(`[${PLACE}="${form.id}"]`)?.scrollIntoView({ block: 'nearest' });
+  askFor(form.key);
+  return true;
+}

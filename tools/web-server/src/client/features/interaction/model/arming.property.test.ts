@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  type ArmingEvent,
+  arming,
+  isArmed,
+  keyDecides,
+  nextChange,
+  pressDecides,
+  START,
+  UNREADY_MS,
+} from './arming.ts';
+
+/** What the rules of the interface say, told from the events alone: no state of the machine is looked at. */
+
+const IDS = ['a', 'b'];
+const CODES = ['KeyA', 'KeyD', 'Enter', 'Space'];
+const id = fc.constantFrom(...IDS);
+const over = fc.option(id);
+const point = { x: fc.integer({ min: 0, max: 20 }), y: fc.integer({ min: 0, max: 20 }) };
+
+const constant = <T extends string>(...values: T[]) => fc.constantFrom(...values);
+/** A form comes with all that it takes to be reached, or without. */
+const comes = fc
+  .record({
+    id,
+    key: constant('one', 'two'),
+    layer: fc.oneof({ weight: 4, arbitrary: constant('page') }, { weight: 1, arbitrary: constant('overlay') }),
+    takesKeys: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+    isSeen: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+  })
+  .map(({ isSeen, ...form }) => [
+    { type: 'drawn' as const, ...form },
+    ...(isSeen ? [{ type: 'view' as const, id: form.id, isIn: true }] : []),
+  ]);
+const key = fc.record({
+  type: constant('key-down'),
+  code: fc.constantFrom(...CODES),
+  isRepeat: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  hasText: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+});
+const other = fc.oneof(
+  fc.record({ type: constant('gone'), id }),
+  fc.record({ type: constant('view'), id, isIn: fc.boolean() }),
+  fc.record({ type: constant('top'), top: constant('page', 'overlay', 'dialog') }),
+  fc.record({ type: constant('turned'), id }),
+  fc.record({ type: constant('asked-for'), key: constant('one', 'two') }),
+  fc.record({ type: constant('pointer'), over, ...point }),
+  fc.record({ type: constant('press'), over, button: over }),
+  fc.record({ type: constant('key-up'), code: fc.constantFrom(...CODES) }),
+  fc.record({ type: constant('wheel', 'left', 'returned', 'passed') }),
+);
+
+const wait = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constantFrom(0, 450, 499, 500, 501, 850, 999, 1_000));
+const happening = fc.oneof(
+  { weight: 2, arbitrary: comes },
+  { weight: 4, arbitrary: key.map((one) => [one]) },
+  { weight: 5, arbitrary: other.map((one) => [one]) },
+);
+const story = fc.array(fc.tuple(wait, happening), { maxLength: 30 }).map((steps) => {
+  let at = 0;
+  return steps.flatMap(([ms, told]) => {
+    at += ms;
+    return told.map((one): ArmingEvent => ({ ...one, at }));
+  });
+});
+
+/** The events since a form can be reached as it stands there now: it was drawn, came into view, nothing lies over it. */
+function sinceReachable(past: readonly ArmingEvent[], form: string, isKey: boolean): readonly ArmingEvent[] | null {
+  let from: number | null = null;
+  let isSeen = false;
+  let drawn: { layer: string; takesKeys: boolean } | null = null;
+  let top = 'page';
+  past.forEach((one, index) => {
+    const wasReachable = drawn !== null && drawn.layer === top && (isSeen || !isKey);
+    if (one.type === 'drawn' && one.id === form) {
+      drawn = one;
+      isSeen = false;
+    }
+    if (one.type === 'gone' && one.id === form) drawn = null;
+    if (one.type === 'view' && one.id === form && drawn !== null) isSeen = one.isIn;
+    if (one.type === 'top') top = one.top;
+    const isReachable = drawn !== null && drawn.layer === top && (isSeen || !isKey) && (drawn.takesKeys || !isKey);
+    const isNew = !wasReachable || (one.type === 'drawn' && one.id === form);
+    if (isReachable && (isNew || from === null)) from = index;
+    if (!isReachable) from = null;
+  });
+  return from === null ? null : past.slice(from);
+}
+
+/** A person turned to it, at any time since it can be reached, or shortly before; or it was there for a second. */
+function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): boolean {
+  const since = sinceReachable(past, form, true);
+  const [first] = since ?? [];
+  if (since === null || first === undefined || at - first.at < UNREADY_MS) return false;
+  const isTurning = (one: ArmingEvent) =>
+    (one.type === 'turned' && one.id === form) ||
+    ((one.type === 'press' || one.type === 'pointer') && one.over === form) ||
+    one.type === 'asked-for';
+  const turned = [...past].reverse().find((one) => one.type === 'asked-for');
+  if (since.some(isTurning) || (turned !== undefined && first.at - turned.at <= 1_500)) return true;
+  // Nobody turned to it: then it was alone, and nobody did anything, for a whole second at some time since.
+  const acts = since.filter(({ type }) => ['key-down', 'wheel', 'press', 'turned', 'returned'].includes(type));
+  const moments = [first.at, ...acts.map((one) => one.at), at];
+  return moments.some((moment, index) => (moments[index + 1] ?? moment) - moment >= 1_000);
+}
+
+it('lets no key decide a form that was not armed when it began, whatever happens', () => {
+  let decided = 0;
+  fc.assert(
+    fc.property(story, (events) => {
+      let state = START;
+      const began = new Map<string, { armed: string[]; hasText: boolean }>();
+      events.forEach((one, index) => {
+        const past = events.slice(0, index);
+        if (one.type === 'key-down' && !(one.isRepeat && began.has(one.code))) {
+          const armed = one.isRepeat ? [] : IDS.filter((form) => couldBeArmed(past, form, one.at));
+          began.set(one.code, { armed, hasText: one.hasText });
+        }
+        if (one.type === 'key-up') began.delete(one.code);
+        if (one.type === 'left') began.clear();
+        // What was drawn since the key began is another form, also where it has the same id.
+        if (one.type === 'drawn' || one.type === 'gone')
+          for (const key of began.values()) key.armed = key.armed.filter((form) => form !== one.id);
+        state = arming(state, one);
+        for (const code of CODES)
+          for (const form of IDS) {
+            if (!keyDecides(state, form, code)) continue;
+            decided += 1;
+            const key = began.get(code);
+            expect(key?.armed).toContain(form);
+            if (code.startsWith('Key')) expect(key?.hasText).toBe(false);
+          }
+        expect(IDS.filter((form) => isArmed(state, form, one.at)).length).toBeLessThanOrEqual(1);
+      });
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(decided).toBeGreaterThan(150);
+});
+
+it('lets no press decide a form whose button was not enabled beneath it when it began', () => {
+  fc.assert(
+    fc.property(story, (events) => {
+      let state = START;
+      let beneath: string | null = null;
+      events.forEach((one, index) => {
+        if (one.type === 'press') {
+          const since = one.button === null ? null : sinceReachable(events.slice(0, index), one.button, false);
+          const first = since?.[0];
+          beneath = first !== undefined && one.at - first.at >= UNREADY_MS ? one.button : null;
+        }
+        if ((one.type === 'drawn' || one.type === 'gone') && one.id === beneath) beneath = null;
+        state = arming(state, one);
+        for (const form of IDS) if (pressDecides(state, form, one.at)) expect(form).toBe(beneath);
+      });
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+it('says when something changes by itself: nothing does before', () => {
+  fc.assert(
+    fc.property(story, fc.integer({ min: 0, max: 2_000 }), (events, later) => {
+      const state = events.reduce(arming, START);
+      const now = events.at(-1)?.at ?? 0;
+      const change = nextChange(state, now);
+      if (change !== null && now + later >= change) return;
+      for (const form of IDS) expect(isArmed(state, form, now + later)).toBe(isArmed(state, form, now));
+    }),
+  );
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { type ArmingEvent, arming, isArmed, keyDecides, pressDecides, START } from './arming.ts';
+
+type Told = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
+
+/** The state after these, each at its time. */
+const after = (...told: readonly (readonly [at: number, event: Told])[]) =>
+  told.reduce((state, [at, event]) => arming(state, { ...event, at } as ArmingEvent), START);
+
+const drawn = (
+  id: string,
+  more: Partial<{ layer: 'page' | 'overlay'; takesKeys: boolean; key: string }> = {},
+): Told => ({
+  type: 'drawn',
+  id,
+  key: `about ${id}`,
+  layer: 'page',
+  takesKeys: true,
+  ...more,
+});
+const seen = (id: string): Told => ({ type: 'view', id, isIn: true });
+const pointer = (x: number, over: string | null): Told => ({ type: 'pointer', x, y: 100, over });
+const down = (code: string, more: Partial<{ isRepeat: boolean; hasText: boolean }> = {}): Told => ({
+  type: 'key-down',
+  code,
+  isRepeat: false,
+  hasText: false,
+  ...more,
+});
+const press = (over: string | null, button: string | null = over): Told => ({ type: 'press', over, button });
+
+const shown = [
+  [0, pointer(500, null)],
+  [1_000, drawn('x')],
+  [1_000, seen('x')],
+] as const;
+
+describe('a key', () => {
+  it.each([0, 120, 260, 500, 800, 999])('decides nothing %i ms after a form was drawn', (wait) => {
+    expect(keyDecides(after(...shown, [1_000 + wait, down('KeyA')]), 'x', 'KeyA')).toBe(false);
+  });
+
+  it('decides a form that was alone for a second before somebody who kept still', () => {
+    expect(keyDecides(after(...shown, [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(true);
+  });
+
+  it.each<[string, Told]>([
+    ['a key', down('KeyW')],
+    ['a pointer that moves elsewhere', pointer(480, null)],
+    ['a press elsewhere', press(null)],
+    ['a wheel', { type: 'wheel' }],
+    ['another form', drawn('y')],
+  ])('has to wait for a second after %s', (_what, event) => {
+    const state = after(...shown, [1_900, event], [1_900, seen('y')]);
+    const isAlone = event.type !== 'drawn';
+    expect(keyDecides(after(...shown, [1_900, event], [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(!isAlone);
+    expect(isArmed(state, 'x', 2_899)).toBe(false);
+    expect(isArmed(state, 'x', 2_900)).toBe(isAlone);
+  });
+
+  it.each<[string, Told]>([
+    ['a pointer that moved onto it', pointer(400, 'x')],
+    ['a press into it', press('x', null)],
+    ['Tab', { type: 'turned', id: 'x' }],
+    ['J, K or C', { type: 'asked-for', key: 'about x' }],
+  ])('decides a form that somebody turned to with %s, half a second after it was drawn', (_what, event) => {
+    const state = after(...shown, [1_100, event]);
+    expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_499 } as ArmingEvent), 'x', 'KeyA')).toBe(false);
+    expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_500 } as ArmingEvent), 'x', 'KeyA')).toBe(true);
+  });
+
+  it('decides nothing beneath a pointer that rests, or trembles, where the form came up', () => {
+    const state = after(
+      [0, pointer(400, null)],
+      ...shown.slice(1),
+      [1_100, pointer(400, 'x')],
+      [1_200, pointer(402, 'x')],
+    );
+    expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_900 } as ArmingEvent), 'x', 'KeyA')).toBe(false);
+  });
+
+  it('that is held down decides nothing that comes after', () => {
+    const state = after(
+      ...shown,
+      [2_500, down('KeyA')],
+      [2_600, { type: 'gone', id: 'x' }],
+      [2_600, drawn('y')],
+      [2_600, seen('y')],
+      [2_700, { type: 'turned', id: 'y' }],
+      [3_900, down('KeyA', { isRepeat: true })],
+    );
+    expect(keyDecides(state, 'y', 'KeyA')).toBe(false);
+    expect(isArmed(state, 'y', 4_000)).toBe(true);
+  });
+
+  it('decides nothing while a field holds text; one that presses a button does', () => {
+    const state = after(...shown, [2_500, down('KeyA', { hasText: true })], [2_500, down('Enter', { hasText: true })]);
+    expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
+    expect(keyDecides(state, 'x', 'Enter')).toBe(true);
+  });
+
+  it('decides nothing behind another form or dialog, nor at once when that is gone', () => {
+    const covered = after(...shown, [2_500, { type: 'top', top: 'dialog' }], [4_000, down('KeyA')]);
+    expect(keyDecides(covered, 'x', 'KeyA')).toBe(false);
+    const back = arming(covered, { type: 'top', top: 'page', at: 5_000 });
+    expect(isArmed(back, 'x', 5_999)).toBe(false);
+    expect(isArmed(back, 'x', 6_000)).toBe(true);
+  });
+
+  it('decides nothing that is not on the screen', () => {
+    const state = after([1_000, drawn('x')], [1_100, { type: 'turned', id: 'x' }], [3_000, down('KeyA')]);
+    expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
+  });
+
+  it('decides, of two forms, the one that somebody turned to last', () => {
+    const both = [...shown, [1_100, drawn('y')], [1_100, seen('y')]] as const;
+    expect(isArmed(after(...both), 'x', 9_000) || isArmed(after(...both), 'y', 9_000)).toBe(false);
+    const state = after(
+      ...both,
+      [1_200, press('x', null)],
+      [1_300, { type: 'turned', id: 'y' }],
+      [2_000, down('KeyA')],
+    );
+    expect([keyDecides(state, 'x', 'KeyA'), keyDecides(state, 'y', 'KeyA')]).toEqual([false, true]);
+  });
+
+  it('decides nothing at once when somebody comes back from another window', () => {
+    const state = after(...shown, [2_500, { type: 'left' }], [9_000, { type: 'returned' }], [9_001, down('KeyA')]);
+    expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
+  });
+
+  it('decides what somebody asked for before it was drawn, and not what is drawn much later', () => {
+    const ask: Told = { type: 'asked-for', key: 'about x' };
+    const state = after([900, ask], ...shown.slice(1));
+    expect(isArmed(state, 'x', 1_500)).toBe(true);
+    expect(isArmed(after([900, ask], [3_000, drawn('x')], [3_000, seen('x')]), 'x', 3_500)).toBe(false);
+  });
+});
+
+describe('a press', () => {
+  it('decides the form whose enabled button is beneath it when it begins', () => {
+    expect(pressDecides(after(...shown, [1_500, press('x')]), 'x', 1_501)).toBe(true);
+    expect(pressDecides(after(...shown, [1_499, press('x')]), 'x', 2_000)).toBe(false);
+    expect(pressDecides(after(...shown, [1_600, press('x', null)]), 'x', 1_601)).toBe(false);
+    expect(pressDecides(after(...shown, [1_600, press('x')], [1_700, drawn('y')]), 'y', 2_500)).toBe(false);
+  });
+
+  it('decides nothing that came out from under a dialog since', () => {
+    const covered = after(...shown, [1_600, { type: 'top', top: 'overlay' }], [1_700, press('x')]);
+    expect(pressDecides(covered, 'x', 1_701)).toBe(false);
+    expect(pressDecides(arming(covered, { type: 'top', top: 'page', at: 1_702 }), 'x', 9_000)).toBe(false);
+  });
+});
