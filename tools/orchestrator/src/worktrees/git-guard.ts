@@ -73,11 +73,11 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
     return takesVariables((await version).stdout);
   }
 
-  async function read(place: GitPlace): Promise<Looked> {
+  async function read(place: GitPlace, hooksPaths: readonly string[]): Promise<Looked> {
     const { failed, stdout, stderr } = await run(place.root, LIST_CONFIGURATION, pinned(place));
     if (failed) throw new OperationalError('worktree_failed', `git config --list failed in ${place.root}: ${stderr}`);
     const entries = parseConfiguration(stdout, place);
-    return { entries, programs: await findPrograms(place, entries, home) };
+    return { entries, programs: await findPrograms(place, entries, home, hooksPaths) };
   }
 
   function watchedBy(place: GitPlace, { entries, programs }: Looked): string[] {
@@ -89,12 +89,14 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
   }
 
   /** Reads only when one of the files has changed. */
-  async function lookAt(place: GitPlace): Promise<Looked> {
+  async function lookAt(place: GitPlace, agreed: readonly GitSettingItem[]): Promise<Looked> {
+    const hooksPaths = agreed.filter(({ name }) => name === 'core.hookspath').map(({ value }) => value);
+    const sign = async (looked: Looked) => JSON.stringify([hooksPaths, await signatureOf(watchedBy(place, looked))]);
     const known = cache.get(place.gitDir);
-    if (known !== undefined && (await signatureOf(watchedBy(place, known))) === known.signature) return known;
+    if (known !== undefined && (await sign(known)) === known.signature) return known;
     // Only now is it known which files count; what is read after their signature was taken is not older than that.
-    const signature = await signatureOf(watchedBy(place, await read(place)));
-    const looked = { ...(await read(place)), signature };
+    const signature = await sign(await read(place, hooksPaths));
+    const looked = { ...(await read(place, hooksPaths)), signature };
     cache.set(place.gitDir, looked);
     return looked;
   }
@@ -106,7 +108,7 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
     if (main === null) return null;
     const place = known === null || known.root === folder ? main : await locateWorktree(folder, main);
     const agreed = known === null ? [] : (known.agreed ?? (await begin(known, main)));
-    const looked = await lookAt(place);
+    const looked = await lookAt(place, agreed);
     const items = [...looked.programs.items, ...(place === main && known !== null ? elsewhere(main) : [])];
     const users = valueThatCounts(looked.entries, items, agreed, 'core.hookspath');
     const ours = hooksFolderOf(place, users === undefined ? null : { value: users }, home);
@@ -118,7 +120,7 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
   }
 
   async function begin(known: KnownRepository, main: GitPlace): Promise<readonly GitSettingItem[]> {
-    const { programs } = await lookAt(main);
+    const { programs } = await lookAt(main, []);
     const hooks = [...programs.hooks.values()].flatMap((folder) => folder.hooks);
     return repositories.begin(known.id, [...programs.items, ...elsewhere(main), ...hooks]);
   }

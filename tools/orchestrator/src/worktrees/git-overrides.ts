@@ -53,9 +53,13 @@ export function valueThatCounts(
   const local = counting.filter(({ isLocal }) => isLocal).at(-1)?.value;
   if (local !== undefined) return local;
   const isOverridden = entries.some((entry) => entry.key === key && entry.isLocal);
-  const before = isOverridden ? agreed.filter(({ kind, name }) => kind === 'config' && name === key).at(-1) : undefined;
+  const before = isOverridden ? agreed.filter((item) => item.name === key && canReturn(item)).at(-1) : undefined;
   return before?.value ?? counting.at(-1)?.value;
 }
+
+/** A value that names files may lead to others by now. Hooks are looked at one by one, wherever they lie. */
+const canReturn = ({ kind, name, value }: GitSettingItem): boolean =>
+  kind === 'config' && (name === 'core.hookspath' || !value.includes('/'));
 
 function counts(entry: ConfigEntry, items: readonly GitSettingItem[], agreed: readonly GitSettingItem[]): boolean {
   if (!entry.isLocal) return true;

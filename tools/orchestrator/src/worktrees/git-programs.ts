@@ -29,11 +29,15 @@ export interface HookFolder {
 const EXCERPT = 1_000;
 const WORDS_LOOKED_AT = 20;
 
-/** Looks at the files that a configuration names; runs nothing. */
+/**
+ * Looks at the files that a configuration names; runs nothing.
+ * @param agreedHooksPaths values of `core.hooksPath` that come into force again where another one is left off
+ */
 export async function findPrograms(
   place: GitPlace,
   entries: readonly ConfigEntry[],
   home: string,
+  agreedHooksPaths: readonly string[],
 ): Promise<GitPrograms> {
   const watched: string[] = [];
   const items: GitSettingItem[] = [];
@@ -46,7 +50,8 @@ export async function findPrograms(
   }
   const hooks = new Map<string, HookFolder>();
   const paths = entries.filter(({ key }) => key === 'core.hookspath');
-  for (const entry of [null, ...paths]) {
+  const before = agreedHooksPaths.map((value) => ({ value, isLocal: true }));
+  for (const entry of [null, ...before, ...paths]) {
     const folder = hooksFolderOf(place, entry, home);
     if (hooks.has(folder)) continue;
     const isUsers = entry !== null && !entry.isLocal && isAbsolute(expand(entry.value, home));

@@ -45,6 +45,17 @@ export const useEditProject = (projectId: ProjectId, done: () => void) =>
     done,
   });
 
+/** Agrees to exactly the git settings that have this hash. */
+export const useAgreeGitSettings = (projectId: ProjectId) =>
+  useCommand({
+    run: (hash: string) =>
+      call(`/api/projects/${projectId}/git-settings`, {
+        method: 'POST',
+        body: { hash },
+        reply: commands.agree_git_settings.reply,
+      }),
+  });
+
 export const useRemoveProject = (name: string, done: () => void) =>
   useCommand({
     run: (projectId: ProjectId) => call(`/api/projects/${projectId}`, { method: 'DELETE', reply: Nothing }),

@@ -51,6 +51,6 @@ function Form({ form, RulesSlot }: BoardFormsProps & { form: BoardForm }) {
     case 'add-project':
       return <AddProjectForm thenNewStage={form.thenNewStage} />;
     case 'project':
-      return <ProjectForms projectId={form.projectId} RulesSlot={RulesSlot} />;
+      return <ProjectForms projectId={form.projectId} tab={form.tab} RulesSlot={RulesSlot} />;
   }
 }

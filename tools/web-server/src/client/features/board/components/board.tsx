@@ -13,6 +13,7 @@ import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { Doors } from './doors.tsx';
 import { FilterBar } from './filter-bar.tsx';
+import { GitSettingsNotices } from './git-settings.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 
 const BoardForms = onDemand(() => import('./board-forms.tsx'));
@@ -31,6 +32,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
     <div className={css.page}>
       <BoardBar filters={isEmpty === false} />
       <Warnings />
+      <GitSettingsNotices />
       {isEmpty === true && <Doors />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}

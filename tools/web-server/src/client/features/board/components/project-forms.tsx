@@ -11,26 +11,30 @@ import { useEditProject, useRemoveProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { projectFormOf, readProjectForm } from '../model/project-form.ts';
 import css from './forms.module.css';
+import { GitSettingsReview } from './git-settings.tsx';
 import { ImportForm } from './import-form.tsx';
 
 interface ProjectFormsProps {
   projectId: ProjectId;
+  /** The one to begin with; undefined: the settings. */
+  tab?: 'git' | undefined;
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
 /** All that can be done with a project. */
-export function ProjectForms({ projectId, RulesSlot }: ProjectFormsProps) {
+export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
   const { data: project } = useQuery({
     ...boardQuery,
     select: (view) => view.projects.find((other) => other.id === projectId),
   });
   if (project === undefined) return <p>This project is not on the board any more.</p>;
   return (
-    <Tabs defaultValue="settings" keepMounted={false}>
+    <Tabs defaultValue={tab ?? 'settings'} keepMounted={false}>
       <Tabs.List mb="lg">
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
         <Tabs.Tab value="import">Import stages</Tabs.Tab>
         <Tabs.Tab value="rules">Rules</Tabs.Tab>
+        <Tabs.Tab value="git">Git settings</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="settings">
         <SettingsForm project={project} />
@@ -40,6 +44,9 @@ export function ProjectForms({ projectId, RulesSlot }: ProjectFormsProps) {
       </Tabs.Panel>
       <Tabs.Panel value="rules">
         <RulesSlot projectId={projectId} />
+      </Tabs.Panel>
+      <Tabs.Panel value="git">
+        <GitSettingsReview project={project} />
       </Tabs.Panel>
     </Tabs>
   );

@@ -9,7 +9,7 @@ export type BoardForm =
   | { kind: 'edit-stage'; stageId: StageId }
   /** After the project is added, the form for its first stage may follow. */
   | { kind: 'add-project'; thenNewStage: boolean }
-  | { kind: 'project'; projectId: ProjectId };
+  | { kind: 'project'; projectId: ProjectId; tab?: 'git' };
 
 /** What only this browser knows of the board. */
 interface BoardUi {

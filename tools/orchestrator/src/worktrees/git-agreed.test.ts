@@ -1,0 +1,208 @@
+import { execFile } from 'node:child_process';
+import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { type GitScene, setUpGitScene } from '../../test/support/git-scene.ts';
+import type { GitLab } from '../../test/support/repository.ts';
+import { stageId } from '../../test/support/test-store.ts';
+
+const never = new AbortController().signal;
+const run = promisify(execFile);
+
+async function hook(file: string, text: string): Promise<void> {
+  await mkdir(join(file, '..'), { recursive: true });
+  await writeFile(file, `#!/bin/sh\n${text}\n`);
+  await chmod(file, 0o755);
+}
+
+/** As husky sets a repository up: `core.hooksPath` leads to files that hand over to those of the repository. */
+async function setUpHusky(lab: GitLab, path: string): Promise<void> {
+  await hook(join(path, '.husky', '_', 'post-merge'), '. "$(dirname "$0")/h"');
+  await writeFile(join(path, '.husky', '_', 'h'), 'sh -e "$(dirname "$(dirname "$0")")/$(basename "$0")"\n');
+  await writeFile(join(path, '.husky', '_', '.gitignore'), '*\n');
+  await writeFile(
+    join(path, '.husky', 'post-merge'),
+    `echo "ran in $PWD with \${GIT_DIR-no GIT_DIR}" >> ${lab.folder}/ran\n`,
+  );
+  await lab.git(path, 'add', '.husky');
+  await lab.git(path, 'commit', '--quiet', '-m', 'Husky');
+  await lab.git(path, 'config', 'core.hooksPath', '.husky/_');
+}
+
+async function mergeWork({ worktree, worktrees, project, commit, forget }: GitScene): Promise<void> {
+  await commit(worktree.path, 'new.txt', 'new\n');
+  await forget();
+  await worktrees.merge(project, worktree);
+}
+
+describe('what a person had set up when the repository was registered', () => {
+  it('runs: hooks like those of husky, as if the person had called git', async () => {
+    const scene = await setUpGitScene(setUpHusky);
+    await mergeWork(scene);
+    expect(await scene.ran()).toBe(`ran in ${scene.path} with no GIT_DIR\n`);
+    expect(scene.told()).toEqual([]);
+  });
+
+  it('does not run once the agent has changed the file behind it, which is told', async () => {
+    const scene = await setUpGitScene(setUpHusky);
+    await appendFile(join(scene.path, '.husky', 'post-merge'), 'echo changed >> ../ran\n');
+    await scene.git(scene.path, 'commit', '--quiet', '--all', '-m', 'Another hook');
+    await mergeWork(scene);
+    expect(await scene.ran()).toBe('');
+    expect(scene.told()).toEqual(['post-merge']);
+  });
+
+  it('stays in force where the agent puts another value in its place', async () => {
+    const scene = await setUpGitScene((lab, path) => setUpHusky(lab, path));
+    const { git, path, folder } = scene;
+    await hook(join(folder, 'evil', 'post-merge'), `echo evil >> ${folder}/ran`);
+    await git(path, 'config', 'core.hooksPath', join(folder, 'evil'));
+    await mergeWork(scene);
+    expect(await scene.ran()).toBe(`ran in ${path} with no GIT_DIR\n`);
+    expect(scene.told().sort()).toEqual(['core.hookspath', 'post-merge']);
+  });
+
+  it('runs beside hooks that are new, which do not', async () => {
+    const scene = await setUpGitScene((lab, path) =>
+      hook(join(path, '.git', 'hooks', 'post-merge'), `echo mine >> ${lab.folder}/ran`),
+    );
+    await hook(join(scene.path, '.git', 'hooks', 'pre-merge-commit'), `echo evil >> ${scene.folder}/ran`);
+    await mergeWork(scene);
+    expect(await scene.ran()).toBe('mine\n');
+    expect(scene.told()).toEqual(['pre-merge-commit']);
+  });
+
+  it('counts by the file that a value names, not by the value alone', async () => {
+    const scene = await setUpGitScene(async (lab, path) => {
+      await writeFile(join(path, '.git', 'monitor.sh'), '#!/bin/sh\nexit 1\n');
+      await chmod(join(path, '.git', 'monitor.sh'), 0o755);
+      await lab.git(path, 'config', 'core.fsmonitor', join(path, '.git', 'monitor.sh'));
+    });
+    const { worktree, worktrees, path, folder, ran, told } = scene;
+    await worktrees.countChanges(worktree, never);
+    expect(told()).toEqual([]);
+    await writeFile(join(path, '.git', 'monitor.sh'), `#!/bin/sh\necho evil >> ${folder}/ran\nexit 1\n`);
+    await worktrees.countChanges(worktree, never);
+    expect(told()).toEqual(['core.fsmonitor']);
+    expect(await ran()).toBe('');
+  });
+});
+
+describe('what the user has set up for all repositories', () => {
+  it('goes on working, also where the agent sets the same key', async () => {
+    const scene = await setUpGitScene(async ({ git, folder }, path) => {
+      await git(path, 'config', '--global', 'filter.upper.clean', 'tr a-z A-Z');
+      await git(path, 'config', '--global', 'filter.upper.smudge', 'tr A-Z a-z');
+      await hook(join(folder, 'my-hooks', 'post-merge'), `echo mine >> ${folder}/ran`);
+      await git(path, 'config', '--global', 'core.hooksPath', join(folder, 'my-hooks'));
+      await writeFile(join(path, '.gitattributes'), '*.up filter=upper\n');
+      await git(path, 'add', '.gitattributes');
+      await git(path, 'commit', '--quiet', '-m', 'Upper');
+    });
+    const { git, worktree, worktrees, project, path, canary, forget, ran, told } = scene;
+    await git(path, 'config', 'filter.upper.clean', canary);
+    await writeFile(join(worktree.path, 'a.up'), 'small\n');
+    expect((await worktrees.countChanges(worktree, never)).additions).toBe(1);
+    await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'add', '--all');
+    await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'commit', '--quiet', '-m', 'Work');
+    await forget();
+    expect((await worktrees.diff(worktree)).files).toMatchObject([{ path: 'a.up', additions: 1 }]);
+    await worktrees.merge(project, worktree);
+    expect(await git(path, 'show', 'HEAD:a.up')).toBe('SMALL');
+    expect(await readFile(join(path, 'a.up'), 'utf8')).toBe('small\n');
+    expect(await ran()).toBe('mine\n');
+    expect(told()).toEqual(['filter.upper.clean']);
+  });
+});
+
+it('refuses, in words, what would come out wrong without a filter that must run', async () => {
+  const scene = await setUpGitScene();
+  const { git, worktree, worktrees, path, canary, ran, forget } = scene;
+  await git(path, 'config', 'filter.crypt.clean', canary);
+  await git(path, 'config', 'filter.crypt.required', 'true');
+  await writeFile(join(worktree.path, '.gitattributes'), '*.txt filter=crypt\n');
+  await writeFile(join(worktree.path, 'secret.txt'), 'open\n');
+  await forget();
+  const refused = expect(worktrees.diff(worktree)).rejects;
+  await refused.toMatchObject({
+    code: 'worktree_failed',
+    message: expect.stringContaining(`filter.crypt.clean = ${canary}`),
+  });
+  await expect(worktrees.diff(worktree)).rejects.toThrow(
+    /Agree to it on the project’s page .* git config --file .* --remove-section/,
+  );
+  expect(await ran()).toBe('');
+  await git(path, 'config', '--file', join(path, '.git', 'config'), '--remove-section', 'filter.crypt');
+  expect((await worktrees.diff(worktree)).files).toHaveLength(2);
+});
+
+const hasLfs = await run('git-lfs', ['version']).then(
+  () => true,
+  () => false,
+);
+
+describe.skipIf(!hasLfs)('git-lfs', () => {
+  const CONTENT = 'a large file\n'.repeat(20);
+
+  it.each([
+    ['for the user', ['lfs', 'install']],
+    ['in the repository, before it was registered', ['lfs', 'install', '--local']],
+  ])(
+    'works where it is installed %s: no false change, pointers in the tree, contents in the checkout',
+    async (_where, install) => {
+      const scene = await setUpGitScene(async ({ git, commit }, path) => {
+        await git(path, ...install);
+        await git(path, 'lfs', 'track', '*.bin');
+        await git(path, 'add', '.gitattributes');
+        await commit(path, 'old.bin', CONTENT);
+      });
+      const { git, worktree, worktrees, project, path, told } = scene;
+      expect(await readFile(join(worktree.path, 'old.bin'), 'utf8')).toBe(CONTENT);
+      expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
+      await writeFile(join(worktree.path, 'new.bin'), CONTENT);
+      const before = await worktrees.diff(worktree);
+      expect(before.files).toMatchObject([{ path: 'new.bin', additions: 3 }]); // the pointer
+      await git(worktree.path, 'add', '--all');
+      await git(worktree.path, 'commit', '--quiet', '-m', 'Work');
+      await worktrees.merge(project, worktree);
+      expect(await readFile(join(path, 'new.bin'), 'utf8')).toBe(CONTENT);
+      expect(await git(path, 'show', 'HEAD:new.bin')).toContain('git-lfs.github.com/spec');
+      expect(await git(path, 'status', '--porcelain')).toBe('');
+      expect(told()).toEqual([]);
+    },
+  );
+
+  it('is refused, and writes no wrong content, where the agent has installed it, until somebody agrees', async () => {
+    const scene = await setUpGitScene();
+    const { git, worktree, worktrees, path, told } = scene;
+    await git(worktree.path, 'lfs', 'install', '--local');
+    await git(worktree.path, 'lfs', 'track', '*.bin');
+    await writeFile(join(worktree.path, 'new.bin'), CONTENT);
+    await expect(worktrees.diff(worktree)).rejects.toThrow('The filter "lfs" is off');
+    expect(told()).toEqual(expect.arrayContaining(['filter.lfs.clean', 'filter.lfs.smudge', 'filter.lfs.process']));
+    const { files } = await scene.agreeing().diff(worktree);
+    expect(files).toMatchObject([{ path: '.gitattributes' }, { path: 'new.bin', additions: 3 }]);
+    expect(await git(path, 'status', '--porcelain')).toBe('');
+  });
+
+  it('fetches by no program of the agent', async () => {
+    const scene = await setUpGitScene(async ({ git, commit }, path) => {
+      await git(path, 'lfs', 'install');
+      await git(path, 'lfs', 'track', '*.bin');
+      await git(path, 'add', '.gitattributes');
+      await commit(path, 'old.bin', CONTENT);
+    });
+    const { git, path, project, canary, forget, ran, told, worktrees } = scene;
+    await rm(join(path, '.git', 'lfs', 'objects'), { recursive: true });
+    await git(path, 'config', 'lfs.customtransfer.evil.path', canary);
+    await git(path, 'config', 'lfs.standalonetransferagent', 'evil');
+    await git(path, 'remote', 'add', 'origin', 'https://127.0.0.1:9/shop.git');
+    await forget();
+    await expect(worktrees.ensure(project, stageId('STAGE-2'), false)).rejects.toMatchObject({
+      code: 'worktree_failed',
+    });
+    expect(await ran()).toBe('');
+    expect(told().sort()).toEqual(['lfs.customtransfer.evil.path', 'lfs.standalonetransferagent']);
+  });
+});

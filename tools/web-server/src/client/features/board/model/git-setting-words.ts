@@ -1,0 +1,19 @@
+import type { GitSettingItem, GitSettings } from '@callboard/contract';
+
+/** "1 git setting", "2 git settings and 1 hook". */
+export function countWords({ items }: GitSettings): string {
+  const hooks = items.filter(({ kind }) => kind === 'hook').length;
+  const others = items.length - hooks;
+  const parts = [
+    others > 0 ? `${others} git ${others === 1 ? 'setting' : 'settings'}` : '',
+    hooks > 0 ? `${hooks} git ${hooks === 1 ? 'hook' : 'hooks'}` : '',
+  ];
+  return parts.filter((part) => part !== '').join(' and ');
+}
+
+/** What an item is, in words before its name. */
+export const kindWords: Readonly<Record<GitSettingItem['kind'], string>> = {
+  config: 'Setting',
+  hook: 'Hook',
+  repository: 'Location of the repository',
+};
