@@ -7,7 +7,7 @@ import { boardQuery } from '../../../live/queries.ts';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useAgreeGitSettings } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { countWords, kindWords } from '../model/git-setting-words.ts';
+import { countWords, kindWords, withVisibleCharacters } from '../model/git-setting-words.ts';
 import boardCss from './board.module.css';
 import formCss from './forms.module.css';
 import css from './git-settings.module.css';
@@ -25,7 +25,7 @@ export function GitSettingsNotices() {
         <div className={css.notice}>
           <span>
             {name}: {countWords(gitSettings)} {gitSettings.items.length === 1 ? 'is' : 'are'} new and can run programs.
-            Callboard leaves them off until you agree.
+            Callboard leaves {gitSettings.items.length === 1 ? 'it' : 'them'} off until you agree.
           </span>
           <Button
             variant="default"
@@ -51,16 +51,16 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
     <div className={formCss.form}>
       <p>
         Added since you registered {name}, and left off when Callboard itself calls git. Agree if you know them; if not,
-        remove them from the files named here.
+        remove them from the files named here. Of a hook the beginning is shown.
       </p>
       <ul className={css.items}>
         {gitSettings.items.map(({ kind, name: key, value, file }) => (
           <li key={`${kind} ${key} ${value} ${file}`}>
             <div>
-              {kindWords[kind]} <span className={css.name}>{key}</span>
+              {kindWords[kind]} <span className={css.name}>{withVisibleCharacters(key)}</span>
             </div>
-            <pre className={css.value}>{value}</pre>
-            <div className={css.file}>{file}</div>
+            <pre className={css.value}>{withVisibleCharacters(value)}</pre>
+            <div className={css.file}>{withVisibleCharacters(file)}</div>
           </li>
         ))}
       </ul>

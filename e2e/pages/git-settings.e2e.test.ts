@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { axe, findings } from '../support/axe.ts';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { apiOf } from '../support/scene.ts';
+
+const git = (repo: string, ...args: string[]) => promisify(execFile)('git', args, { cwd: repo });
+
+it('tells new git settings above the board, shows them whole, and takes an agreement', async () => {
+  const { start, repo } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { context, page, errors } = await openBrowser();
+  await context.addInitScript(axe);
+  await page.goto(loginLink);
+  await page.getByRole('heading', { name: 'Board' }).waitFor();
+  await git(repo, 'config', 'core.fsmonitor', '/tmp/<b>watch</b>\u202e');
+  const api = apiOf(origin);
+  const stage = await api.stage('Search index', [{ text: 'All finished.' }]);
+  await api.start(stage);
+  const review = page.getByRole('button', { name: /^Review the git settings of/ });
+  await review.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('core.fsmonitor').waitFor();
+  await dialog.getByText('/tmp/<b>watch</b>\\u{202e}').waitFor();
+  expect(await findings(page, 'git settings')).toEqual([]);
+  await dialog.getByRole('button', { name: 'Agree' }).click();
+  await dialog.getByText(/is agreed to/).waitFor();
+  await review.waitFor({ state: 'detached' });
+  expect(errors).toEqual([]);
+});
