@@ -46,6 +46,7 @@ export const problems = {
   too_many_requests: 429,
   internal: 500,
   claude_missing: 503,
+  claude_too_old: 503,
   launch_failed: 503,
   worktree_failed: 503,
   storage_failed: 503,

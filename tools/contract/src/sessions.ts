@@ -125,6 +125,10 @@ export const SessionSummary = z.object({
   /** The phase is finished, and a person has to let the next one begin. */
   atGate: z.boolean().default(false),
   backgroundTasks: z.array(BackgroundTask),
+  /** The version of Claude Code that it was started with, or has told since; null where that is not known. */
+  cliVersion: z.string().nullable().default(null),
+  /** What that version does not do although Callboard relies on it, in short words for a person. */
+  cliGaps: z.array(z.string()).default([]),
   /** Since when nothing at all was heard of a session that should be working; null when all is as it should be. */
   stalledSince: z.iso.datetime().nullable().default(null),
   /** Null while nothing is wrong, and once a person has acknowledged what was. The first one stands. */

@@ -15,7 +15,7 @@ import { findClaude } from './claude/find-claude.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
 import { startDiskWatch } from './disk/disk-watch.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
-import { boardWarnings } from './doctor/board-warnings.ts';
+import { createClaudeWatch } from './doctor/claude-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
@@ -86,6 +86,8 @@ export interface TimeLimits {
   diskLookMs: number;
   /** How often sessions are tried that could not be taken up again. */
   againMs: number;
+  /** How long after a start a `claude` that nobody has tried is tried, in the background. */
+  trialDelayMs: number;
 }
 
 const TIME_LIMITS: TimeLimits = {
@@ -96,6 +98,7 @@ const TIME_LIMITS: TimeLimits = {
   watchdogLookMs: 15_000,
   diskLookMs: 2_000,
   againMs: 5_000,
+  trialDelayMs: 5_000,
 };
 
 /**
@@ -134,6 +137,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const gitSettings = createGitSettings({ store, worktrees, repositories, log });
     await gitSettings.lookAtAll(); // before anything else calls git: what stands there now is what a person set up
     const deltaListeners = new Set<(delta: TextDelta) => void>();
+    const claude = createClaudeWatch({
+      dataDir,
+      log,
+      env,
+      findClaude: () => findClaude(config.claudePath, env.PATH),
+      trialDelayMs: limits.trialDelayMs,
+    });
+    life.onStop('claude', claude.stop);
     const sessions = createSessions({
       store,
       edges,
@@ -144,7 +155,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       env,
       graces: limits.graces,
       initializeTimeoutMs: limits.initializeMs,
-      findClaude: () => findClaude(config.claudePath, env.PATH),
+      claude,
       onTextDelta: (delta) => {
         for (const listener of deltaListeners) listener(delta);
       },
@@ -172,7 +183,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const writes = startWriteWatch({ store, log, tryMs: limits.diskLookMs });
     life.onStop('write watch', writes.stop);
     const notices = async (): Promise<BoardNotices> => {
-      const warnings = await boardWarnings(dataDir);
+      const warnings = await claude.warnings();
       const trouble = writes.trouble(); // after the wait, so that what is told last is how it is
       const ofStore =
         trouble === null
@@ -234,6 +245,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       sessions.goOn().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
     };
     const unlisten = [
+      claude.onTried((tried) => {
+        tellNotices();
+        if (tried === null) return;
+        sessions
+          .tellGaps(tried.version, tried.gaps)
+          .catch((error: unknown) => log.error({ err: error }, 'what claude does not do could not be told'));
+      }),
       reAttaching.onChange(goOn),
       disk.onChange((change) => {
         if (change.type === 'low') tellNotices();
@@ -250,6 +268,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('going on', () => {
       for (const stop of unlisten) stop();
     });
+    claude.begin();
     goOn(); // for what waited when we were stopped
     return {
       port: gateway.port,

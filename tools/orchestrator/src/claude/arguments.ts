@@ -10,27 +10,44 @@ export interface LaunchArguments {
   directories: readonly string[];
   /** No hook runs, whoever wrote it. It holds against `disableAllHooks: false` of a settings file (tried). */
   withoutHooks: boolean;
+  /** The options that the program's help lists; null where that is not known, and then it is given all. */
+  flags: ReadonlySet<string> | null;
   /** A conversation to go on with, or the id that a new one is to have. */
   conversation: { resume: string } | { start: string };
 }
 
-/** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is not in its help). */
+/** Options that a session can do without, and in short words what is missing where the program does not know them. */
+const OPTIONAL = {
+  '--forward-subagent-text': 'subagent text is not shown', // one that its parent waits for shows its tool calls alone
+  '--include-partial-messages': 'text does not stream',
+  '--effort': 'the effort cannot be chosen at start',
+} as const;
+
+const knows = (flags: LaunchArguments['flags'], flag: keyof typeof OPTIONAL) => flags === null || flags.has(flag);
+
+/** What a session with this program does without, in short words. */
+export const missingFlags = (flags: LaunchArguments['flags']): string[] =>
+  Object.entries(OPTIONAL).flatMap(([flag, lack]) => (flags === null || flags.has(flag) ? [] : [lack]));
+
+/** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is in no help, so what is needed is always given). */
 export function claudeArguments(launch: LaunchArguments): string[] {
-  const { permissionMode, model, effort, conversation } = launch;
+  const { permissionMode, model, effort, conversation, flags } = launch;
+  const optional = (['--include-partial-messages', '--forward-subagent-text'] as const).filter((flag) =>
+    knows(flags, flag),
+  );
   return [
     '-p',
     '--input-format=stream-json',
     '--output-format=stream-json',
     '--permission-prompt-tool=stdio',
     '--verbose',
-    '--include-partial-messages',
-    '--forward-subagent-text', // else one that its parent waits for shows its tool calls alone
+    ...optional,
     '--replay-user-messages', // its echo of the answer that counted is our confirmation
     ...('resume' in conversation ? ['--resume', conversation.resume] : ['--session-id', conversation.start]),
     '--permission-mode',
     permissionMode,
     ...(model === null ? [] : ['--model', model]),
-    ...(effort === null ? [] : ['--effort', effort]),
+    ...(effort === null || !knows(flags, '--effort') ? [] : ['--effort', effort]),
     '--settings',
     JSON.stringify(settings(launch)),
   ];

@@ -10,6 +10,7 @@ export function offered(response: Record<string, unknown>): AgentEvent[] {
   const parsed = wire.Offer.safeParse(response);
   if (!parsed.success) return [];
   const { commands, models } = parsed.data.response;
+  if (commands.length + models.length === 0) return []; // any other answer
   return [
     {
       type: 'offered',

@@ -11,11 +11,19 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
     durationMs: result.duration_ms ?? null,
     costUsd: result.total_cost_usd ?? null,
     tokens: tokensOf(result),
+    messageIds: result.user_message_uuids,
   };
   const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';
   if (aborted) return { outcome: 'interrupted', message: null, ...figures };
-  if (!result.is_error) return { outcome: 'succeeded', message: null, ...figures };
+  if (!isError(result)) return { outcome: 'succeeded', message: null, ...figures };
   return { outcome: 'failed', message: failureText(result), ...figures };
+}
+
+/** A result that does not say whether it is one: what else it says tells. */
+function isError({ is_error, subtype, terminal_reason, errors }: z.infer<typeof ResultMessage>): boolean {
+  if (typeof is_error === 'boolean') return is_error;
+  if (terminal_reason != null) return terminal_reason !== 'completed';
+  return subtype !== 'success' || (errors?.length ?? 0) > 0;
 }
 
 /** Over all models, and like the cost cumulative: the last value counts, a sum of them would not. */

@@ -5,10 +5,22 @@ const told = (subtype: string, fields: object = {}) => translateSystem({ type: '
 const notice = (level: string, code: string) => [{ type: 'notice', entry: { kind: 'notice', level, code } }];
 
 it('takes init for the begin of a turn', () => {
-  expect(told('init', { model: 'opus', permissionMode: 'plan', tools: [], user_message_uuids: ['m1'] })).toEqual([
-    { type: 'turn-started', model: 'opus', mode: 'plan', messageIds: ['m1'] },
+  expect(
+    told('init', {
+      model: 'opus',
+      permissionMode: 'plan',
+      claude_code_version: '2.1.330',
+      tools: [],
+      user_message_uuids: ['m1'],
+    }),
+  ).toEqual([{ type: 'turn-started', model: 'opus', mode: 'plan', version: '2.1.330', messageIds: ['m1'] }]);
+  expect(told('init')).toEqual([{ type: 'turn-started', model: null, mode: null, version: null, messageIds: [] }]);
+});
+
+it('tells of a retry that does not say how often it was tried', () => {
+  expect(told('api_retry', { error_status: 429 })).toMatchObject([
+    { entry: { text: "The API's rate limit is reached (429). Claude Code waits and retries." } },
   ]);
-  expect(told('init')).toEqual([{ type: 'turn-started', model: null, mode: null, messageIds: [] }]);
 });
 
 it('follows the mode that the CLI reports, and passes over its other statuses', () => {
@@ -74,7 +86,6 @@ it.each([
   ['a subtype that is no text', { subtype: 7 }],
   ['a task without an id', { subtype: 'task_started' }],
   ['tasks that are no list', { subtype: 'background_tasks_changed', tasks: 'none' }],
-  ['a retry without numbers', { subtype: 'api_retry' }],
   ['a notice without words', { subtype: 'informational' }],
 ])('does not understand %s, and says so', (_what, message) => {
   expect(translateSystem(message)).toBeNull();

@@ -31,8 +31,8 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
     case 'init': {
       const { data } = wire.SystemInit.safeParse(message);
       if (data === undefined) return null;
-      const { model = null, permissionMode: mode = null, user_message_uuids: messageIds = [] } = data;
-      return [{ type: 'turn-started', model, mode, messageIds }];
+      const { model, permissionMode: mode, claude_code_version: version, user_message_uuids: messageIds } = data;
+      return [{ type: 'turn-started', model, mode, version, messageIds }];
     }
     case 'status': {
       const { data } = wire.SystemStatus.safeParse(message);
@@ -93,29 +93,19 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
   }
 }
 
-function retryText({
-  attempt,
-  max_retries,
-  error_status,
-  error,
-}: {
-  attempt: number;
-  max_retries: number;
-  error_status?: number | null | undefined;
-  error?: string | undefined;
-}): string {
-  const which = `attempt ${attempt} of ${max_retries}`;
+function retryText({ attempt, max_retries, error_status, error }: (typeof wire.ApiRetry)['_output']): string {
+  const which = attempt === null ? '' : `, attempt ${attempt}${max_retries === null ? '' : ` of ${max_retries}`}`;
   switch (error_status) {
     case 401:
-      return `The API refuses the login (401); Claude Code tries again, ${which}. Log in with "claude" in a terminal, or check the API key.`;
+      return `The API refuses the login (401). Claude Code retries${which}. Log in with "claude" in a terminal, or check the API key.`;
     case 429:
-      return `The API's rate limit is reached (429); Claude Code waits and tries again, ${which}.`;
+      return `The API's rate limit is reached (429). Claude Code waits and retries${which}.`;
     case 529:
-      return `The API is overloaded (529); Claude Code waits and tries again, ${which}.`;
+      return `The API is overloaded (529). Claude Code waits and retries${which}.`;
     case null:
     case undefined:
-      return `The API could not be reached (${error ?? 'no answer'}); Claude Code tries again, ${which}.`;
+      return `The API could not be reached (${error ?? 'no answer'}). Claude Code retries${which}.`;
     default:
-      return `The API answered ${error_status} (${error ?? 'error'}); Claude Code tries again, ${which}.`;
+      return `The API answered ${error_status} (${error ?? 'error'}). Claude Code retries${which}.`;
   }
 }

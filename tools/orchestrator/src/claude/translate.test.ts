@@ -50,11 +50,38 @@ it.each([
   ['without a tool', { tool_name: undefined }],
   ['without an input', { input: undefined }],
   ['whose input is a text', { input: 'ls' }],
-  ['without the call it is for', { tool_use_id: 7 }],
 ])('has a permission request %s refused, since the CLI would wait for ever', (_what, change) => {
   expect(tell(request({ ...bash, ...change }))).toEqual([
-    { type: 'asked-unknown', requestId: 'r1', subtype: 'can_use_tool' },
+    { type: 'asked-unknown', requestId: 'r1', subtype: 'can_use_tool', permissionFor: 'a tool' },
   ]);
+});
+
+it('shows a permission request that does not name its call: a person can decide all the same', () => {
+  expect(tell(request({ ...bash, tool_use_id: undefined }))).toMatchObject([{ type: 'asked', ask: { toolUseId: '' } }]);
+});
+
+it('knows a request for permission under another name, so that people are told', () => {
+  expect(tell(request({ ...bash, subtype: 'ask_permission' }))).toEqual([
+    { type: 'asked-unknown', requestId: 'r1', subtype: 'ask_permission', permissionFor: 'Bash' },
+  ]);
+});
+
+it('takes the answer to initialize for one whatever it leaves out', () => {
+  const whole = {
+    subtype: 'success',
+    request_id: 'init',
+    response: { commands: [], agents: [], models: [], account: {}, pid: 1, current_permission_mode: 'plan' },
+    pending_permission_requests: [],
+  };
+  const isInitialized = (response: object) =>
+    tell({ type: 'control_response', response }).some(({ type }) => type === 'initialized');
+  expect(isInitialized(whole)).toBe(true);
+  const { pending_permission_requests: _pending, ...bare } = whole; // as until 2.1.267
+  expect(isInitialized(bare)).toBe(true);
+  for (const key of Object.keys(whole.response)) {
+    expect(isInitialized({ ...bare, response: { ...whole.response, [key]: undefined } })).toBe(true);
+  }
+  expect(isInitialized({ ...bare, response: { session: { total_cost_usd: 1 } } })).toBe(false);
 });
 
 it('shows a permission request although something beside the call is odd', () => {
@@ -67,7 +94,9 @@ it('shows a permission request although something beside the call is odd', () =>
 
 it('has a request of an unknown subtype refused', () => {
   const content = { subtype: 'hook_callback', callback_id: 'cb1' };
-  expect(tell(request(content))).toEqual([{ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' }]);
+  expect(tell(request(content))).toEqual([
+    { type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback', permissionFor: null },
+  ]);
 });
 
 it('reads the form of an MCP server', () => {

@@ -65,9 +65,13 @@ function translateRequest({ requestId, request }: Extract<Frame, { kind: 'reques
   const asked = askedFor(request);
   // A malformed permission request that is merely ignored would leave the agent waiting for ever.
   return asked === null
-    ? { type: 'asked-unknown', requestId, subtype: request.subtype }
+    ? { type: 'asked-unknown', requestId, subtype: request.subtype, permissionFor: permissionFor(request) }
     : { type: 'asked', requestId, ...asked };
 }
+
+/** The tool that a request which is not understood seems to ask permission for; null for one that asks something else. */
+const permissionFor = (request: { subtype: string }): string | null =>
+  wire.PermissionLike.safeParse(request).data?.tool_name ?? (request.subtype === 'can_use_tool' ? 'a tool' : null);
 
 /** What a request asks of a person; null for one that is not for people, or not understood. */
 function askedFor(request: { subtype: string }): { kind: RequestKind; ask: Ask } | null {
@@ -110,18 +114,19 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
     agentId: data.agent_id ?? null,
     reason: data.decision_reason ?? null,
     blockedPath: data.blocked_path ?? null,
-    suggestions: data.permission_suggestions ?? [],
+    suggestions: (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
     suppressAlwaysAllow: data.suppress_always_allow_rule ?? false,
   };
 }
 
-/** Only the answer to `initialize` lists the open requests. */
 function costCount(response: Record<string, unknown>): AgentEvent[] {
   const parsed = wire.UsageReply.safeParse(response);
   return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
 }
 
+/** Only the answer to `initialize` lists the open requests. */
 function initialized(response: Record<string, unknown>): AgentEvent[] {
+  if (!wire.InitializedMark.safeParse(response).success) return [];
   const parsed = wire.Initialized.safeParse(response);
   if (!parsed.success) return [];
   const event: Extract<AgentEvent, { type: 'initialized' }> = {
@@ -153,7 +158,8 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
     case 'result':
       return known(wire.ResultMessage, message, resultEvents);
     case 'stream_event':
-      return known(wire.StreamEvent, message, translateStreamEvent);
+      // One that is not understood is no loss: its text follows as a whole.
+      return wire.StreamEvent.safeParse(message).success ? known(wire.StreamEvent, message, translateStreamEvent) : [];
     case 'command_lifecycle':
       return known(wire.Lifecycle, message, translateLifecycle);
     case 'system':
@@ -202,13 +208,15 @@ function translateAssistant({
 }: Parsed<typeof wire.AssistantMessage>): AgentEvent[] {
   if (error !== undefined && error !== null) return []; // the same text follows in the result
   const parentToolUseId = parent_tool_use_id ?? null;
-  return message.content.map((block) => ({
-    type: 'block',
-    apiMessageId: message.id,
-    parentToolUseId,
-    block: translateBlock(block),
-  }));
+  return message.content.flatMap((content): AgentEvent[] => {
+    const block = translateBlock(content);
+    const event: AgentEvent = { type: 'block', apiMessageId: message.id, parentToolUseId, block };
+    return block.kind === 'other' && SHOWN.has(content.type) ? [event, shownRaw(content)] : [event];
+  });
 }
+
+/** Blocks that people would miss: one that is not understood is shown raw. */
+const SHOWN = new Set(['text', 'tool_use', '']);
 
 function translateBlock(block: unknown): AgentBlock {
   const said = wire.TextBlock.safeParse(block);
@@ -222,6 +230,9 @@ function translateBlock(block: unknown): AgentBlock {
   return { kind: 'other' };
 }
 
+/** Blocks of what a person wrote. */
+const PROMPT = new Set(['text', 'image', 'document']);
+
 /** Of `user` lines only tool results are new to us: what a person wrote has its entry since it was given to the launch. */
 function translateUser({
   message,
@@ -232,7 +243,7 @@ function translateUser({
   if (typeof message.content === 'string') return [];
   const results = message.content.flatMap((block): AgentEvent[] => {
     const result = wire.ToolResultBlock.safeParse(block);
-    if (!result.success) return [];
+    if (!result.success) return PROMPT.has(block.type) ? [] : [shownRaw(block)];
     const { tool_use_id: toolUseId, content, is_error } = result.data;
     const permission = tool_result_meta?.find(({ id }) => id === toolUseId)?.permission_decision;
     return [

@@ -1,6 +1,8 @@
 /** What Callboard can find out about the machine and the `claude` on it: for `callboard doctor`, and for the board. */
+export { OLDEST_CLAUDE, tooOld } from '../claude/program.ts';
 export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
+export { KNOWN_VERSIONS_FILE, KnownVersion, KnownVersions } from './known-versions.ts';
 export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';
 export { readLastReports, saveReport } from './report-file.ts';

@@ -1,3 +1,4 @@
+import { identifyBinary } from '../claude/program.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { KeptPromise } from './kept-promise.ts';
 import { createLab, type Lab } from './lab.ts';
@@ -11,6 +12,8 @@ export interface HandshakeOptions {
   version: string;
   /** `PATH` for it; nothing else of anyone's environment reaches it. */
   path: string | undefined;
+  /** Let everything else on the machine go first. */
+  isQuiet?: boolean;
   /** Stops in the middle. */
   signal: AbortSignal;
   now?: () => Date;
@@ -37,6 +40,7 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
   signal.throwIfAborted();
   const at = now().toISOString();
   const timeIsUp = AbortSignal.timeout(limits.wholeMs);
+  const binary = await identifyBinary(options.claude).catch(() => null);
   await using lab = await createLab(options);
   const checks: HandshakeCheck[] = [];
   for (const promise of keptPromises) {
@@ -50,7 +54,7 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
     signal.throwIfAborted();
     checks.push({ ...facts, ...(outcome.verdict === 'no' && timeIsUp.aborted ? TOO_LATE : outcome) });
   }
-  return { version, at, checks };
+  return { version, binary, at, checks };
 }
 
 type Outcome = Pick<HandshakeCheck, 'verdict' | 'why'>;

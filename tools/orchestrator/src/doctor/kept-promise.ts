@@ -7,6 +7,8 @@ export interface KeptPromise {
   readonly sentence: string;
   /** What would not work without it. */
   readonly reliedOnFor: string;
+  /** What people see of it where it is not kept, in a few words for a card: "tools that a hook allows go unnoticed". */
+  readonly lack: string;
   /** Those without which there is no sense in trying this one. */
   readonly needs: readonly string[];
   /** Tries it. @throws Error whose message says in what way it is not kept */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@callboard/scripted-model';
 import { claudeArguments } from '../claude/arguments.ts';
 import { messagesInConversation } from '../claude/conversation-file.ts';
+import { readFlags } from '../claude/program.ts';
 import { startGuard } from './guard.ts';
 import { createTalk, type Talk } from './talk.ts';
 import { startTrial, type Trial } from './trial.ts';
@@ -31,10 +32,15 @@ export interface LabOptions {
   claude: string;
   /** `PATH` for it. */
   path: string | undefined;
+  /** Let everything else on the machine go first. */
+  isQuiet?: boolean;
+  /** Stops in the middle. */
+  signal: AbortSignal;
 }
 
 /** Nothing of it is left once it was disposed of, and hardly anything if we are killed before. */
-export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
+export async function createLab(options: LabOptions): Promise<Lab> {
+  const { claude, path, isQuiet = false } = options;
   await using stack = new AsyncDisposableStack();
   const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-doctor-')));
   stack.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -53,6 +59,7 @@ export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
   };
   stack.defer(discard);
   const env = { ...claudeEnvironment(model.url, home, path), TMPDIR: tmp };
+  const flags = await readFlags(claude, env, options.signal);
 
   async function launch(conversation: { start: string } | { resume: string }, signal: AbortSignal): Promise<Talk> {
     await discard();
@@ -62,10 +69,12 @@ export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
     const args = claudeArguments({
       ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
       withoutHooks: false,
+      flags,
       conversation,
     });
     current = await startTrial({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });
     await guard.watch(current.pid);
+    if (isQuiet) letOthersFirst(current.pid);
     await createTalk(current, model.requests, signal).control({ subtype: 'initialize' });
     return createTalk(current, model.requests, signal);
   }
@@ -82,4 +91,11 @@ export async function createLab({ claude, path }: LabOptions): Promise<Lab> {
     discard,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** It may have ended already, or the system may not allow it: the trial goes on all the same. */
+function letOthersFirst(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {}
 }

@@ -7,8 +7,11 @@ import { readLastReports, saveReport } from './report-file.ts';
 
 const report = (version: string, why: string | null = null): HandshakeReport => ({
   version,
+  binary: null,
   at: '2030-01-01T00:00:00.000Z',
-  checks: [{ id: 'asks', sentence: 'asks', reliedOnFor: 'all', verdict: why === null ? 'yes' : 'no', why }],
+  checks: [
+    { id: 'asks', sentence: 'asks', reliedOnFor: 'all', lack: 'much', verdict: why === null ? 'yes' : 'no', why },
+  ],
 });
 
 it('keeps the newest report of each version, for the owner alone', async () => {

@@ -88,7 +88,8 @@ export function createTalk(trial: Trial, requests: readonly LoggedRequest[], sig
         if (next === undefined) return undefined;
         seen.add(next.requestId);
         const parsed = CanUseTool.safeParse(next.request);
-        if (!parsed.success) throw new Error(`it asked in a way that is not understood (${next.subtype})`);
+        if (!parsed.success || next.subtype !== 'can_use_tool')
+          throw new Error(`it asked in a way that Callboard does not understand ("${next.subtype}")`);
         return { requestId: next.requestId, toolName: parsed.data.tool_name, input: parsed.data.input };
       }),
 

@@ -18,7 +18,13 @@ export type AgentEvent =
   /** The conversation that was to be resumed is not there any more. */
   | { type: 'conversation-lost' }
   /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */
-  | { type: 'turn-started'; model: string | null; mode: string | null; messageIds: readonly string[] }
+  | {
+      type: 'turn-started';
+      model: string | null;
+      mode: string | null;
+      version?: string | null;
+      messageIds: readonly string[];
+    }
   | { type: 'mode-changed'; mode: string }
   /** `consumed`: the model reads it in the turn that runs now. */
   | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
@@ -37,8 +43,11 @@ export type AgentEvent =
   | { type: 'todos'; news: TodoNews }
   /** The agent waits for a person. */
   | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
-  /** The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. */
-  | { type: 'asked-unknown'; requestId: string; subtype: string }
+  /**
+   * The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. `permissionFor`:
+   * the tool that it seems to ask permission for, in a way that is not understood.
+   */
+  | { type: 'asked-unknown'; requestId: string; subtype: string; permissionFor: string | null }
   | { type: 'withdrawn'; requestId: string }
   /** What the process says that the conversation has cost by its count, outside of the end of a turn. */
   | { type: 'cost-count'; costUsd: number }
@@ -110,4 +119,6 @@ export interface TurnEnd {
   costUsd: number | null;
   /** Cumulative over the conversation. */
   tokens: TokenUsage | null;
+  /** The messages that it worked on, as far as that is told. */
+  messageIds?: readonly string[];
 }

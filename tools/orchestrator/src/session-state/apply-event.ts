@@ -12,7 +12,9 @@ import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 
-async function turnEnded({ tx, draft, launchId }: EventContext, end: TurnEnd): Promise<void> {
+async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
+  const { tx, draft, launchId } = context;
+  await haveRead(context, end.messageIds ?? []);
   const { record } = draft;
   // A subagent goes on behind the turn, and so may what it asked.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
@@ -79,8 +81,9 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
         joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
         model: event.model ?? record.model,
         mode: event.mode ?? record.mode,
+        cliVersion: event.version ?? record.cliVersion,
       };
-      return;
+      return haveRead(context, event.messageIds);
     case 'mode-changed':
       draft.record = { ...record, mode: event.mode };
       return;
@@ -101,7 +104,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
     case 'asked':
       return asked(context, event);
     case 'asked-unknown':
-      return refuse(context, event.requestId, event.subtype);
+      return refuse(context, event);
     case 'withdrawn':
       return withdrawn(context, event.requestId);
     case 'response':
@@ -187,6 +190,11 @@ async function messageProgress(
   }
   // Finished without having been begun: the CLI had read it in an earlier life, and no result follows.
   if (progress === 'finished') draft.record = { ...draft.record, turnRunning: await hasUnreadMessages(tx, launchId) };
+}
+
+/** The beginning and the end of a turn name its messages, so that none stays unread where the lines that tell of each are missing. */
+async function haveRead(context: EventContext, messageIds: readonly string[]): Promise<void> {
+  for (const id of messageIds) await messageProgress(context, id, 'consumed');
 }
 
 /** The next start begins afresh, with the stage's own prompt before whatever waits. */

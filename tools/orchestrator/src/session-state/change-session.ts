@@ -21,7 +21,7 @@ export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: Sta
 
 /** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
-  backgroundTasks.some((task) => task.type !== 'local_bash');
+  backgroundTasks.some(({ type }) => type !== 'local_bash' && type !== 'unknown');
 
 /** The state that follows from what is known. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {

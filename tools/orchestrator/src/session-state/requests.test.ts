@@ -85,7 +85,7 @@ describe('a request', () => {
 
   it('of a kind that nobody answers is refused at once, so that the CLI does not wait for it', async () => {
     const session = await busyTestSession();
-    await session.tell({ type: 'asked-unknown', requestId: 'r1', subtype: 'hook_callback' });
+    await session.tell({ type: 'asked-unknown', permissionFor: null, requestId: 'r1', subtype: 'hook_callback' });
     const row = await answerRow(session);
     expect(row).toMatchObject({ state: 'accepted', body: { response: { subtype: 'error' } } });
     expect(await session.pending()).toEqual([]);

@@ -84,17 +84,36 @@ export async function initialized(
     const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
     if (isAnswered) continue; // when it was first printed
     addRaw(draft, tx.now, raw);
-    if (requestId !== null) await refuse(context, requestId, subtype);
+    if (requestId !== null) await refuse(context, { requestId, subtype, permissionFor: null });
   }
 }
 
 /** An unknown request is answered at once, so that the CLI cannot hang on it. */
-export async function refuse(context: EventContext, requestId: string, subtype: string): Promise<void> {
-  const { tx, draft } = context;
+export async function refuse(
+  context: EventContext,
+  {
+    requestId,
+    subtype,
+    permissionFor,
+  }: Pick<Extract<AgentEvent, { type: 'asked-unknown' }>, 'requestId' | 'subtype' | 'permissionFor'>,
+): Promise<void> {
+  const { tx, draft, launchId } = context;
+  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // when it was first printed
   await answer(context, requestId, { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` });
-  const text = `Claude Code asked for "${subtype}", which Callboard does not know; it was told so.`;
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'unknown-request', text });
+  const notice = { kind: 'notice', parentToolUseId: null } as const;
+  if (permissionFor === null) {
+    const text = `Claude Code asked for "${subtype}", which Callboard does not know. It was told so.`;
+    addEntry(draft, tx.now, { ...notice, level: 'warning', code: 'unknown-request', text });
+    return;
+  }
+  const text = `Claude Code asked permission for ${permissionFor} in a way that Callboard does not understand ("${subtype}"), so nobody was asked and it was denied. Update Callboard, or install an older Claude Code, and start the stage again.`;
+  addEntry(draft, tx.now, { ...notice, level: 'error', code: 'unknown-permission-request', text });
+  const cliGaps = [...new Set([...draft.record.cliGaps, UNASKED])];
+  draft.record = { ...draft.record, cliGaps };
 }
+
+/** Kept with the session, so that its card says it. */
+const UNASKED = 'it asks permission in a way that Callboard does not understand, so all of it is denied';
 
 /** The CLI took its request back. An answer that it has not confirmed until now did not count. */
 export async function withdrawn({ tx, draft, launchId }: EventContext, requestId: string): Promise<void> {
@@ -137,6 +156,9 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
     await tx.outbox.setConfirmed(row.id, tx.now);
+    // Whatever the reply looks like: who answers is up.
+    const isUp = event.ok && row.body.request.subtype === 'initialize';
+    if (isUp && draft.record.phase === 'starting') draft.record = { ...draft.record, phase: 'live' };
     if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(draft, event.response);
     return;
   }

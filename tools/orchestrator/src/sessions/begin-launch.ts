@@ -153,6 +153,8 @@ function newSession(stage: Stage, now: string): SessionRecord {
     stalledSince: null,
     alarm: null,
     seenAlarms: [],
+    cliVersion: null,
+    cliGaps: [],
     backgroundTasks: [],
     queued: 0,
     queueHeld: false,

@@ -1,11 +1,11 @@
-import type { LaunchId, RepositoryHook, StageId } from '@callboard/contract';
+import type { LaunchId, StageId } from '@callboard/contract';
 import { claudeArguments } from '../claude/arguments.ts';
 import { endMarked } from '../claude/launch/end-processes.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
 import type { Edges } from '../lib/edges.ts';
-import { AppError, messageOf, OperationalError, Rejection } from '../lib/errors.ts';
+import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
@@ -16,6 +16,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
 import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
+import { tellProgram } from './tell-program.ts';
 import { type UntilStoredParts, untilStored } from './until-stored.ts';
 
 export interface LaunchingParts {
@@ -24,11 +25,27 @@ export interface LaunchingParts {
   edges: Edges;
   worktrees: Worktrees;
   dataDir: string;
-  findClaude: () => Promise<string>;
+  /** As `ClaudeWatch.program`, and what is done with one that did not come up. */
+  claude: LaunchPrograms;
   env: Record<string, string>;
   graces: StopGraces;
   initializeTimeoutMs: number;
   attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningSession>;
+}
+
+/** Knows which program to start. */
+export interface LaunchPrograms {
+  /** Rejects with OperationalError `claude_missing`, `claude_too_old`. */
+  program(): Promise<{
+    path: string;
+    version: string | null;
+    flags: ReadonlySet<string> | null;
+    gaps: readonly string[];
+  }>;
+  /** A process told this version: where that is not what was expected, the program is asked anew at the next start. */
+  saw(version: string): void;
+  /** It did not come up as expected: it is asked anew at the next start. */
+  doubt(): void;
 }
 
 /** Begins launches, and spawns what was begun. */
@@ -44,14 +61,14 @@ export interface Launching {
 }
 
 export function createLaunching(parts: LaunchingParts): Launching {
-  const { storing, edges, worktrees, dataDir, env, graces, initializeTimeoutMs, attach } = parts;
+  const { storing, edges, worktrees, dataDir, env, graces, initializeTimeoutMs, attach, claude } = parts;
   const { store, log } = storing;
   const launching = new Set<Promise<unknown>>();
   const beforeProcess = new Map<StageId, Promise<void>>();
 
   async function spawn(stageId: StageId, begun: BegunLaunch, onTakenUp: () => void): Promise<void> {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
-    const command = await parts.findClaude();
+    const program = await claude.program();
     const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
     const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
     const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
@@ -64,26 +81,31 @@ export function createLaunching(parts: LaunchingParts): Launching {
       conversation,
       allow: [...allow, ...repositoryRules],
       directories,
+      flags: program.flags,
       withoutHooks: hooksOff.length > 0,
     });
-    const process = await spawnClaude({ command, args, cwd, env: { ...env, [LAUNCH_MARKER]: launchId }, folder });
-    const session = await takeUp(stageId, launchId, process, hooksOff);
+    const marked = { ...env, [LAUNCH_MARKER]: launchId };
+    const process = await spawnClaude({ command: program.path, args, cwd, env: marked, folder });
+    const session = await takeUp(launchId, process, async (tx) => {
+      await changeSession(tx, stageId, (draft) => {
+        if (hooksOff.length > 0) addEntry(draft, tx.now, hooksOffNotice(hooksOff));
+        tellProgram(draft, tx.now, program);
+      });
+    });
     onTakenUp();
     await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
   }
 
   /** A process that cannot be taken up is ended before its launch is settled: nothing runs that nobody sees. */
   async function takeUp(
-    stageId: StageId,
     launchId: LaunchId,
     process: AgentProcess,
-    hooksOff: readonly RepositoryHook[],
+    tell: (tx: Tx) => Promise<void>,
   ): Promise<RunningSession> {
     try {
       await untilStored(storing, async (tx) => {
         await tx.launches.setLive(launchId, process.identity);
-        if (hooksOff.length > 0)
-          await changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, hooksOffNotice(hooksOff)));
+        await tell(tx);
       });
       return await attach(launchId, process);
     } catch (error) {
@@ -97,8 +119,10 @@ export function createLaunching(parts: LaunchingParts): Launching {
     try {
       await initialized;
     } catch (error) {
+      claude.doubt(); // it may not be the program that it was taken for
       const late = error instanceof DOMException && error.name === 'TimeoutError';
       if (late) await session.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
+      if (error instanceof ProtocolError) await session.stop(`Claude Code refused to begin: ${error.message}.`);
       const end = await session.ended;
       throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
     }
@@ -182,6 +206,7 @@ function launchRejection(error: unknown): unknown {
   if (!(error instanceof AppError) || error instanceof Rejection) return error;
   switch (error.code) {
     case 'claude_missing':
+    case 'claude_too_old':
     case 'worktree_failed':
       return new Rejection(error.code, error.message, { cause: error });
     default:

@@ -25,7 +25,7 @@ it('hears what a process prints by itself, and not what it was asked for', async
     channel,
     { worktree: null, mayHooksAllow: true },
     {
-      ...{ store, edges, log: silent, outboxBell: createBell(), onTextDelta: () => undefined },
+      ...{ store, edges, log: silent, outboxBell: createBell(), onTextDelta: () => undefined, onVersion: alarm },
       ...{ onAlarm: alarm, onCutOff: alarm, onUnreadable: alarm },
     },
   );

@@ -20,6 +20,7 @@ import { createFigures } from './figures.ts';
 import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 import { takeIn } from './take-in.ts';
+import { watchUnknownLines } from './unknown-lines.ts';
 import { untilStored } from './until-stored.ts';
 
 export interface ExecutorParts {
@@ -31,8 +32,10 @@ export interface ExecutorParts {
   onTextDelta: (delta: TextDelta) => void;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
-  /** A line of a living process was cut off, and what it said is lost. */
+  /** A line of a living process was cut off or is not understood, and what it said is lost. */
   onCutOff: (stageId: StageId) => void;
+  /** A process tells its version, as it does at the beginning of each turn. */
+  onVersion: (version: string) => void;
   /** What a living process prints can no longer be read; its transcript says why. */
   onUnreadable: (stageId: StageId) => void;
 }
@@ -108,6 +111,7 @@ export function createSessionExecutor(
   let finishing = false;
 
   const letting = new AbortController();
+  const unknownLines = watchUnknownLines(() => parts.onCutOff(stageId));
   const onAlarm = () => parts.onAlarm(stageId);
   const context = { launchId, edges, worktree, mayHooksAllow, onAlarm };
 
@@ -127,9 +131,12 @@ export function createSessionExecutor(
     await takeIn({ store, log, context, stageId, signal: letting.signal }, lasting);
     storedOffset = end;
     writer.nudge();
+    for (const { events } of lasting)
+      for (const event of events) if (event.type === 'turn-started' && event.version) parts.onVersion(event.version);
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();
     const told = lasting.flatMap(({ events }) => events);
+    if (!finishing) unknownLines.took(told);
     if (told.some(isWork)) figures.worked();
     if (told.some(({ type }) => type === 'turn-ended')) {
       live.clear();
@@ -189,6 +196,7 @@ export function createSessionExecutor(
   async function letGo(): Promise<void> {
     unlisten();
     figures.stop();
+    unknownLines.stop();
     letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);

@@ -26,9 +26,11 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
     throw new Error('too many open files');
   };
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
+  const program = async () => ({ path: claude, version: null, flags: null, gaps: [] });
+  const known = { program, saw: () => undefined, doubt: () => undefined };
   const sessions = createSessions({
     ...{ store: { ...store, read: { ...store.read, launches: { ...store.read.launches, find } } }, edges, log: silent },
-    ...{ dataDir: folder, env, outboxBell: createBell(), findClaude: async () => claude, initializeTimeoutMs: 60_000 },
+    ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
     graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },
     worktrees: {
       ...createWorktrees({ dataDir: folder, env }),

@@ -15,16 +15,17 @@ import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
 import { keepModel } from './keep-model.ts';
-import { createLaunching } from './launching.ts';
+import { createLaunching, type LaunchPrograms } from './launching.ts';
 import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
+import { tellProgram } from './tell-program.ts';
 
-export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable'> {
+export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'> {
   worktrees: Worktrees;
   dataDir: string;
-  /** Finds the program at every launch, since it may have been installed meanwhile. Rejects with OperationalError `claude_missing`. */
-  findClaude: () => Promise<string>;
+  /** Looked at for every launch, since another one may have been installed meanwhile. */
+  claude: LaunchPrograms;
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;
@@ -35,7 +36,7 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff
 export interface Sessions {
   /**
    * Starts the stage's process, or starts it again where its session left off. Resolves when it is up.
-   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `disk_low`
+   * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `claude_missing`, `worktree_failed`, `launch_failed`, `claude_too_old`, `disk_low`
    */
   start(stageId: StageId, actor: string | null): Promise<void>;
   /**
@@ -78,6 +79,8 @@ export interface Sessions {
   endIfIdle(stageId: StageId, reason: string): Promise<boolean>;
   /** Ends the process of a session that is idle, to free its memory; does nothing if it has found work meanwhile. */
   endIdle(stageId: StageId): Promise<void>;
+  /** What the program of this version does not do was found out while sessions run with it: they tell it. */
+  tellGaps(version: string, gaps: readonly string[]): Promise<void>;
   /** What the stage's process is writing just now, each block from its beginning. */
   liveText(stageId: StageId): TextDelta[];
   /** The executors of all living processes. */
@@ -132,7 +135,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
-    const callbacks = { onAlarm, onCutOff: askAnew, onUnreadable, onEnded: forget };
+    const callbacks = { onVersion: parts.claude.saw, onAlarm, onCutOff: askAnew, onUnreadable, onEnded: forget };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     const { launch } = session.executor;
     running.set(launch.stageId, session);
@@ -305,6 +308,15 @@ export function createSessions(parts: SessionsParts): Sessions {
       const record = await store.read.sessions.find(stageId);
       if (record?.state !== 'idle' || record.backgroundTasks.length > 0 || !running.has(stageId)) return;
       await endIfIdle(stageId, 'Ended after a long time without work, to free its memory. A message resumes it.');
+    },
+    async tellGaps(version, gaps) {
+      for (const stageId of running.keys()) {
+        await store.transact((tx) =>
+          changeSession(tx, stageId, (draft) => {
+            if (draft.record.cliVersion === version) tellProgram(draft, tx.now, { version, gaps });
+          }),
+        );
+      }
     },
     liveText: (stageId) => running.get(stageId)?.executor.liveText() ?? [],
     executors: () => [...running.values()].map(({ executor }) => executor),

@@ -59,7 +59,10 @@ async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end 
   for (const raw of events) {
     addRaw(draft, tx.now, raw);
     // Nobody will be asked, so the CLI must not wait.
-    if (raw.type === 'asked') await refuse({ ...context, tx, draft }, raw.requestId, raw.ask.toolName);
+    if (raw.type === 'asked') {
+      const asked = { requestId: raw.requestId, subtype: raw.ask.toolName, permissionFor: raw.ask.toolName };
+      await refuse({ ...context, tx, draft }, asked);
+    }
   }
   await saveDraft(tx, draft);
   await tx.launches.setOffset(context.launchId, end);

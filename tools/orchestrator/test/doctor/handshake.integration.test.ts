@@ -41,7 +41,7 @@ describe('the handshake', () => {
     const report = await shakeHands(REAL_CLAUDE);
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
-    expect(report.checks).toHaveLength(17);
+    expect(report.checks).toHaveLength(18);
   });
 
   it('sees each promise that is broken, and those that are not', { timeout: 480_000 }, async () => {
@@ -52,6 +52,7 @@ describe('the handshake', () => {
     const report = await shakeHands(await lyingClaude(folder), { stepMs, wholeMs: 300_000 });
     expect(verdicts(report)).toEqual({
       initialize: 'yes',
+      idle: 'yes',
       asks: 'yes',
       echo: 'no',
       parallel: 'no',

@@ -26,7 +26,9 @@ const PATIENT: Partial<TimeLimits> = {
   initializeMs: 120_000,
   confirmationMs: 30_000,
 };
-const CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
+/** `npm run versions` names another release here. */
+const CLAUDE =
+  process.env.CALLBOARD_TEST_CLAUDE ?? fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
 
 /** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in a folder of their own. */
 export interface Kit {

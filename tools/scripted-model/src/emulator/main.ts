@@ -11,8 +11,18 @@ const { values } = parseArgs({
     resume: { type: 'string' },
     'session-id': { type: 'string' },
     'permission-mode': { type: 'string', default: 'default' },
+    version: { type: 'boolean' },
+    help: { type: 'boolean' },
   },
 });
+
+/** The version that it emulates, and what of its help a program looks for. */
+if (values.version || values.help) {
+  const options = ['--effort <level>', '--forward-subagent-text', '--include-partial-messages'];
+  const help = ['Options:', ...options.map((option) => `  ${option}`)];
+  process.stdout.write(values.version ? '2.1.330 (Claude Code)\n' : `${help.join('\n')}\n`);
+  process.exit(0);
+}
 
 const { HOME = '/' } = process.env;
 const isResumed = values.resume !== undefined;

@@ -69,10 +69,8 @@ it('tells a good reply from an error, and hands on what stands beside the respon
 });
 
 it.each([
-  ['a request without its content', { type: 'control_request', request_id: 'q' }],
   ['a request without an id', { type: 'control_request', request: { subtype: 'x' } }],
   ['a request with an empty id', { type: 'control_request', request_id: '', request: { subtype: 'x' } }],
-  ['a request without a subtype', { type: 'control_request', request_id: 'q', request: {} }],
   ['a withdrawal without an id', { type: 'control_cancel_request' }],
   ['a withdrawal with an empty id', { type: 'control_cancel_request', request_id: '' }],
   ['a response that says nothing', { type: 'control_response' }],
@@ -80,6 +78,21 @@ it.each([
   ['a response to an empty id', { type: 'control_response', response: { subtype: 'success', request_id: '' } }],
 ])('refuses %s as what it claims to be, and keeps it', (_what, frame) => {
   expect(parseFrame(line(frame))).toEqual({ kind: 'garbage', text: line(frame) });
+});
+
+it.each([undefined, null, {}, { subtype: 7 }, 'text'])(
+  'takes a request that says %o for one, so that it is answered',
+  (request) => {
+    const frame = parseFrame(line({ type: 'control_request', request_id: 'q', request }));
+    expect(frame).toMatchObject({ kind: 'request', requestId: 'q', subtype: 'unknown' });
+  },
+);
+
+it('takes a reply that does not say how it went for a good one, unless it tells an error', () => {
+  const reply = { request_id: 'r1' };
+  expect(parseFrame(line({ type: 'control_response', response: reply }))).toMatchObject({ ok: true });
+  const failed = { ...reply, error: 'no' };
+  expect(parseFrame(line({ type: 'control_response', response: failed }))).toMatchObject({ ok: false });
 });
 
 it('refuses an id that is longer than an id can be', () => {

@@ -23,12 +23,13 @@ const JsonObject = z.record(z.string(), z.unknown());
 const Request = z.looseObject({
   type: z.literal('control_request'),
   request_id: RequestId,
-  request: z.looseObject({ subtype: z.string() }),
+  // One that says nothing else is answered all the same: the CLI waits for it.
+  request: z.looseObject({ subtype: z.string().catch('unknown') }).catch({ subtype: 'unknown' }),
 });
 const Cancel = z.looseObject({ type: z.literal('control_cancel_request'), request_id: RequestId });
 const Response = z.looseObject({
   type: z.literal('control_response'),
-  response: z.looseObject({ subtype: z.string(), request_id: RequestId }),
+  response: z.looseObject({ subtype: z.string().optional().catch(undefined), request_id: RequestId }),
 });
 
 /** How the lines begin whose loss would matter; objects within a line have other types, or more behind them. */
@@ -77,7 +78,7 @@ export function parseFrame(text: string): Frame {
       return {
         kind: 'response',
         requestId: response.request_id,
-        ok: response.subtype === 'success',
+        ok: response.subtype === 'success' || (response.subtype === undefined && response.error === undefined),
         response: parsed.data.response,
       };
     }

@@ -2,18 +2,22 @@ import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
 
 /**
- * The messages of the CLI that mean something to us, as far as they do. Seen with CLI 2.1.330; unknown keys are not
- * looked at. A message of a known type that does not have this shape is shown raw.
+ * The messages of the CLI that mean something to us, as far as they do. Seen with CLI 2.1.212 to 2.1.330; unknown keys
+ * are not looked at. What is missing, or is not what it was, has a meaning where it can have one (a missing list is an
+ * empty one); a message that means nothing without it is shown raw.
  */
 
 const text = z.string();
-const parent = { parent_tool_use_id: z.string().nullish() };
+/** Whatever it is, it is no text: it is as if it were not there. */
+const words = text.optional().catch(undefined);
+const parent = { parent_tool_use_id: text.nullish().catch(null) };
+const block = z.looseObject({ type: text.catch('') }).catch({ type: '' });
 
 export const AssistantMessage = z.object({
   ...parent,
   message: z.object({
-    id: text.default(''),
-    content: z.array(z.looseObject({ type: text })),
+    id: text.catch(''),
+    content: z.array(block).or(text.transform((said) => [{ type: 'text', text: said }])),
   }),
   /** The CLI prints an API failure as if the model had said it, and again in the result. */
   error: z.unknown().optional(),
@@ -30,17 +34,17 @@ export const ToolUseBlock = z.object({
 
 export const UserMessage = z.object({
   ...parent,
-  message: z.object({ content: z.union([text, z.array(z.looseObject({ type: text }))]) }),
-  isReplay: z.boolean().optional(),
-  isSynthetic: z.boolean().optional(),
+  message: z.object({ content: z.union([text, z.array(block)]) }),
   tool_use_result: z.unknown().optional(),
   /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
   tool_result_meta: z
     .array(
-      z.object({
-        id: text,
-        permission_decision: z.object({ decision: text, source: text }).optional().catch(undefined),
-      }),
+      z
+        .object({
+          id: text,
+          permission_decision: z.object({ decision: text, source: text }).optional().catch(undefined),
+        })
+        .or(z.unknown().transform(() => ({ id: '', permission_decision: undefined }))),
     )
     .optional()
     .catch(undefined),
@@ -53,27 +57,32 @@ export const TaskListResult = z.object({
 export const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
   tool_use_id: text,
-  content: z.union([text, z.array(z.looseObject({ type: text }))]).optional(),
-  is_error: z.boolean().nullish(),
+  content: z
+    .union([text, z.array(block)])
+    .optional()
+    .catch(undefined),
+  is_error: z.boolean().nullish().catch(null),
 });
 
-/** Only what is said of success is needed: a result that was not understood would leave its turn running for ever. */
+/** Nothing of it is needed: a result that was not understood would leave its turn running for ever. */
 export const ResultMessage = z.object({
-  subtype: text,
-  is_error: z.boolean(),
+  subtype: text.catch(''),
+  is_error: z.boolean().nullish().catch(null),
   result: text.optional().catch(undefined),
   terminal_reason: text.nullish().catch(undefined),
   duration_ms: z.number().optional().catch(undefined),
   total_cost_usd: z.number().optional().catch(undefined),
   errors: z.array(text).optional().catch(undefined),
+  /** The messages that the turn worked on. */
+  user_message_uuids: z.array(text).catch([]),
   modelUsage: z
     .record(
       text,
       z.object({
-        inputTokens: z.number().default(0),
-        outputTokens: z.number().default(0),
-        cacheReadInputTokens: z.number().default(0),
-        cacheCreationInputTokens: z.number().default(0),
+        inputTokens: z.number().catch(0),
+        outputTokens: z.number().catch(0),
+        cacheReadInputTokens: z.number().catch(0),
+        cacheCreationInputTokens: z.number().catch(0),
       }),
     )
     .optional()
@@ -106,45 +115,52 @@ export const Lifecycle = z.object({
 });
 
 export const SystemInit = z.object({
-  model: text.optional(),
-  permissionMode: text.optional(),
-  user_message_uuids: z.array(text).optional(),
+  model: text.nullable().catch(null),
+  permissionMode: text.nullable().catch(null),
+  claude_code_version: text.nullable().catch(null),
+  user_message_uuids: z.array(text).catch([]),
 });
 export const SystemStatus = z.object({ permissionMode: text.optional() });
 export const TaskStarted = z.object({
   task_id: text,
-  tool_use_id: text.nullish(),
-  description: text.default(''),
-  task_type: text.default('unknown'),
+  tool_use_id: text.nullish().catch(null),
+  description: text.catch(''),
+  task_type: text.catch('unknown'),
 });
 export const TasksChanged = z.object({
-  tasks: z.array(z.object({ task_id: text, task_type: text.default('unknown'), description: text.default('') })),
+  /** One that is not understood runs all the same. */
+  tasks: z
+    .array(
+      z
+        .object({ task_id: text.catch(''), task_type: text.catch('unknown'), description: text.catch('') })
+        .or(z.unknown().transform(() => ({ task_id: '', task_type: 'unknown', description: '' }))),
+    )
+    .default([]),
 });
 export const ApiRetry = z.object({
-  attempt: z.number(),
-  max_retries: z.number(),
-  retry_delay_ms: z.number().optional(),
-  error_status: z.number().nullish(),
-  error: text.optional(),
+  attempt: z.number().nullable().catch(null),
+  max_retries: z.number().nullable().catch(null),
+  error_status: z.number().nullish().catch(null),
+  error: words,
 });
 /** `informational` has `content`, `notification` has `text`. */
 export const Informational = z
-  .object({ content: text.optional(), text: text.optional(), level: text.optional() })
-  .transform(({ content, text: words, level }) => ({ content: content ?? words ?? '', level }))
+  .object({ content: words, text: words, level: words })
+  .transform(({ content, text: other, level }) => ({ content: content ?? other ?? '', level }))
   .refine(({ content }) => content !== '');
 /** On an `informational` line: what became of a message (seen: `blocked_by_hook`). */
 export const PromptBlocked = z.object({
   prompt_submit_outcome: z.object({ kind: z.literal('blocked_by_hook'), reason: text.catch('no reason given') }),
 });
 export const PermissionDenied = z.object({
-  tool_name: text.optional(),
-  decision_reason: text.optional(),
-  message: text.optional(),
+  tool_name: words,
+  decision_reason: words,
+  message: words,
 });
 export const ModelFallback = z.object({
-  original_model: text.optional(),
-  fallback_model: text.optional(),
-  content: text.optional(),
+  original_model: words,
+  fallback_model: words,
+  content: words,
 });
 
 /** A request is refused, unseen by a person, only where it lacks what a person needs to decide or the answer needs to arrive. */
@@ -153,41 +169,65 @@ export const CanUseTool = z.object({
   display_name: text.optional().catch(undefined),
   input: z.record(z.string(), z.unknown()),
   description: text.nullish().catch(null),
-  tool_use_id: text,
+  /** Without it the request is not linked with its call in the transcript. */
+  tool_use_id: text.catch(''),
   agent_id: text.nullish().catch(null),
   decision_reason: text.nullish().catch(null),
   blocked_path: text.nullish().catch(null),
+  /** One that is not understood is left out: the others can be chosen. */
   permission_suggestions: z
-    .array(z.looseObject({ type: text }))
+    .array(z.looseObject({ type: text }).or(z.unknown().transform(() => null)))
     .nullish()
     .catch(null),
   suppress_always_allow_rule: z.boolean().nullish().catch(null),
 });
 
+/** What a request for permission has whatever it is called: the name of a tool, and what it is to be run with. */
+export const PermissionLike = z.object({ tool_name: text, input: z.record(z.string(), z.unknown()) });
+
 /** An MCP server asks the person for something; `requested_schema` is the JSON Schema of a flat form. */
 export const Elicitation = z.looseObject({ mcp_server_name: text, message: text });
 
-/** The answer to `initialize`: the open requests stand beside the response proper, whole, as they were sent. */
+/**
+ * The answer to `initialize`: the open requests stand beside the response proper, whole, as they were sent. A list that
+ * is missing is an empty one: until 2.1.267 the CLI left it out when nothing was open.
+ */
 export const Initialized = z.object({
-  pending_permission_requests: z.array(
-    // One that is not understood must be answered all the same, as far as it can be.
-    z
-      .looseObject({ request_id: RequestId, request: z.looseObject({ subtype: text }) })
-      .or(z.looseObject({ request_id: RequestId, request: z.undefined().catch(undefined) }))
-      .or(z.unknown().transform((raw) => ({ request_id: null, request: undefined, raw }))),
-  ),
-  response: z.object({ current_permission_mode: text.optional() }).optional(),
+  pending_permission_requests: z
+    .array(
+      // One that is not understood must be answered all the same, as far as it can be.
+      z
+        .looseObject({ request_id: RequestId, request: z.looseObject({ subtype: text }) })
+        .or(z.looseObject({ request_id: RequestId, request: z.undefined().catch(undefined) }))
+        .or(z.unknown().transform((raw) => ({ request_id: null, request: undefined, raw }))),
+    )
+    .or(z.unknown().transform((raw) => [{ request_id: null, request: undefined, raw }]))
+    .default([]),
+  response: z.object({ current_permission_mode: words, session_state: words }).optional().catch(undefined),
 });
 
-/** The same answer, as to what the process does just now. */
-export const InitializedState = z.object({ response: z.object({ session_state: text.optional() }) });
+/** Some of what the answer to `initialize` has always told, and no other answer does. */
+export const InitializedMark = z.union([
+  z.object({ pending_permission_requests: z.unknown().refine((value) => value !== undefined) }),
+  z.object({ response: z.object({ commands: z.array(z.unknown()), agents: z.array(z.unknown()) }) }),
+  z.object({ response: z.object({ commands: z.array(z.unknown()), models: z.array(z.unknown()) }) }),
+  z.object({ response: z.object({ models: z.array(z.unknown()), agents: z.array(z.unknown()) }) }),
+  z.object({ response: z.object({ account: z.unknown(), pid: z.number() }) }),
+]);
 
+/** The same answer, as to what the process does just now. */
+export const InitializedState = z.object({
+  response: z.object({ session_state: words }).catch({ session_state: undefined }),
+});
+
+/** What is no list is an empty one. */
+const listOf = <T extends z.ZodType>(schema: T) => z.array(schema).catch([]);
 const orNull = <T extends z.ZodType>(schema: T) => schema.or(z.unknown().transform(() => null));
 
 /** In the answer to `initialize`: what may be typed behind a slash, and the models. What is not understood is null. */
 export const Offer = z.object({
   response: z.object({
-    commands: z.array(
+    commands: listOf(
       orNull(
         z.object({
           name: text,
@@ -199,7 +239,7 @@ export const Offer = z.object({
         }),
       ),
     ),
-    models: z.array(
+    models: listOf(
       orNull(
         z.object({
           value: text,

@@ -11,6 +11,7 @@ export const answerPromises: readonly KeptPromise[] = [
     id: 'deny-reason',
     sentence: 'hands the reason of a refusal to the model word for word',
     reliedOnFor: 'telling Claude what to do instead',
+    lack: 'Claude does not learn why a tool was denied',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -28,6 +29,7 @@ export const answerPromises: readonly KeptPromise[] = [
     id: 'source',
     sentence: 'tells of each tool who let it run',
     reliedOnFor: 'noticing a hook that allows tools in the place of a person',
+    lack: 'tools that a hook allows go unnoticed',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -45,6 +47,7 @@ export const answerPromises: readonly KeptPromise[] = [
     id: 'updated-input',
     sentence: 'runs the input as a person has changed it',
     reliedOnFor: 'allowing a command in another form than Claude wrote it',
+    lack: 'changed input is not used',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -60,6 +63,7 @@ export const answerPromises: readonly KeptPromise[] = [
     id: 'question',
     sentence: 'asks its questions over stdio and hands the answers to the model',
     reliedOnFor: 'answering questions on the board',
+    lack: 'questions cannot be answered',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -79,6 +83,7 @@ export const answerPromises: readonly KeptPromise[] = [
     id: 'mode',
     sentence: 'confirms a change of the permission mode by a status line',
     reliedOnFor: 'showing the mode that really holds',
+    lack: 'the mode shown may be wrong',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);

@@ -8,6 +8,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'text',
     sentence: 'takes a leading slash as text where it is told to',
     reliedOnFor: 'keeping a message such as "/clear" from wiping the conversation',
+    lack: 'a message that begins with / runs as a command, and @path attaches files',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -23,6 +24,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'repeat',
     sentence: 'drops a message whose uuid it has had',
     reliedOnFor: 'sending a message again after a crash without Claude reading it twice',
+    lack: 'Claude may read a message twice after a crash',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -37,6 +39,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'replay',
     sentence: 'drops a message that it had before a resume, and says so',
     reliedOnFor: 'sending a message again to a resumed session without Claude reading it twice',
+    lack: 'Claude may read a message twice after a resume',
     needs: ['repeat'],
     keep: async (lab, signal) => {
       const before = await lab.talk(signal);
@@ -53,6 +56,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'survives',
     sentence: 'goes on with its work when all who held its input and output have let go',
     reliedOnFor: 'keeping sessions alive while Callboard restarts',
+    lack: 'sessions do not survive a restart',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -72,6 +76,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'written',
     sentence: 'writes down, under their ids, the messages that begin a turn and those that come into one',
     reliedOnFor: 'telling Claude again, after its process died, what it lacks and nothing else',
+    lack: 'Claude may miss a message after a crash',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -94,6 +99,7 @@ export const conversationPromises: readonly KeptPromise[] = [
     id: 'end',
     sentence: 'ends when it is told to by `end_session`',
     reliedOnFor: 'stopping a session in good order',
+    lack: 'sessions end by force only',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);

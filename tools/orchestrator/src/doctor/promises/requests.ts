@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { Initialized } from '../../claude/wire/messages.ts';
+import { Initialized, InitializedMark } from '../../claude/wire/messages.ts';
 import { type KeptPromise, require } from '../kept-promise.ts';
 
 const touch = (file: string) => ({ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] });
@@ -14,13 +14,31 @@ export const requestPromises: readonly KeptPromise[] = [
     id: 'initialize',
     sentence: 'answers the opening handshake',
     reliedOnFor: 'starting sessions at all',
+    lack: 'sessions do not start',
     needs: [],
     keep: async (lab, signal) => void (await lab.talk(signal)),
+  },
+  {
+    id: 'idle',
+    sentence: 'says that nothing is open while it has nothing to do',
+    reliedOnFor: 'knowing that a session is up, and that nothing waits for a person',
+    lack: 'answered requests may stay on the board',
+    needs: ['initialize'],
+    keep: async (lab, signal) => {
+      const talk = await lab.talk(signal);
+      await talk.say([{ text: 'Nothing to ask.' }]);
+      await talk.result();
+      const reply = await talk.control({ subtype: 'initialize' });
+      require(InitializedMark.safeParse(reply).success, 'the reply has nothing that Callboard knows it by');
+      const open = Initialized.parse(reply).pending_permission_requests.length;
+      require(open === 0, `it lists ${open} open requests`);
+    },
   },
   {
     id: 'asks',
     sentence: 'asks over stdio before it runs a tool, and runs it once that is allowed',
     reliedOnFor: 'showing on the board what waits for a person',
+    lack: 'tools may run without asking',
     needs: ['initialize'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -36,6 +54,7 @@ export const requestPromises: readonly KeptPromise[] = [
     id: 'echo',
     sentence: 'echoes the answer that counted, with an equal body',
     reliedOnFor: 'knowing that an answer has reached Claude, and noticing answers that nobody gave',
+    lack: 'answers cannot be confirmed',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -52,6 +71,7 @@ export const requestPromises: readonly KeptPromise[] = [
     id: 'parallel',
     sentence: 'has requests of parallel tools open at once',
     reliedOnFor: 'letting several requests of one session be answered in any order',
+    lack: 'one request at a time',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -71,6 +91,7 @@ export const requestPromises: readonly KeptPromise[] = [
     id: 'pending',
     sentence: 'lists its open requests when `initialize` is repeated',
     reliedOnFor: 'finding out after a restart what Claude still waits for',
+    lack: 'open requests may be lost in a restart',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);
@@ -89,6 +110,7 @@ export const requestPromises: readonly KeptPromise[] = [
     id: 'cancel',
     sentence: 'takes its request back after an interrupt',
     reliedOnFor: 'removing from the board what nobody can answer any more',
+    lack: 'requests stay open after an interrupt',
     needs: ['asks'],
     keep: async (lab, signal) => {
       const talk = await lab.talk(signal);

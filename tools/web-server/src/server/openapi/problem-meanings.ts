@@ -44,6 +44,8 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unsupported_media_type: 'The body is not JSON.',
   too_many_requests: 'More requests than are taken in this time; `Retry-After` says when to go on.',
   internal: 'A fault in Callboard itself; its log has the details.',
+  claude_too_old:
+    'The installed Claude Code is older than Callboard works with; the message names its version and how to update.',
   claude_missing: 'Claude Code is not installed, or not where Callboard looks for it.',
   launch_failed: 'Claude Code could not be started; `detail` has what it said.',
   worktree_failed: 'Git could not make or change the worktree; `detail` has what it said.',

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { execa } from 'execa';
+import { endMarked } from './end-processes.ts';
+import { LAUNCH_MARKER } from './marked-processes.ts';
+
+/** What a short run of the program gave. */
+export interface Said {
+  stdout: string;
+  /** What it did instead of ending well, in words; null when it did. */
+  complaint: string | null;
+}
+
+const PATIENCE_MS = 10_000;
+const GRACE_MS = 1_000;
+
+/** Runs `claude` for what it prints and ends by itself; whatever it may have started is gone afterwards. Never throws. */
+export async function askClaude(
+  program: string,
+  args: string[],
+  env: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Said> {
+  const launchId = `doctor-${randomUUID()}`;
+  const quiet = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' };
+  const running = execa(program, args, {
+    env: { ...env, ...quiet, [LAUNCH_MARKER]: launchId },
+    extendEnv: false,
+    stdin: 'ignore',
+    reject: false,
+    ...(signal && { cancelSignal: signal }),
+  });
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void endMarked([launchId], GRACE_MS).finally(() => running.kill('SIGKILL'));
+  }, PATIENCE_MS);
+  const { failed, stdout, stderr, exitCode, shortMessage } = await running.finally(() => clearTimeout(timer));
+  return { stdout, complaint: failed ? complaintOf() : null };
+
+  function complaintOf(): string {
+    if (isLate) return `it says nothing within ${PATIENCE_MS / 1_000} s`;
+    if (exitCode === undefined)
+      return `it cannot be run: ${shortMessage?.split('\n', 1)[0] ?? 'the cause is not known'}`;
+    return stderr.trim() === '' ? `it ends with exit code ${exitCode}` : `it says ${quoted(stderr)}`;
+  }
+}
+
+/** The first line of what a program said, for a sentence of ours. */
+export const quoted = (text: string): string => JSON.stringify(text.trim().split('\n', 1)[0]?.slice(0, 120) ?? '');

@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { keptPromises } from './promises.ts';
+import type { HandshakeReport } from './report.ts';
+
+/** Where `npm run versions` writes what it found, so that Callboard need not try these versions again. */
+export const KNOWN_VERSIONS_FILE = new URL('known-versions.json', import.meta.url);
+
+/** What came of a trial of one release, made by us on Linux x64. */
+export const KnownVersion = z.object({
+  version: z.string(),
+  /** The day on which it was published. */
+  date: z.iso.date(),
+  /** Promises that do not hold, by id, and why. */
+  broken: z.record(z.string(), z.string()),
+  /** Promises that could not be tried, by id, and why. */
+  untried: z.record(z.string(), z.string()),
+  /** Options that it does not know, in words for people. */
+  without: z.array(z.string()),
+  /** Of the chosen part of the integration tests: how many passed, and the names of those that failed. Null: not run. */
+  tests: z.object({ passed: z.int(), failed: z.array(z.string()) }).nullable(),
+});
+export type KnownVersion = z.infer<typeof KnownVersion>;
+
+export const KnownVersions = z.object({
+  /** The day of the trial. */
+  at: z.iso.datetime(),
+  promises: z.array(z.string()),
+  versions: z.array(KnownVersion),
+});
+export type KnownVersions = z.infer<typeof KnownVersions>;
+
+let known: Promise<KnownVersions | null> | undefined;
+
+/** The releases that were tried before this Callboard was published; null where the list is not there. */
+export function readKnownVersions(): Promise<KnownVersions | null> {
+  known ??= readFile(KNOWN_VERSIONS_FILE, 'utf8').then(
+    (text) => KnownVersions.parse(JSON.parse(text)),
+    () => null,
+  );
+  return known;
+}
+
+/** What is known of a version without trying it, as a report; null for one that nobody has tried with all promises. */
+export async function knownReport(version: string): Promise<HandshakeReport | null> {
+  const all = await readKnownVersions();
+  const found = all?.versions.find((one) => one.version === version);
+  if (all == null || found === undefined || !coversAll(all.promises)) return null;
+  const checks = keptPromises.map(({ id, sentence, reliedOnFor, lack }) => {
+    const [no, untried] = [found.broken[id], found.untried[id]];
+    const verdict =
+      no !== undefined ? ('no' as const) : untried !== undefined ? ('untried' as const) : ('yes' as const);
+    return { id, sentence, reliedOnFor, lack, verdict, why: no ?? untried ?? null };
+  });
+  return { version, binary: null, at: all.at, checks };
+}
+
+/** Whether these are all promises that there are now: a report of an older Callboard may lack some. */
+export const coversAll = (ids: readonly string[]): boolean => keptPromises.every(({ id }) => ids.includes(id));

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { describe, expect, it } from 'vitest';
+import { filteredClaude } from '../support/filtered-claude.ts';
+import type { FilterName } from '../support/filters.ts';
+import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/**
+ * A CLI of tomorrow, or of long ago: the real one with one thing changed. Each change is harmless, or people are told;
+ * none lets a session stand still. `npm run test:all` tries all of them.
+ */
+const ALL = process.env.CALLBOARD_TEST_ALL === '1';
+
+const TOUCH = { tools: [{ name: 'Bash', input: { command: 'echo once >> made.txt' } }] };
+const script = () => prompt({ steps: [TOUCH, { text: 'Done.' }] });
+
+const kitWith = async (filter: FilterName) =>
+  createKit({ claudePath: await filteredClaude(await temporaryFolder(), filter) });
+
+async function made({ client }: Kit, stageId: string): Promise<string> {
+  const { stage } = await client.command('get_stage', { stageId });
+  return readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8').catch(() => '');
+}
+
+const codes = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
+
+const HARMLESS: [FilterName, boolean][] = [
+  ['an empty list of open requests is left out', true],
+  ['every object has one key more', true],
+  ['every line comes twice', true],
+  ['the answer to initialize says nothing', true],
+  ['nothing is told of messages', true],
+  ['a line of an unknown type follows each', false],
+  ['every object has another order', false],
+  ['every line comes late', false],
+  ['permission requests do not name their call', false],
+  ['results do not say whether they are errors', false],
+];
+
+describe('harmless', () => {
+  it.each(HARMLESS.filter(([, isQuick]) => isQuick || ALL).map(([name]) => name))('%s', async (filter) => {
+    const kit = await kitWith(filter);
+    const { client } = kit;
+    const stageId = await kit.startStage(script());
+    const { requestId } = await client.event('approval-requested');
+    await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+    await untilConfirmed(kit, requestId);
+    await client.state(stageId, 'idle');
+    expect(await made(kit, stageId)).toBe('once\n');
+    expect(await codes(kit, stageId)).not.toContain('foreign-answer');
+    // The next message is worked on as well: nothing of the first turn is left over.
+    await client.command('send_message', { stageId, text: prompt({ steps: [{ text: 'And that.' }] }) });
+    await expect
+      .poll(async () => (await client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length)
+      .toBeGreaterThanOrEqual(2);
+    await client.state(stageId, 'idle');
+    const { session } = await client.command('get_session', { stageId });
+    expect(session).toMatchObject({ queued: 0, lastTurn: { outcome: 'succeeded' } });
+  });
+
+  it('says of a session without a request that it is idle, although the list of requests is left out', async () => {
+    const { client, startStage } = await kitWith('an empty list of open requests is left out');
+    const stageId = await startStage(prompt({ steps: [{ text: 'Nothing to ask.' }] }));
+    await client.event('session-updated', (session) => session.lastTurn?.outcome === 'succeeded');
+    await client.state(stageId, 'idle');
+  });
+});
+
+describe('told', () => {
+  it('a request for permission under another name: denied, on the card and in the transcript', async () => {
+    const kit = await kitWith('permission requests have another subtype');
+    const { client } = kit;
+    const stageId = await kit.startStage(script());
+    await client.event('session-updated', (session) => session.cliGaps.some((gap) => gap.includes('permission')));
+    await client.state(stageId, 'idle');
+    expect(await codes(kit, stageId)).toContain('unknown-permission-request');
+    expect(await made(kit, stageId)).toBe('');
+  });
+
+  it('a refusal of initialize: the start fails at once, with its words', async () => {
+    const kit = await kitWith('initialize is refused');
+    await expect(kit.startStage(script())).rejects.toMatchObject({
+      code: 'launch_failed',
+      message: expect.stringContaining('refused to begin: Unsupported control request subtype: initialize'),
+    });
+  });
+
+  it('the end of a turn under another name: the session does not work for ever, and says what it does not know', async () => {
+    const kit = await kitWith('results have another type');
+    const { client } = kit;
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'Done.' }] }));
+    await client.event('session-updated', ({ lastTurn }) => lastTurn?.outcome === 'interrupted');
+    await client.state(stageId, 'idle');
+    const kinds = (await client.transcript(stageId)).map(({ kind }) => kind);
+    expect(kinds).toContain('unknown');
+  });
+
+  it.runIf(ALL)('a request that does not say what would run: denied, and in the transcript', async () => {
+    const kit = await kitWith('permission requests do not say what would run');
+    const stageId = await kit.startStage(script());
+    await kit.client.event('session-updated', (session) => session.cliGaps.length > 0);
+    await kit.client.state(stageId, 'idle');
+    expect(await codes(kit, stageId)).toContain('unknown-permission-request');
+    expect(await made(kit, stageId)).toBe('');
+  });
+
+  it.runIf(ALL)('what the model says under another name: shown as it came', async () => {
+    const kit = await kitWith('messages of the model have another type');
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'A word of the model.' }] }));
+    await kit.client.state(stageId, 'idle');
+    expect(JSON.stringify(await kit.client.transcript(stageId))).toContain('A word of the model.');
+  });
+});

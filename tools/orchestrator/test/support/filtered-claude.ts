@@ -1,0 +1,15 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { REAL_CLAUDE } from '../doctor/fake-claude.ts';
+import type { FilterName } from './filters.ts';
+
+/** A program called `claude` that is the real one, with one thing changed in what it prints. @returns its path */
+export async function filteredClaude(folder: string, filter: FilterName): Promise<string> {
+  const program = fileURLToPath(new URL('filter-main.ts', import.meta.url));
+  const path = join(folder, 'claude');
+  await mkdir(folder, { recursive: true });
+  await writeFile(path, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' '${filter}' "$@"\n`);
+  await chmod(path, 0o755);
+  return path;
+}
