@@ -26,7 +26,7 @@ still. Callboard refuses to start a stage with one, says its version and how to 
 
 ${markdownTable(head, rows)}
 
-What is missing is told on the card and the page of each session that runs with that release, in its transcript, and as a warning on the board. A release that is not on
+What is missing is told in the transcript of each session that runs with that release, in its \`cliGaps\`, and as a warning on the board. A release that is not on
 this list is tried in the background, once, when Callboard starts or first meets it; what came of it is kept in \`doctor.json\` in the data directory.
 
 ## Why

@@ -135,6 +135,7 @@ function keep(found: KnownVersion): void {
   const versions = [...others, found].sort((a, b) => compareVersions(b.version, a.version));
   const promises = keptPromises.map(({ id }) => id);
   writeFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), promises, versions }, null, 2)}\n`);
+  spawnSync('biome', ['format', '--write', file], { cwd: root, stdio: 'ignore' });
   writeFileSync(page, versionsPage(readFound(), pinned));
 }
 

@@ -53,7 +53,12 @@ export const startFlags: readonly Flag[] = [
     'CALLBOARD_ATTENTION_AFTER_MINUTES',
     'How long a working session may be silent before it asks for attention (10).',
   ),
-  value('agent-user', 'NAME', 'CALLBOARD_AGENT_USER', 'The account that claude runs as (your own).'),
+  value(
+    'agent-user',
+    'NAME',
+    'CALLBOARD_AGENT_USER',
+    'Not possible yet: refused at start. For an account that claude would run as.',
+  ),
   {
     kind: 'variable',
     name: 'token-sha256',

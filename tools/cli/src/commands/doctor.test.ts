@@ -51,7 +51,7 @@ it('finds a machine in order, tries out the real claude, and keeps the result', 
   expect(await readdir(dataDir)).toEqual(['doctor.json']);
   const file = join(dataDir, 'doctor.json');
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ reports: [handshake] });
+  expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ reports: [handshake] });
 });
 
 it('does without a data directory, and makes none', async () => {
@@ -119,7 +119,8 @@ describe('with a claude that breaks its promises', () => {
     expect(out).toMatch(
       /^ {2}no {7}initialize {5}answers the opening handshake\n {26}why: it ended \(exit code 1\).*no such option$/m,
     );
-    expect(out).toMatch(/things that Callboard relies on are not known to work\.$/);
+    expect(out).toMatch(/Found \d+ problems? and .*; 17 promises could not be tried\.$/);
+    expect(out).not.toContain('no problems');
   });
 });
 

@@ -1,4 +1,4 @@
-import { type ClaudeSurvey, surveyClaude } from '@callboard/orchestrator/doctor';
+import { type ClaudeSurvey, OLDEST_CLAUDE, surveyClaude, tooOld } from '@callboard/orchestrator/doctor';
 import type { Environment } from '../edges.ts';
 import { type Finding, ok, problem } from './machine-check.ts';
 
@@ -31,6 +31,10 @@ export async function checkClaude(
       finding: problem(`${path} (${placeOf(survey, given)}) does not tell its version: ${complaint}`, advice),
       claude: null,
     };
+  }
+  if (tooOld({ path, version }) !== null) {
+    const found = `${version}, ${path} (${placeOf(survey, given)}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer`;
+    return { finding: problem(found, 'claude update (or npm install -g @anthropic-ai/claude-code)'), claude: null };
   }
   return { finding: ok(`${version}, ${path} (${placeOf(survey, given)})`), claude: { ...survey, version } };
 }

@@ -55,16 +55,15 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
     end: ({ checks, handshake }) => {
       const problems = checks.filter(({ verdict }) => verdict === 'problem').length;
       const warnings = checks.filter(({ verdict }) => verdict === 'warning').length;
-      const broken = handshake?.checks.filter(({ verdict }) => verdict !== 'yes').length ?? 0;
+      const of = (verdict: string) => handshake?.checks.filter((check) => check.verdict === verdict).length ?? 0;
+      // A promise that does not hold is a problem as well: one number for both, so that the line agrees with itself.
+      const found = [count(problems + of('no'), 'problem'), count(warnings, 'warning')];
+      const untried = of('untried');
+      const rest = untried === 0 ? '' : `; ${untried} ${untried === 1 ? 'promise' : 'promises'} could not be tried`;
       out('');
-      out(`Found ${count(problems, 'problem')} and ${count(warnings, 'warning')}${brokenPart(broken)}.`);
+      out(`Found ${found.join(' and ')}${rest}.`);
     },
   };
 }
 
 const count = (number: number, word: string) => `${number === 0 ? 'no' : number} ${word}${number === 1 ? '' : 's'}`;
-
-const brokenPart = (broken: number) =>
-  broken === 0
-    ? ''
-    : `; ${broken} ${broken === 1 ? 'thing' : 'things'} that Callboard relies on ${broken === 1 ? 'is' : 'are'} not known to work`;

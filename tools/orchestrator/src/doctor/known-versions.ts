@@ -33,7 +33,7 @@ export type KnownVersions = z.infer<typeof KnownVersions>;
 let known: Promise<KnownVersions | null> | undefined;
 
 /** The releases that were tried before this Callboard was published; null where the list is not there. */
-export function readKnownVersions(): Promise<KnownVersions | null> {
+function readKnownVersions(): Promise<KnownVersions | null> {
   known ??= readFile(KNOWN_VERSIONS_FILE, 'utf8').then(
     (text) => KnownVersions.parse(JSON.parse(text)),
     () => null,

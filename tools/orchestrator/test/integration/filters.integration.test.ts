@@ -52,7 +52,7 @@ describe('harmless', () => {
     expect(await made(kit, stageId)).toBe('once\n');
     expect(await codes(kit, stageId)).not.toContain('foreign-answer');
     // The next message is worked on as well: nothing of the first turn is left over.
-    await client.command('send_message', { stageId, text: prompt({ steps: [{ text: 'And that.' }] }) });
+    await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'And that.' }] }) });
     await expect
       .poll(async () => (await client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length)
       .toBeGreaterThanOrEqual(2);
