@@ -106,10 +106,10 @@ it('keeps what was decided in a log that can be filtered, exported and settled f
   await expect.poll(() => rows.count()).toBe(1);
   await expect.poll(() => new URL(page.url()).search).toBe('?outcome=denied');
   const download = page.waitForEvent('download');
-  await page.getByRole('link', exact('Export JSON Lines')).click();
+  await page.getByRole('button', exact('Export JSON Lines')).click();
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ stageId: denied, reason: 'Use the table' }]);
-  await page.getByRole('link', { name: 'Export CSV' }).waitFor();
+  await page.getByRole('button', { name: 'Export CSV' }).waitFor();
 
   // The address alone is enough, and an address that finds nothing says so.
   await page.goto(`${origin}/decisions?stage=${lost}`);

@@ -69,6 +69,8 @@ const when: Readonly<Record<EventType, string>> = {
   'queue-updated': 'The queue changed in any way: all that waits, as it is now',
   'mode-changed': 'The permission mode of a session changed',
   'transcript-appended': 'There are new entries: up to `index` they can be read from the transcript',
+  'login-created': 'A browser has logged in through a link',
+  'login-ended': 'A login was revoked, or has logged out: nothing more is taken from it, and its streams end',
 };
 
 const whenPassing: Readonly<Record<StreamEventType, string>> = {

@@ -162,7 +162,7 @@ it('sends a plan back with its comments, and accepts the next with the mode that
 });
 
 it('keeps what was answered and not sent: over a reload, on another device, until it is sent', async () => {
-  const { page, errors, begin, send, origin, model } = await openDesk();
+  const { page, errors, begin, send, origin, model, command } = await openDesk();
   const options = [
     { label: 'SQLite', description: 'One file', preview: 'CREATE TABLE a (x INTEGER);' },
     { label: 'PostgreSQL', description: 'A server', preview: 'CREATE TABLE a (x int8);' },
@@ -190,7 +190,8 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   await expect.poll(() => first.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
 
   const elsewhere = await openBrowser({ width: 390, height: 844 });
-  await elsewhere.context.addCookies(await page.context().cookies());
+  await elsewhere.page.goto((await command('link')).output.trim());
+  await elsewhere.page.waitForURL(`${origin}/`);
   await elsewhere.page.goto(`${origin}/inbox`);
   const form = elsewhere.page.getByRole('form', { name: 'Login form has 2 questions' });
   await elsewhere.page.getByRole('link', { name: /Login form/ }).click();

@@ -20,8 +20,8 @@ export interface Installation {
   /** HOME of all that runs in it. */
   readonly home: string;
   readonly model: ScriptedModel;
-  /** Starts it as `npm start` does and resolves when it is ready. */
-  start(): Promise<Running>;
+  /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given. */
+  start(port?: number): Promise<Running>;
   /** Runs another command, such as `down`, and resolves with what it printed. */
   command(...args: string[]): Promise<{ code: number | null; output: string }>;
 }
@@ -74,8 +74,8 @@ export async function install(
     dataDir,
     home,
     model,
-    async start() {
-      const ports = ['--port', '0', '--orchestrator-port', '0'];
+    async start(port = 0) {
+      const ports = ['--port', String(port), '--orchestrator-port', '0'];
       const child = callboard('start', '--repo', repo, '--no-open', ...ports);
       const said: string[] = [];
       child.stderr.on('data', (data) => said.push(String(data)));

@@ -6,6 +6,7 @@ export default defineConfig({
   publicDir: 'src/client/public',
   build: {
     outDir: 'dist/client',
+    rolldownOptions: { input: ['index.html', 'login.html'] },
     emptyOutDir: true,
     // The content security policy allows no data: URLs but images.
     assetsInlineLimit: 0,

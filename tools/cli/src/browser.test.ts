@@ -1,8 +1,10 @@
-import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { eventually } from '../test/run-program.ts';
 import { temporaryFolder } from '../test/temporary-folder.ts';
-import { openBrowser, wantsBrowser } from './browser.ts';
+import { openBrowser, showBoard, wantsBrowser } from './browser.ts';
+import { nodeEdges } from './edges.ts';
 
 const desktop = { env: { DISPLAY: ':0' }, isTerminal: true, platform: 'linux' } as const;
 
@@ -20,15 +22,86 @@ it('does what the user said, whatever there is', () => {
   expect(wantsBrowser(true, { ...desktop, env: {} })).toBe(true);
 });
 
-it('hands the page to the opener of the system', async () => {
+/** An opener that writes down what it was given, and does as the script says. */
+async function withOpener(script = '') {
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'xdg-open'), '#!/bin/sh\necho "$1" > "$OPENED"\n');
+  await writeFile(
+    join(folder, 'xdg-open'),
+    `#!/bin/sh\necho "$@" > "$OPENED.new"; mv "$OPENED.new" "$OPENED"\n${script}\n`,
+  );
   await chmod(join(folder, 'xdg-open'), 0o755);
-  const env = { PATH: `${folder}:/usr/bin:/bin`, OPENED: join(folder, 'opened') };
-  expect(await openBrowser('http://127.0.0.1:1/', 'linux', env)).toBe(true);
-  expect(await readFile(env.OPENED, 'utf8')).toBe('http://127.0.0.1:1/\n');
+  return { PATH: `${folder}:/usr/bin:/bin`, OPENED: join(folder, 'opened') };
+}
+
+it('hands the file to the opener of the system', async () => {
+  const env = await withOpener();
+  expect(await openBrowser('/tmp/a.html', 'linux', env)).toBe(true);
+  expect(await readFile(env.OPENED, 'utf8')).toBe('/tmp/a.html\n');
 });
 
 it('says so when there is no opener', async () => {
-  expect(await openBrowser('http://127.0.0.1:1/', 'linux', { PATH: await temporaryFolder() })).toBe(false);
+  expect(await openBrowser('/tmp/a.html', 'linux', { PATH: await temporaryFolder() })).toBe(false);
+});
+
+const LINK = 'http://127.0.0.1:3100/login?code=the-c0de';
+let place = '';
+beforeEach(async () => {
+  place = await temporaryFolder();
+  vi.stubEnv('TMPDIR', place);
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+const filesLeft = async () => (await readdir(place)).filter((name) => name.startsWith('callboard-open-'));
+
+async function show(env: Record<string, string>) {
+  const said: string[] = [];
+  const edges = { ...nodeEdges(process), env, platform: 'linux' as const, err: (line: string) => void said.push(line) };
+  const followed = Promise.withResolvers<void>();
+  const stop = new AbortController();
+  const shown = showBoard({ link: LINK, followed: followed.promise, stop: stop.signal }, edges);
+  return { said, shown, follow: followed.resolve, stop: () => stop.abort() };
+}
+
+const openedFile = (env: { OPENED: string }) => eventually(async () => (await readFile(env.OPENED, 'utf8')).trim());
+
+it('gives the browser a file that leads to the link, for this account alone, and no process the link', async () => {
+  const env = await withOpener('sleep 60 & echo $! > "$OPENED.pid"; wait');
+  const { said, shown, follow } = await show(env);
+  const file = await openedFile(env);
+  expect(file).not.toContain('the-c0de');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
+  expect(await readFile(file, 'utf8')).toContain(`<meta http-equiv="refresh" content="0; url=${LINK}">`);
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    expect(await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).not.toContain('the-c0de');
+  }
+  follow();
+  await shown;
+  expect(await filesLeft()).toEqual([]);
+  expect(said).toEqual([]);
+  process.kill(Number(await readFile(`${env.OPENED}.pid`, 'utf8')));
+});
+
+it('says to open the printed link where nobody has followed it within five seconds, and takes the file away', async () => {
+  const env = await withOpener();
+  const begun = performance.now();
+  const { said, shown } = await show(env);
+  await openedFile(env);
+  await shown;
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(4_900);
+  expect(said).toEqual(['callboard: no browser has opened the board yet; open the printed link in one.']);
+  expect(await filesLeft()).toEqual([]);
+});
+
+it('says at once that there is no browser, and leaves no file when it is stopped', async () => {
+  const without = await show({ PATH: await temporaryFolder() });
+  await without.shown;
+  expect(without.said).toEqual(['callboard: no browser could be opened; open the printed link in one.']);
+  const env = await withOpener();
+  const { said, shown, stop } = await show(env);
+  await openedFile(env);
+  stop();
+  await shown;
+  expect(said).toEqual([]);
+  expect(await filesLeft()).toEqual([]);
 });

@@ -5,6 +5,7 @@ import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
+import { listenForKeys } from './terminal-keys.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +34,8 @@ export interface Edges {
   /** Bytes that the machine, or the limit set on us, still has to give. */
   availableMemory(): number;
   listenForStop(): StopSignals;
+  /** Hears each key pressed in our terminal; returns how to stop, or null where there is no terminal. */
+  listenForKeys(onKey: (key: string) => void): (() => void) | null;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
   /** How patient it is with them, if not as usual. */
@@ -58,6 +61,7 @@ export function nodeEdges(process: NodeJS.Process): Edges {
     node: { version: process.versions.node, path: process.execPath },
     availableMemory: () => process.availableMemory(),
     listenForStop: () => listenForStop(process, () => performance.now()),
+    listenForKeys: (onKey) => listenForKeys(process, onKey),
     servers: {
       orchestrator: besideThisPackage('orchestrator/src/main.ts'),
       webServer: besideThisPackage('web-server/src/server/main.ts'),

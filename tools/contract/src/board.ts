@@ -114,6 +114,8 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'draft-updated':
     case 'mode-changed':
     case 'transcript-appended':
+    case 'login-created':
+    case 'login-ended':
       return parts; // not shown on the board; what is follows as session-updated
     default:
       return event satisfies never;

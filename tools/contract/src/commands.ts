@@ -6,6 +6,7 @@ import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
+import { Actor, Credential, Login, PageKey } from './logins.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
@@ -16,18 +17,11 @@ import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 
 /** Raised when the two parts could no longer understand each other; checked on connect. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 const onStage = { stageId: StageId };
 const ofRequest = z.object({ ...onStage, requestId: RequestId });
 const nothing = z.object({});
-
-/** Someone who may use Callboard: what the audit log calls them. */
-export const Actor = z.object({ name: z.string() });
-export type Actor = z.infer<typeof Actor>;
-
-/** A login that lasts: the web server puts `secret` into the cookie, the orchestrator keeps its hash. */
-const LoginSession = z.object({ secret: z.string(), actor: Actor, expiresAt: z.iso.datetime() });
 
 export const ModeBody = z.strictObject({ mode: PermissionMode });
 /** The model, the effort, or both; a model of null is the default one. */
@@ -174,22 +168,43 @@ export const commands = {
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 
-  /** Trades a one-time login code for a login; a used or unknown code is refused with `bad_login_link`. */
-  auth_redeem: { input: z.object({ code: z.string() }), reply: LoginSession },
-  /** Whose cookie or bearer secret this is; `not_logged_in` when nobody's. */
-  auth_check: { input: z.object({ secret: z.string() }), reply: z.object({ actor: Actor }) },
-  auth_logout: { input: z.object({ secret: z.string() }), reply: nothing },
+  /** `current`: the login that asks; null for an API token. */
+  get_logins: { input: nothing, reply: z.object({ logins: z.array(Login), current: z.string().nullable() }) },
+  /** Holds at once: for commands, and for event streams that are open. */
+  remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
+
+  /**
+   * Trades a one-time login code for a login of the browser that holds `key`, good under `origin` alone; a used or
+   * unknown code is refused with `bad_login_link`. `secret` goes into the cookie; its hash is kept.
+   */
+  auth_redeem: {
+    input: z.object({ code: z.string(), key: PageKey, origin: z.string(), browser: z.string().max(100) }),
+    reply: z.object({ secret: z.string(), login: Login }),
+  },
+  /** Whether the page that gives the command holds the key of its login; `page_not_known` when not. */
+  auth_prove: {
+    input: z.object({ origin: z.string(), nonce: z.string(), signature: z.string() }),
+    reply: z.object({ loginId: z.string() }),
+  },
+  /** Whose the credential of the command is; `loginId` is null for an API token. */
+  auth_check: { input: nothing, reply: z.object({ actor: Actor, loginId: z.string().nullable() }) },
+  /** Ends the login that gives the command. */
+  auth_logout: { input: nothing, reply: nothing },
 } as const;
 
 export type CommandType = keyof typeof commands;
 export type CommandInput<T extends CommandType> = z.infer<(typeof commands)[T]['input']>;
 export type CommandReply<T extends CommandType> = z.infer<(typeof commands)[T]['reply']>;
 
-/** The frame around a command. With an `id` it gets a reply; `actor` is who gave it, for the decision log. */
+/**
+ * The frame around a command. With an `id` it gets a reply. `credential` says who gives it, and is checked; without one
+ * `actor` does, for a program in the orchestrator's own process.
+ */
 export const CommandFrame = z.looseObject({
   type: z.enum(Object.keys(commands) as [CommandType, ...CommandType[]]),
   id: z.string().optional(),
   actor: Actor.optional(),
+  credential: Credential.optional(),
 });
 export type CommandFrame = z.infer<typeof CommandFrame>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Draft } from './drafts.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
+import { Login } from './logins.ts';
 import { QueuedMessage } from './messages.ts';
 import { Project } from './projects.ts';
 import { Decision, PendingRequest } from './requests.ts';
@@ -38,6 +39,10 @@ export const eventData = {
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
   /** Entries up to `index` can be read from the transcript. */
   'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
+  /** A browser logged in through a link. */
+  'login-created': Login,
+  /** A login was revoked, or logged out: nothing is taken from it any more. */
+  'login-ended': z.object({ loginId: z.string(), by: z.string() }),
 } as const;
 
 export type EventType = keyof typeof eventData;
@@ -76,6 +81,8 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('draft-updated'),
   eventSchema('mode-changed'),
   eventSchema('transcript-appended'),
+  eventSchema('login-created'),
+  eventSchema('login-ended'),
 ]);
 
 /** Text while it streams: never stored, without a number, only for the stages being watched. */

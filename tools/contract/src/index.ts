@@ -8,6 +8,7 @@ export * from './events.ts';
 export * from './git-settings.ts';
 export * from './http.ts';
 export * from './ids.ts';
+export * from './logins.ts';
 export * from './messages.ts';
 export * from './problems.ts';
 export * from './projects.ts';

@@ -52,6 +52,8 @@ export type ToServer = z.infer<typeof ToServer>;
 export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), port: Port }),
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
+  /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
+  z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
   /** It could not be made (the store cannot write, say). */
   z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
   /**

@@ -138,6 +138,8 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'draft-updated': { stageId, key: 'message', value: 'Half a thou', updatedAt: AT, writer: 'tab-1' },
   'mode-changed': { stageId, mode: 'plan' },
   'transcript-appended': { stageId, index: 1 },
+  'login-created': { loginId: 'login-1', name: 'Ada', browser: 'Firefox on Linux', createdAt: AT, expiresAt: AT },
+  'login-ended': { loginId: 'login-1', by: 'Ada' },
 };
 
 /** The sample event of a type, unnumbered. */

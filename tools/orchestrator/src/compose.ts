@@ -54,6 +54,8 @@ export interface ComposeOptions {
   /** The environment that we were started with; children get the user's part of it. */
   env: Readonly<Record<string, string | undefined>>;
   edges?: Edges;
+  /** Hears when somebody has logged in with a code: its SHA-256, in hex. */
+  onCodeUsed?: (codeSha256: string) => void;
   limits?: Partial<TimeLimits>;
 }
 
@@ -167,7 +169,15 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
 
     const projects = createProjects({ store, worktrees });
     for (const path of config.repos) await projects.register({ path });
-    const logins = createLogins({ store, edges, ownerName: ownerName(), tokenSha256: config.tokenSha256 });
+    const { tokenSha256 } = config;
+    const { onCodeUsed } = options;
+    const logins = createLogins({
+      store,
+      edges,
+      ownerName: ownerName(),
+      tokenSha256,
+      ...(onCodeUsed && { onCodeUsed }),
+    });
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const messages = createMessageQueue({
       store,
@@ -211,7 +221,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       logins,
     });
     const { host, port, secret } = config;
-    const gateway = await openGateway({ store, board, log, handlers, host, port, secret, version: VERSION });
+    const gateway = await openGateway({ store, board, log, handlers, logins, host, port, secret, version: VERSION });
     life.onStop('gateway', gateway.close);
     deltaListeners.add(gateway.onTextDelta);
     await lock.setPort(gateway.port);
@@ -273,7 +283,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,
-      execute: (frame, watch) => executeCommand(handlers, frame, watch, log),
+      execute: (frame, watch) => executeCommand({ handlers, logins, log }, frame, watch),
       onEvent: store.onEvent,
       onTextDelta: (listener) => {
         deltaListeners.add(listener);

@@ -48,7 +48,8 @@ async function configure(raw: unknown): Promise<void> {
   const config = OrchestratorConfig.safeParse(raw);
   if (!config.success) return giveUp('bad_config', z.prettifyError(config.error), true);
   try {
-    starting = startOrchestrator(config.data, { log, env: process.env });
+    const onCodeUsed = (codeSha256: string) => void tell({ type: 'login-used', codeSha256 });
+    starting = startOrchestrator(config.data, { log, env: process.env, onCodeUsed });
     const { port } = await starting;
     await tell({ type: 'ready', port });
   } catch (error) {

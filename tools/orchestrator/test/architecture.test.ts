@@ -149,6 +149,7 @@ describe('the board in the browser', () => {
     'features/board': feature,
     'features/decisions': feature,
     'features/interaction': feature,
+    'features/logins': feature,
     'features/messages': feature,
     'features/session': feature,
     app: [
@@ -156,10 +157,12 @@ describe('the board in the browser', () => {
       'features/board',
       'features/decisions',
       'features/interaction',
+      'features/logins',
       'features/messages',
       'features/session',
     ],
     'main.tsx': ['app', 'lib', 'live'],
+    'login.ts': ['lib'],
   });
 });
 

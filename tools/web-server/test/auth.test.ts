@@ -1,118 +1,178 @@
+import { PAGE_HEADER } from '@callboard/contract';
 import { afterEach, describe, expect, it } from 'vitest';
 import { bearer, type Harness, startHarness } from './harness.ts';
+import { logIn, newBrowser } from './log-in.ts';
 
 let harness: Harness;
 afterEach(() => harness.stop());
 
-const page = { accept: 'text/html,*/*;q=0.8' };
-const login = (code: string, headers: Record<string, string> = {}) =>
-  harness.app.inject({ url: `/login?code=${code}`, headers: { ...page, ...headers } });
-
 describe('the login link', () => {
-  it('gives a cookie once, and then a page that says what to do', async () => {
+  it('gives a cookie once, to the page that has made a key', async () => {
     harness = await startHarness();
     harness.orchestrator.loginCodes.add('c1');
-    const first = await login('c1');
-    expect(first.statusCode).toBe(303);
-    expect(first.headers.location).toBe('/');
-    expect(first.headers['set-cookie']).toBe(
+    const first = await newBrowser(harness).redeem('c1', { 'user-agent': 'X (X11; Linux) Firefox/140.0' });
+    expect([first.status, first.json()]).toMatchObject([200, { login: { browser: 'Firefox on Linux' } }]);
+    expect(first.headers.get('set-cookie')).toBe(
       'callboard_session_80=login-from-c1; Path=/; Expires=Thu, 01 Jan 2099 00:00:00 GMT; HttpOnly; SameSite=Strict',
     );
+    expect(JSON.stringify(first.json())).not.toContain('login-from-c1');
 
-    const second = await login('c1');
-    expect(second.statusCode).toBe(401);
-    expect(second.headers['content-type']).toMatch(/^text\/html/);
-    expect(second.headers['set-cookie']).toBeUndefined();
-    expect(second.body).toContain('start Callboard again');
-    expect(second.body).not.toContain('<script');
+    const second = await newBrowser(harness).redeem('c1');
+    expect([second.status, second.json()]).toMatchObject([401, { code: 'bad_login_link' }]);
+    expect(second.headers.get('set-cookie')).toBeNull();
   });
 
-  it('leads to the board where the browser is logged in already', async () => {
+  it('is not used up by whatever only looks at it: a picture of another page, a preview, a program', async () => {
     harness = await startHarness();
-    harness.orchestrator.loginCodes.add('c1');
-    await login('c1');
-    const again = await login('c1', { cookie: 'callboard_session_80=login-from-c1' });
-    expect([again.statusCode, again.headers.location]).toEqual([303, '/']);
-    expect((await login('c1', { cookie: 'callboard_session_80=forged' })).statusCode).toBe(401);
-  });
-
-  it('is not used up by a program that only looks at it', async () => {
-    harness = await startHarness();
-    harness.orchestrator.loginCodes.add('c1');
-    const looked = await harness.app.inject({ method: 'HEAD', url: '/login?code=c1' });
-    expect(looked.headers['set-cookie']).toBeUndefined();
-    expect((await login('c1')).statusCode).toBe(303);
-  });
-
-  it('can be tried ten times a minute', async () => {
-    harness = await startHarness({ loginsPerMinute: 10 });
-    for (let i = 0; i < 10; i++) expect((await login('guess')).statusCode).toBe(401);
-    const refused = await harness.app.inject({ url: '/login?code=guess' });
-    expect(refused.statusCode).toBe(429);
-    expect(refused.headers['content-type']).toMatch(/^application\/problem\+json/);
-    expect(refused.json()).toMatchObject({ code: 'too_many_requests' });
-    const refusedPage = await login('guess');
-    expect([refusedPage.statusCode, refusedPage.headers['content-type']]).toEqual([429, 'text/html; charset=utf-8']);
-    expect(harness.orchestrator.inputsOf('auth_redeem')).toHaveLength(10);
+    const { app, orchestrator } = harness;
+    orchestrator.loginCodes.add('c1');
+    for (const headers of [{ accept: 'image/*', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }, {}]) {
+      for (let i = 0; i < 200; i++) await app.inject({ url: '/login?code=c1', headers });
+    }
+    await app.inject({ method: 'HEAD', url: '/login?code=c1' });
+    expect(orchestrator.inputsOf('auth_redeem')).toEqual([]);
+    for (let i = 0; i < 200; i++) expect((await newBrowser(harness).redeem(`guess-${i}`)).status).toBe(401);
+    expect((await newBrowser(harness).redeem('c1')).status).toBe(200);
   });
 
   it('says to try again while the orchestrator is away, and keeps the link good', async () => {
     harness = await startHarness({ orchestrated: false });
-    const response = await login('c1');
-    expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '1']);
-    expect(response.body).toContain('Reload this page');
+    const response = await newBrowser(harness).redeem('c1');
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+});
+
+describe('a page', () => {
+  it('proves itself with the key of its login, and a cookie alone is refused with a code of its own', async () => {
+    harness = await startHarness();
+    const { app, orchestrator } = harness;
+    const headers = await logIn(harness);
+    const load = (given: Record<string, string>) => app.inject({ url: '/api/board', headers: given });
+    expect((await load(headers)).statusCode).toBe(200);
+    const { cookie = '' } = headers;
+    for (const shown of [null, '', 'made.up', '1.2.3']) {
+      const alone = await load({ cookie, ...(shown !== null && { [PAGE_HEADER]: shown }) });
+      expect([alone.statusCode, alone.json().code]).toEqual([401, 'page_not_proven']);
+      expect(alone.json().detail).toContain('A cookie alone is no login');
+    }
+    // Nobody is asked about those.
+    expect(orchestrator.inputsOf('get_board')).toHaveLength(1);
+    expect(orchestrator.inputsOf('auth_check')).toHaveLength(0);
+  });
+
+  it('gets nothing for the cookie of another login, for another key, or for another origin', async () => {
+    harness = await startHarness();
+    const { app, orchestrator } = harness;
+    const mine = await logIn(harness, 'c1');
+    const other = await logIn(harness, 'c2');
+    const mixed = { cookie: String(other.cookie), [PAGE_HEADER]: String(mine[PAGE_HEADER]) };
+    expect((await app.inject({ url: '/api/board', headers: mixed })).json().code).toBe('page_not_proven');
+
+    const browser = newBrowser(harness);
+    orchestrator.loginCodes.add('c3');
+    await browser.redeem('c3');
+    const elsewhere = await browser.prove(await browser.nonce(), 'http://localhost:5173');
+    expect([elsewhere.status, elsewhere.json()]).toMatchObject([401, { code: 'page_not_known' }]);
+    const made = await browser.prove('made.up.nonce');
+    expect([made.status, made.json()]).toMatchObject([401, { code: 'page_not_proven' }]);
+  });
+
+  it('proves itself anew to another server process: neither a token nor a proof of the one before is good', async () => {
+    const before = await startHarness();
+    const browser = newBrowser(before);
+    before.orchestrator.loginCodes.add('c1');
+    await browser.redeem('c1');
+    const token = await browser.headers();
+    const nonce = await browser.nonce();
+    const known = [...before.orchestrator.pages];
+    await before.stop();
+
+    harness = await startHarness({
+      prepare: ({ pages }) => {
+        for (const [secret, page] of known) pages.set(secret, page);
+      },
+    });
+    const { app } = harness;
+    expect((await app.inject({ url: '/api/board', headers: token })).json().code).toBe('page_not_proven');
+    const { statusCode, body } = await app.inject({
+      method: 'POST',
+      url: '/api/login/proof',
+      headers: { cookie: browser.cookie() },
+      payload: { nonce, signature: 'x' },
+    });
+    expect([statusCode, JSON.parse(body).code]).toEqual([401, 'page_not_proven']);
+  });
+
+  it('has to prove itself again after a time', async () => {
+    let now = 0;
+    harness = await startHarness({ now: () => now });
+    const { app } = harness;
+    const headers = await logIn(harness);
+    const status = async () => (await app.inject({ url: '/api/board', headers })).statusCode;
+    now = 11 * 3_600_000;
+    expect(await status()).toBe(200);
+    now = 13 * 3_600_000;
+    expect(await status()).toBe(401);
   });
 });
 
 describe('the API', () => {
-  it('lets in a cookie and a bearer token, and nobody else', async () => {
+  it('lets in a page and a bearer token, and nobody else', async () => {
     harness = await startHarness();
-    harness.orchestrator.loginCodes.add('c1');
-    await login('c1');
     const { app } = harness;
-    const statusWith = async (headers: Record<string, string>) =>
-      (await app.inject({ url: '/api/board', headers })).statusCode;
-    expect(await statusWith({ cookie: 'callboard_session_80=login-from-c1' })).toBe(200);
+    const headers = await logIn(harness);
+    const statusWith = async (given: Record<string, string>) =>
+      (await app.inject({ url: '/api/board', headers: given })).statusCode;
+    expect(await statusWith(headers)).toBe(200);
     expect(await statusWith(bearer)).toBe(200);
     expect(await statusWith({})).toBe(401);
     expect(await statusWith({ cookie: 'callboard_session_80=' })).toBe(401);
     expect(await statusWith({ authorization: 'Bearer wrong' })).toBe(401);
+    // The secret of a cookie, which every port of this machine gets, is no token.
+    expect(await statusWith({ authorization: 'Bearer login-from-c1' })).toBe(401);
+    expect(await statusWith({ ...headers, authorization: 'Bearer login-from-c1' })).toBe(401);
+    expect(await statusWith({ cookie: 'callboard_session_80=a-good-token' })).toBe(401);
     expect(await statusWith({ authorization: `Bearer ${'x'.repeat(600)}` })).toBe(401);
     expect(await statusWith({ authorization: 'Basic YTpi' })).toBe(401);
     const refused = await app.inject({ url: '/api/board' });
     expect(refused.json()).toMatchObject({ code: 'not_logged_in', detail: expect.stringContaining('login link') });
   });
 
-  it('asks once for many requests, and again when some time has passed', async () => {
-    let now = 0;
-    harness = await startHarness({ now: () => now, loginCacheMs: 3_000 });
+  it('asks nobody first: a login that is revoked is refused by its very next command', async () => {
+    harness = await startHarness();
     const { app, orchestrator } = harness;
-    const load = () => app.inject({ url: '/api/pending', headers: bearer });
+    const headers = await logIn(harness);
     orchestrator.handlers.get_pending = () => ({ pending: [] });
-    await Promise.all([load(), load(), load()]);
-    expect(orchestrator.inputsOf('auth_check')).toHaveLength(1);
-    orchestrator.logins.clear();
-    now = 2_999;
-    expect((await load()).statusCode).toBe(200);
-    now = 3_000;
-    expect((await load()).statusCode).toBe(401);
+    const load = async () => (await app.inject({ url: '/api/pending', headers })).statusCode;
+    expect(await load()).toBe(200);
+    orchestrator.pages.clear();
+    expect(await load()).toBe(401);
+    orchestrator.logins.set('token', 'Ann');
+    const withToken = async () =>
+      (await app.inject({ url: '/api/pending', headers: { authorization: 'Bearer token' } })).statusCode;
+    for (let i = 0; i < 3; i++) expect(await withToken()).toBe(200);
+    expect(orchestrator.inputsOf('auth_check')).toHaveLength(1); // for a token that was never seen, before its body is read
+    orchestrator.logins.delete('token');
+    expect(await withToken()).toBe(401);
   });
 
   it('ends a login at once when it logs out', async () => {
     harness = await startHarness();
     const { app } = harness;
-    const response = await app.inject({ method: 'POST', url: '/api/logout', headers: bearer });
+    const headers = await logIn(harness);
+    const response = await app.inject({ method: 'POST', url: '/api/logout', headers });
     expect(response.statusCode).toBe(204);
     expect(response.headers['set-cookie']).toMatch(
       /^callboard_session_80=;.* Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/,
     );
-    expect((await app.inject({ url: '/api/board', headers: bearer })).statusCode).toBe(401);
+    expect((await app.inject({ url: '/api/board', headers })).json().code).toBe('not_logged_in');
   });
 
-  it('takes so many requests a second from one credential', async () => {
+  it('takes so many requests a second from one credential, and counts none that shows no login', async () => {
     harness = await startHarness({ requestsPerSecond: 5 });
     const { app, orchestrator } = harness;
     orchestrator.logins.set('another', 'Ben');
+    const page = await logIn(harness);
     const load = (headers: Record<string, string>) => app.inject({ url: '/api/board', headers });
     const responses = await Promise.all(Array.from({ length: 8 }, () => load(bearer)));
     expect(responses.map(({ statusCode }) => statusCode).sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
@@ -121,6 +181,9 @@ describe('the API', () => {
     expect(refused?.headers['retry-after']).toBe('1');
     expect((await load({ authorization: 'Bearer another' })).statusCode).toBe(200);
     expect((await app.inject({ url: '/api/health', headers: bearer })).statusCode).toBe(200);
+    // Whoever has the cookie alone does not use up what the page may do.
+    for (let i = 0; i < 20; i++) expect((await load({ cookie: String(page.cookie) })).statusCode).toBe(401);
+    expect((await load(page)).statusCode).toBe(200);
   });
 });
 
@@ -164,8 +227,11 @@ describe('the origin of a request', () => {
     for (const site of ['same-origin', 'none']) {
       expect((await get('/api/board', { 'sec-fetch-site': site })).statusCode).toBe(200);
     }
+    const { statusCode } = await get('/login?code=c1', { 'sec-fetch-site': 'cross-site' }); // a link in a message
+    expect(statusCode).not.toBe(403);
     harness.orchestrator.loginCodes.add('c1');
-    expect((await login('c1', { 'sec-fetch-site': 'cross-site' })).statusCode).toBe(303); // a link in a message
+    const foreign = await newBrowser(harness).redeem('c1', { 'sec-fetch-site': 'cross-site' });
+    expect(foreign.status).toBe(403);
   });
 
   it('is told what our pages may load', async () => {

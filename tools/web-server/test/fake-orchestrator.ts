@@ -2,6 +2,7 @@
  * The other side of the WebSocket, at the edge of the process: it speaks the contract's frames and keeps an event log.
  * Its insides can be used without the WebSocket as well, as a program in the orchestrator's own process would.
  */
+import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import {
@@ -11,9 +12,12 @@ import {
   type CommandInput,
   type CommandReply,
   type CommandType,
+  type Credential,
   commands,
+  type PageKey,
   PROTOCOL_VERSION,
   type ProblemCode,
+  proofText,
   type StageId,
   type TextDelta,
   wireName,
@@ -36,12 +40,30 @@ interface Received {
   actor: string | undefined;
 }
 
-type Handler<T extends CommandType> = (input: CommandInput<T>) => CommandReply<T> | Promise<CommandReply<T>>;
+/** Who gives a command. */
+interface Known {
+  name: string;
+  /** Of a page. */
+  login: { loginId: string; key: PageKey; origin: string } | null;
+}
+
+type Handler<T extends CommandType> = (
+  input: CommandInput<T>,
+  known?: Known | null,
+) => CommandReply<T> | Promise<CommandReply<T>>;
 type Watch = (stageIds: readonly StageId[]) => void;
 type Handlers = { [T in CommandType]?: Handler<T> };
 
 export const SECRET = 'a secret between two parts';
 export const GOOD_TOKEN = 'a-good-token';
+
+const AT = '2026-01-02T03:04:05.678Z';
+
+const isSigned = (key: PageKey, text: string, signature: string): boolean => {
+  const publicKey = createPublicKey({ key: { ...key }, format: 'jwk' });
+  const given = Buffer.from(signature, 'base64url');
+  return verify('sha256', Buffer.from(text), { key: publicKey, dsaEncoding: 'ieee-p1363' }, given);
+};
 
 /** Waits for ever: the command is never answered. */
 export const noAnswer = (): Promise<never> => new Promise(() => undefined);
@@ -53,7 +75,10 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   const loginCodes = new Set<string>();
   const eventListeners = new Set<(event: BoardEvent) => void>();
   const deltaListeners = new Set<(delta: TextDelta) => void>();
+  /** API tokens, and whose they are. */
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
+  /** Pages, by the secret of their cookie. */
+  const pages = new Map<string, Known>();
   let server: WebSocketServer | null = null;
   let port = 0;
   /** Events up to this one are no longer kept. */
@@ -69,30 +94,43 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
       return { events: resync ? [] : events.filter((event) => event.seq > since).slice(0, limit), resync };
     },
     watch: () => ({}),
-    auth_check: ({ secret: shown }) => {
-      const name = logins.get(shown);
-      if (name === undefined) throw new Refusal('not_logged_in', 'This login is not known; sign in again.');
-      return { actor: { name } };
-    },
-    auth_redeem: ({ code }) => {
+    auth_check: (_, known) => ({ actor: { name: known?.name ?? '' }, loginId: known?.login?.loginId ?? null }),
+    auth_redeem: ({ code, key, origin, browser }) => {
       if (!loginCodes.delete(code)) throw new Refusal('bad_login_link', 'The link was used or has expired.');
       const issued = `login-from-${code}`;
-      logins.set(issued, 'Ben');
-      return { secret: issued, actor: { name: 'Ben' }, expiresAt: '2099-01-01T00:00:00.000Z' };
+      const loginId = `id-of-${code}`;
+      pages.set(issued, { name: 'Ben', login: { loginId, key, origin } });
+      const times = { createdAt: AT, expiresAt: '2099-01-01T00:00:00.000Z' };
+      return { secret: issued, login: { loginId, name: 'Ben', browser, ...times } };
     },
-    auth_logout: ({ secret: shown }) => {
-      logins.delete(shown);
+    auth_prove: ({ origin, nonce, signature }, known) => {
+      const login = known?.login;
+      const good = login && login.origin === origin && isSigned(login.key, proofText(origin, nonce), signature);
+      if (!good) throw new Refusal('page_not_known', 'This page does not hold the key of its login.');
+      return { loginId: login.loginId };
+    },
+    auth_logout: (_, known) => {
+      if (known?.login) endLogin(known.login.loginId);
       return {};
+    },
+    remove_login: ({ loginId }) => {
+      endLogin(loginId);
+      return { login: { loginId, name: 'Ben', browser: 'A browser', createdAt: AT, expiresAt: AT } };
     },
   };
 
   /** Carries out a command frame; the reply frame. */
   async function execute(text: string, watch: Watch): Promise<object> {
-    const { type, id, actor, ...rest } = CommandFrame.parse(JSON.parse(text));
+    const { type, id, actor, credential, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
-    received.push({ type, input, actor: actor?.name });
+    const known = credential === undefined ? null : knownBy(credential);
+    received.push({ type, input, actor: known?.name ?? actor?.name });
     if (type === 'watch') watch(commands.watch.input.parse(input).stageIds);
-    const reply = await runHandler(type, input).catch((error: unknown) => {
+    if (credential !== undefined && known === null) {
+      const error = { code: 'not_logged_in', message: 'This login is not known; log in again.' };
+      return { type: 'reply', id, ok: false, error };
+    }
+    const reply = await runHandler(type, input, known).catch((error: unknown) => {
       if (error instanceof Refusal) return { ok: false, error: error.error };
       throw error;
     });
@@ -103,10 +141,21 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     socket.send(JSON.stringify(await execute(text, () => undefined)));
   }
 
-  async function runHandler(type: CommandType, input: unknown): Promise<object> {
-    const handler = handlers[type] as ((input: unknown) => unknown) | undefined; // parsed by the schema of this type
+  function knownBy({ kind, secret }: Credential): Known | null {
+    if (kind === 'page') return pages.get(secret) ?? null;
+    const name = logins.get(secret);
+    return name === undefined ? null : { name, login: null };
+  }
+
+  function endLogin(loginId: string): void {
+    for (const [secret, { login }] of pages) if (login?.loginId === loginId) pages.delete(secret);
+    publish({ type: 'login-ended', seq: seq() + 1, at: AT, data: { loginId, by: 'Ben' } });
+  }
+
+  async function runHandler(type: CommandType, input: unknown, known: Known | null): Promise<object> {
+    const handler = handlers[type] as ((input: unknown, known: Known | null) => unknown) | undefined; // parsed by the schema of this type
     if (handler === undefined) throw new Error(`the test did not expect ${type}`);
-    return { ok: true, data: await handler(input) };
+    return { ok: true, data: await handler(input, known) };
   }
 
   function broadcast(frame: object): void {
@@ -144,6 +193,13 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     return event;
   }
 
+  function publish(event: BoardEvent): BoardEvent {
+    store(event);
+    broadcast({ ...event, type: wireName(event.type) });
+    for (const listener of eventListeners) listener(event);
+    return event;
+  }
+
   return {
     handlers,
     received,
@@ -153,6 +209,8 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     onTextDelta: (listener: (delta: TextDelta) => void) => listenWith(deltaListeners, listener),
     loginCodes,
     logins,
+    pages,
+    endLogin,
     events,
     start,
     kill,
@@ -165,10 +223,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     store: (bytes?: number) => store(modeChanged(seq() + 1, bytes)),
     /** Stores the next event and sends it. */
     emit(bytes?: number): BoardEvent {
-      const event = store(modeChanged(seq() + 1, bytes));
-      broadcast({ ...event, type: wireName(event.type) });
-      for (const listener of eventListeners) listener(event);
-      return event;
+      return publish(modeChanged(seq() + 1, bytes));
     },
     textDelta(data: TextDelta): void {
       broadcast({ type: 'text_delta', data });

@@ -73,8 +73,9 @@ export async function startHarness(options: HarnessOptions = {}) {
       version: '0.1.0',
       clientDir: join(emptyDir, 'not-built'),
       requestsPerSecond: 10_000,
-      loginsPerMinute: 10_000,
-      loginCacheMs: 3_000,
+      streamsPerLogin: 1_000,
+      maxHalfOpen: 10_000,
+      headersTimeoutMs: 60_000,
       ...settings,
     },
   });

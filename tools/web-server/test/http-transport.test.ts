@@ -70,7 +70,9 @@ it('comes back after a lost connection: each event once, and what is watched is 
 it('opens a stream anew that says nothing for too long', async () => {
   const { orchestrator, transport } = await start({ silenceMs: 50 });
   const { statuses, seqs } = listen(transport, 0);
-  await expect.poll(() => statuses().slice(0, 3)).toEqual(['ready', 'unreachable', 'ready']);
+  await expect
+    .poll(() => statuses().slice(statuses().indexOf('ready')).slice(0, 3))
+    .toEqual(['ready', 'unreachable', 'ready']);
   orchestrator.emit();
   await expect.poll(seqs).toEqual([1]);
 });

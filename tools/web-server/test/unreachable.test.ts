@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '@callboard/contract';
 import { afterEach, expect, it, vi } from 'vitest';
 import { noAnswer } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
@@ -27,7 +28,7 @@ it('tells more of its health to those who are logged in, and no less to the othe
   expect((await app.inject({ url: '/api/health', headers: bearer })).json()).toEqual({
     status: 'ok',
     version: '0.1.0',
-    protocol: 1,
+    protocol: PROTOCOL_VERSION,
     orchestrator: { status: 'ready', version: '0.1.0', seq: 1 },
   });
   const stranger = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });

@@ -4,10 +4,11 @@ import { demo } from './demo.ts';
 import { doctor } from './doctor.ts';
 import { down } from './down.ts';
 import { createHelp } from './help.ts';
+import { link } from './link.ts';
 import { restore } from './restore.ts';
 import { start } from './start.ts';
 
-const working: readonly Command[] = [start, down, doctor, backup, restore, demo];
+const working: readonly Command[] = [start, link, down, doctor, backup, restore, demo];
 
 /** Every command, in the order of the help text. */
 export const commands: readonly Command[] = [...working, createHelp(working)];

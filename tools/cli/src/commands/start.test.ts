@@ -174,7 +174,7 @@ it('warns of a token that others can read, and passes on its hash alone', async 
 });
 
 it.each([
-  [['bogus'], 'there is no command "bogus". The commands are: start, down, doctor, backup, restore, demo, help.'],
+  [['bogus'], 'there is no command "bogus". The commands are: start, link, down, doctor, backup, restore, demo, help.'],
   [['--bogus'], '`callboard start` has no option --bogus.'],
   [['down', '--port', '1'], '`callboard down` has no option --port. Its options are: --data-dir.'],
   [['--port', 'x'], '--port: "x" is not a port'],

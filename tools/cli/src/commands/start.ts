@@ -1,11 +1,12 @@
-import { showBoard, wantsBrowser } from '../browser.ts';
+import { offerLinks } from '../board-links.ts';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
 import type { Edges } from '../edges.ts';
-import { OperationalError, systemCode, UsageError } from '../errors.ts';
+import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
 import { folderComplaint } from '../folder-complaint.ts';
 import { makeFolder } from '../make-folder.ts';
 import { explainFailure } from '../start-failure.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
+import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
 import { untilAborted } from '../wait.ts';
@@ -43,12 +44,17 @@ async function supervise(
   const { servers, timing, env } = edges;
   const supervisor = createSupervisor({ options, servers, timing, env, log, isTakeover: lock.isTakeover });
   signals.kill.addEventListener('abort', supervisor.kill, { once: true });
+  await using ends = new AsyncDisposableStack();
   try {
     const { port, loginLink } = await supervisor.start(signals.stop);
     await lock.setPort(port);
-    edges.out(`Callboard ready: ${loginLink}`);
-    if (wantsBrowser(options.open, edges)) void showBoard(loginLink, edges);
-    await untilAborted(signals.stop);
+    const { stop } = signals;
+    const closeControl = await serveControl(options.dataDir, () => supervisor.createLink(stop)).catch(
+      (error: unknown) => log(`callboard link will not work: ${messageOf(error)}`),
+    );
+    if (closeControl) ends.defer(closeControl);
+    ends.defer(await offerLinks({ supervisor, loginLink, options, stop }, edges));
+    await untilAborted(stop);
   } catch (error) {
     if (!signals.stop.aborted) throw await explainFailure(error, options);
   } finally {

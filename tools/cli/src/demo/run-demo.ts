@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { surveyClaude } from '@callboard/orchestrator/doctor';
 import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/scripted-model';
-import { showBoard, wantsBrowser } from '../browser.ts';
+import { offerLinks } from '../board-links.ts';
 import type { Edges } from '../edges.ts';
 import { messageOf, OperationalError } from '../errors.ts';
 import { explainFailure } from '../start-failure.ts';
@@ -46,9 +46,9 @@ export async function runDemo(given: StartOptions, edges: Edges, signals: StopSi
     await lock.setPort(port);
     if (!(await fill(loginLink, token, signals.stop)))
       log('a prepared stage is not finished yet; it goes on by itself.');
-    edges.out(`Callboard ready: ${loginLink}`);
+    const links = await offerLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
+    stack.defer(links);
     edges.out('This is a demo: Claude is played from a script. Ctrl-C ends it and removes all of it.');
-    if (wantsBrowser(options.open, edges)) void showBoard(loginLink, edges);
     await untilAborted(signals.stop);
   } catch (error) {
     if (!signals.stop.aborted) throw await explainFailure(error, options);

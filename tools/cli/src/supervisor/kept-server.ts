@@ -39,6 +39,8 @@ export interface KeptServerParts {
   readonly timing: KeptServerTiming;
   /** For how long a fatal failure of the first start is tried again all the same. */
   readonly patienceMs: number;
+  /** Somebody has logged in with a code: its SHA-256, in hex. */
+  readonly onLoginUsed?: (codeSha256: string) => void;
 }
 
 export interface KeptServerTiming {
@@ -93,6 +95,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
       onFailed: (told) => {
         failure = told;
       },
+      onLoginUsed: (codeSha256) => parts.onLoginUsed?.(codeSha256),
       onNonsense: (message) => log(`the ${name} said what is not understood: ${message}`),
     });
     const cause = await current.ended;

@@ -24,6 +24,8 @@ export interface ServerProcessParts {
   readonly env: Environment;
   readonly onReady: (port: number) => void;
   readonly onFailed: (failure: { code: string; message: string; fatal: boolean }) => void;
+  /** Somebody has logged in with a code: its SHA-256, in hex. */
+  readonly onLoginUsed: (codeSha256: string) => void;
   readonly onNonsense: (message: string) => void;
 }
 
@@ -55,6 +57,8 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
         logins.get(message.id)?.resolve(message.code);
         logins.delete(message.id);
         return;
+      case 'login-used':
+        return parts.onLoginUsed(message.codeSha256);
       case 'login-failed':
         logins.get(message.id)?.reject(new OperationalError(`no login link could be made: ${message.message}`));
         logins.delete(message.id);

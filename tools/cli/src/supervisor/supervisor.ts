@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { OrchestratorConfig, WebServerConfig } from '@callboard/contract';
 import type { Environment } from '../edges.ts';
 import { OperationalError } from '../errors.ts';
@@ -19,6 +19,10 @@ export interface Supervisor {
    * when no login link can be made, or with the signal's reason; `stop` is due in every case. Called once.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
+  /** A new one-time link, after `start`. @throws OperationalError if none could be made, or the signal's reason */
+  createLink(signal: AbortSignal): Promise<string>;
+  /** Resolves when somebody has logged in with this link. */
+  whenFollowed(link: string): Promise<void>;
   /** Stops both, the web server first. Every caller gets the same promise. */
   stop(): Promise<void>;
   /** Ends both at once. */
@@ -53,6 +57,8 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { CALLBOARD_TOKEN: _token, ...serverEnv } = env;
   const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
   const running: KeptServer[] = [];
+  /** Who waits for a code to be used, by its hash. */
+  const waiting = new Map<string, () => void>();
   let stopping: Promise<void> | undefined;
 
   const keepOrchestrator = () =>
@@ -62,6 +68,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       entry: servers.orchestrator,
       port: options.orchestratorPort,
       configOn: (port) => orchestratorConfig(options, secret, port),
+      onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
     });
 
   const keepWebServer = (orchestratorPort: number) => {
@@ -91,13 +98,25 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     for (const server of running.toReversed()) await server.stop();
   }
 
+  async function createLink(signal: AbortSignal): Promise<string> {
+    const [orchestrator, webServer] = running;
+    if (orchestrator === undefined || webServer === undefined)
+      throw new OperationalError('Callboard is still starting.');
+    const port = await webServer.ready(signal);
+    const code = await createLogin(orchestrator, signal);
+    return `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}`;
+  }
+
   return {
     start: async (signal) => {
-      const orchestrator = keep(keepOrchestrator());
-      const orchestratorPort = await orchestrator.ready(signal);
+      const orchestratorPort = await keep(keepOrchestrator()).ready(signal);
       const port = await keep(keepWebServer(orchestratorPort)).ready(signal);
-      const code = await createLogin(orchestrator, signal);
-      return { port, loginLink: `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}` };
+      return { port, loginLink: await createLink(signal) };
+    },
+    createLink,
+    whenFollowed: (link) => {
+      const code = new URL(link).searchParams.get('code') ?? '';
+      return new Promise((resolve) => waiting.set(createHash('sha256').update(code).digest('hex'), resolve));
     },
     stop: () => {
       stopping ??= stopAll();

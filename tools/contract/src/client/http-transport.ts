@@ -9,7 +9,7 @@ import { type ClientCommand, type Transport, TransportError } from './transport.
 export interface HttpTransportOptions {
   /** Where Callboard is: `http://127.0.0.1:3100`. */
   origin: string;
-  /** An API token. A page of Callboard's own needs none: its cookie is sent by the browser. */
+  /** An API token. A page of Callboard's own has none: it gives a `fetch` that proves the page. */
   token?: string;
   /** Instead of the platform's own. */
   fetch?: typeof fetch;

@@ -1,6 +1,7 @@
-import { type Actor, type CommandInput, type CommandReply, type CommandType, ReplyFrame } from '../commands.ts';
+import { type CommandInput, type CommandReply, type CommandType, ReplyFrame } from '../commands.ts';
 import { type BoardEvent, TextDelta } from '../events.ts';
 import type { StageId } from '../ids.ts';
+import type { Actor } from '../logins.ts';
 import { checkedInput, checkedReply, refused } from './checks.ts';
 import { aborted, orAborted } from './pause.ts';
 import type { StreamItem, Transport } from './transport.ts';

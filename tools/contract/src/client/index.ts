@@ -2,6 +2,7 @@
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';
 export { createInProcessTransport, type InProcessTransportOptions } from './in-process-transport.ts';
 export { pathFields, type Route, type RoutedCommand, routes, toRequest } from './routes.ts';
+export { readMessages } from './sse-reader.ts';
 export {
   type ClientCommand,
   type EventOptions,

@@ -27,6 +27,9 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_rules: { method: 'GET', path: '/api/projects/:projectId/rules' },
   remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },
 
+  get_logins: { method: 'GET', path: '/api/logins' },
+  remove_login: { method: 'DELETE', path: '/api/logins/:loginId' },
+
   get_capabilities: { method: 'GET', path: '/api/capabilities' },
 
   create_stage: { method: 'POST', path: '/api/stages' },

@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Actor } from '@callboard/contract';
+import type { Actor, CommandInput, CommandReply, Credential, Login } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { Store } from '../store/store.ts';
+import type { LoginPage, LoginRecord } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { isProof, requirePageKey } from './page-proof.ts';
 
 export interface LoginsParts {
   store: Store;
@@ -11,28 +13,87 @@ export interface LoginsParts {
   ownerName: string;
   /** SHA-256, in hex, of an API token that is always good. */
   tokenSha256: string | null;
+  /** Called once somebody has logged in with a code, with the code's SHA-256 in hex. */
+  onCodeUsed?: (codeSha256: string) => void;
+}
+
+/** Who gives a command: `loginId` is null for an API token. */
+export interface Authenticated {
+  actor: Actor;
+  loginId: string | null;
 }
 
 /** Who may use Callboard. Secrets are given out once and kept as hashes. */
 export interface Logins {
   /** A one-time code for a login link. */
   createCode(): Promise<string>;
-  /** Trades a code for a login that lasts. @throws Rejection `bad_login_link` for a used, expired or unknown code */
-  redeem(code: string): Promise<{ secret: string; actor: Actor; expiresAt: string }>;
-  /** @throws Rejection `not_logged_in` */
-  check(secret: string): Promise<Actor>;
-  logout(secret: string): Promise<void>;
+  /**
+   * Trades a code for a login of the browser that holds the key.
+   * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for a key that is none
+   */
+  redeem(input: CommandInput<'auth_redeem'>): Promise<CommandReply<'auth_redeem'>>;
+  /** Whose credential this is; one read of the store. @throws Rejection `not_logged_in` */
+  check(credential: Credential): Promise<Authenticated>;
+  /** @throws Rejection `page_not_known` for a page that does not hold the login's key, or is of another origin */
+  prove(loginId: string | null, input: CommandInput<'auth_prove'>): Promise<void>;
+  /** The browsers that are logged in, the newest first. */
+  list(): Promise<Login[]>;
+  /** Ends a login at once; `by` is told to everybody. @throws Rejection `unknown_login` */
+  end(loginId: string, by: string): Promise<Login>;
 }
 
 const HOUR_MS = 3_600_000;
 const CODE_MS = 12 * HOUR_MS;
 const SESSION_MS = 90 * 24 * HOUR_MS;
 
+const NOT_LOGGED_IN =
+  'This login is not known, or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link.';
+const USED_LINK =
+  'This login link was used already, or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
+
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
-export function createLogins({ store, edges, ownerName, tokenSha256 }: LoginsParts): Logins {
+type PageRecord = LoginRecord & { page: LoginPage; expiresAt: string };
+
+/** A browser's login; a cookie without a key is none. */
+const isPage = (record: LoginRecord | null): record is PageRecord =>
+  record?.kind === 'session' && record.page !== null && record.expiresAt !== null;
+
+const toLogin = ({ name, createdAt, expiresAt, page }: PageRecord): Login => ({
+  loginId: page.loginId,
+  name,
+  browser: page.browser,
+  createdAt,
+  expiresAt,
+});
+
+export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed }: LoginsParts): Logins {
+  const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
+  const isGoodCode = (found: LoginRecord | null) =>
+    found?.kind === 'code' && (found.expiresAt === null || found.expiresAt > now());
+
+  async function useCode(tx: Tx, codeHash: string, page: Omit<LoginPage, 'loginId'>) {
+    const found = await tx.logins.find(codeHash);
+    if (found === null || !isGoodCode(found) || !(await tx.logins.remove(codeHash))) {
+      throw new Rejection('bad_login_link', USED_LINK);
+    }
+    const secret = newSecret();
+    const record: PageRecord = {
+      secretHash: hash(secret),
+      kind: 'session',
+      name: found.name,
+      createdAt: tx.now,
+      expiresAt: expiry(SESSION_MS),
+      page: { loginId: tx.newId(), ...page },
+    };
+    await tx.logins.save(record);
+    const login = toLogin(record);
+    await tx.emit({ type: 'login-created', data: login });
+    tx.afterCommit(() => onCodeUsed?.(codeHash));
+    return { secret, login };
+  }
 
   return {
     async createCode() {
@@ -47,44 +108,49 @@ export function createLogins({ store, edges, ownerName, tokenSha256 }: LoginsPar
           name: ownerName,
           createdAt: tx.now,
           expiresAt: expiry(CODE_MS),
+          page: null,
         });
       });
       return code;
     },
-    redeem: (code) =>
-      store.transact(async (tx) => {
-        const found = await tx.logins.find(hash(code));
-        const good = found?.kind === 'code' && (found.expiresAt === null || found.expiresAt > tx.now);
-        if (!good || !(await tx.logins.remove(found.secretHash))) {
-          throw new Rejection(
-            'bad_login_link',
-            'This login link was used already, or has expired. Start Callboard again for a new one.',
-          );
-        }
-        const secret = newSecret();
-        const expiresAt = expiry(SESSION_MS);
-        await tx.logins.save({
-          secretHash: hash(secret),
-          kind: 'session',
-          name: found.name,
-          createdAt: tx.now,
-          expiresAt,
-        });
-        return { secret, actor: { name: found.name }, expiresAt };
-      }),
-    async check(secret) {
+    async redeem({ code, key, origin, browser }) {
+      requirePageKey(key);
+      const codeHash = hash(code);
+      // Whoever tries codes out does not keep the store from its work.
+      if (!isGoodCode(await store.read.logins.find(codeHash))) throw new Rejection('bad_login_link', USED_LINK);
+      return store.transact((tx) => useCode(tx, codeHash, { key, origin, browser }));
+    },
+    async check({ kind, secret }) {
       const secretHash = hash(secret);
-      if (secretHash === tokenSha256) return { name: 'API token' };
-      const found = await store.read.logins.find(secretHash);
-      const good =
-        found?.kind === 'session' && (found.expiresAt === null || found.expiresAt > edges.now().toISOString());
-      if (!good) throw new Rejection('not_logged_in', 'Open the login link that was printed when Callboard started.');
-      return { name: found.name };
+      if (kind === 'token' && secretHash === tokenSha256) return { actor: { name: 'API token' }, loginId: null };
+      const found = kind === 'page' ? await store.read.logins.find(secretHash) : null;
+      if (!isPage(found) || found.expiresAt <= now()) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
+      return { actor: { name: found.name }, loginId: found.page.loginId };
     },
-    async logout(secret) {
-      await store.transact(async (tx) => {
-        await tx.logins.remove(hash(secret));
-      });
+    async prove(loginId, { origin, nonce, signature }) {
+      const found = loginId === null ? null : await store.read.logins.findPage(loginId);
+      const good = isPage(found) && found.page.origin === origin && isProof(found.page.key, origin, nonce, signature);
+      if (!good) {
+        const words =
+          'This page does not hold the key that the browser was given at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
+        throw new Rejection('page_not_known', words);
+      }
     },
+    async list() {
+      const instant = now();
+      return (await store.read.logins.listPages())
+        .filter(isPage)
+        .filter((one) => one.expiresAt > instant)
+        .map(toLogin);
+    },
+    end: (loginId, by) =>
+      store.transact(async (tx) => {
+        const found = await tx.logins.findPage(loginId);
+        if (!isPage(found) || !(await tx.logins.remove(found.secretHash))) {
+          throw new Rejection('unknown_login', 'This login has ended already.');
+        }
+        await tx.emit({ type: 'login-ended', data: { loginId, by } });
+        return toLogin(found);
+      }),
   };
 }

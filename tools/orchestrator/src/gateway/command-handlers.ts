@@ -16,7 +16,7 @@ import {
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
 import type { LostAnswers } from '../approvals/lost-answers.ts';
-import type { Logins } from '../auth/logins.ts';
+import type { Authenticated, Logins } from '../auth/logins.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { DraftFiles } from '../messages/draft-files.ts';
 import type { Drafts } from '../messages/drafts.ts';
@@ -55,6 +55,8 @@ export interface HandlerParts {
 /** Who gave the command, and over which connection. */
 export interface CommandContext {
   actor: Actor;
+  /** The credential that it came with, once that was found good; null where it came with none. */
+  login: Authenticated | null;
   /** From now on the connection gets the text deltas of exactly these stages. */
   watch(stageIds: readonly StageId[]): void;
 }
@@ -262,13 +264,27 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return sessionOf(stageId);
     },
 
-    auth_redeem: ({ code }) => logins.redeem(code),
-    auth_check: async ({ secret }) => ({ actor: await logins.check(secret) }),
-    auth_logout: async ({ secret }) => {
-      await logins.logout(secret);
+    get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
+    remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
+    auth_redeem: (input) => logins.redeem(input),
+    auth_prove: async (input, { login }) => {
+      const { loginId } = requireLogin(login);
+      if (loginId === null) throw new Rejection('bad_request', 'An API token has no page to prove.');
+      await logins.prove(loginId, input);
+      return { loginId };
+    },
+    auth_check: async (_, { login }) => requireLogin(login),
+    auth_logout: async (_, { actor, login }) => {
+      const { loginId } = requireLogin(login);
+      if (loginId !== null) await logins.end(loginId, actor.name);
       return {};
     },
   };
+}
+
+function requireLogin(login: Authenticated | null): Authenticated {
+  if (login === null) throw new Rejection('not_logged_in', 'This command came without a login.');
+  return login;
 }
 
 const unknownStage = (stageId: StageId) => new Rejection('unknown_stage', `There is no stage ${stageId}.`);

@@ -7,6 +7,7 @@ import {
   type ReplyFrame,
 } from '@callboard/contract';
 import { z } from 'zod';
+import type { Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { troubleOf } from '../store/storage-failure.ts';
@@ -14,18 +15,28 @@ import type { CommandContext, CommandHandlers } from './command-handlers.ts';
 
 const UNNAMED = { name: 'someone' };
 
-/** Reads one frame of a client, carries the command out, and returns the reply that it is owed; null without an `id`. */
+export interface ExecutionParts {
+  handlers: CommandHandlers;
+  logins: Pick<Logins, 'check'>;
+  log: Logger;
+}
+
+/**
+ * Reads one frame of a client, carries the command out, and returns the reply that it is owed; null without an `id`.
+ * The credential of the frame is checked here, right before the command: one that was revoked is refused at once.
+ */
 export async function executeCommand(
-  handlers: CommandHandlers,
+  { handlers, logins, log }: ExecutionParts,
   text: string,
   watch: CommandContext['watch'],
-  log: Logger,
 ): Promise<ReplyFrame | null> {
   const raw = parseJson(text);
   const id = z.object({ id: z.string() }).safeParse(raw).data?.id;
   try {
     const frame = CommandFrame.parse(raw);
-    const data = await dispatch(handlers, frame.type, raw, { actor: frame.actor ?? UNNAMED, watch });
+    const login = frame.credential === undefined ? null : await logins.check(frame.credential);
+    const actor = login?.actor ?? frame.actor ?? UNNAMED;
+    const data = await dispatch(handlers, frame.type, raw, { actor, login, watch });
     return id === undefined ? null : { type: 'reply', id, ok: true, data };
   } catch (error) {
     const told = commandError(error, log);
@@ -40,7 +51,13 @@ async function dispatch<T extends CommandType>(
   raw: unknown,
   context: CommandContext,
 ): Promise<unknown> {
-  const { type: _type, id: _id, actor: _actor, ...fields } = z.record(z.string(), z.unknown()).parse(raw);
+  const {
+    type: _type,
+    id: _id,
+    actor: _actor,
+    credential: _credential,
+    ...fields
+  } = z.record(z.string(), z.unknown()).parse(raw);
   const schema: z.ZodType = commands[type].input;
   // The schema is the one that belongs to this handler: one table holds both.
   const input = schema.parse(fields) as Parameters<CommandHandlers[T]>[0];

@@ -11,16 +11,12 @@ import {
 } from '@callboard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError, systemCode } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
-import type { CommandHandlers } from './command-handlers.ts';
-import { executeCommand } from './execute-command.ts';
+import { type ExecutionParts, executeCommand } from './execute-command.ts';
 
-export interface GatewayParts {
+export interface GatewayParts extends ExecutionParts {
   store: Store;
   board: () => Promise<BoardView>;
-  log: Logger;
-  handlers: CommandHandlers;
   host: string;
   port: number;
   /** What an upgrade must show as a bearer token. */
@@ -53,7 +49,7 @@ interface Connection {
  * @throws OperationalError `port_in_use`
  */
 export async function openGateway(parts: GatewayParts): Promise<Gateway> {
-  const { store, board, log, handlers, host, port, secret, version } = parts;
+  const { store, board, log, host, port, secret, version } = parts;
   const connections = new Set<Connection>();
   const server = createServer((_request, response) => response.writeHead(426).end());
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_COMMAND_BYTES });
@@ -102,7 +98,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     const watch = (stageIds: readonly StageId[]) => {
       connection.watched = new Set(stageIds);
     };
-    const reply = await executeCommand(handlers, text, watch, log);
+    const reply = await executeCommand(parts, text, watch);
     if (reply !== null) send(connection, reply);
   }
 

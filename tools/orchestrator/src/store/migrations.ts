@@ -51,4 +51,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
     ],
   },
   { id: 2, statements: [`alter table projects add column git text`] },
+  {
+    id: 3,
+    statements: [
+      `alter table logins add column login_id text`,
+      `alter table logins add column page_key text`,
+      `alter table logins add column origin text`,
+      `alter table logins add column browser text`,
+      // They have no key, so that a cookie alone would be a login.
+      `delete from logins where kind = 'session'`,
+      `create unique index logins_by_id on logins(login_id)`,
+    ],
+  },
 ];

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { newBrowser } from '../../test/support/new-browser.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { createLogins } from '../auth/logins.ts';
@@ -46,7 +47,7 @@ it.each([YEAR, -YEAR])(
   async (jumpMs) => {
     const { jump, pass, logins, addFile, start, kept } = await setUp();
     const first = start();
-    const { secret } = await logins.redeem(await logins.createCode());
+    const { secret } = await logins.redeem({ code: await logins.createCode(), ...newBrowser() });
     await addFile('before.txt');
     await pass(2 * HOUR);
     jump(jumpMs);
@@ -61,8 +62,8 @@ it.each([YEAR, -YEAR])(
     start();
     await logins.createCode();
     await pass(2 * HOUR);
-    expect(await kept()).toEqual({ events: 2, files: ['before.txt', 'meanwhile.txt'] });
-    expect(await logins.check(secret)).toEqual({ name: 'Ada' });
+    expect(await kept()).toEqual({ events: 3, files: ['before.txt', 'meanwhile.txt'] });
+    expect(await logins.check({ kind: 'page', secret })).toMatchObject({ actor: { name: 'Ada' } });
   },
 );
 

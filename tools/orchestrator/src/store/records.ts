@@ -3,6 +3,7 @@ import {
   Attachment,
   type LaunchId,
   type MessageId,
+  type PageKey,
   SessionSummary,
   type StageId,
 } from '@callboard/contract';
@@ -149,4 +150,15 @@ export interface LoginRecord {
   name: string;
   createdAt: string;
   expiresAt: string | null;
+  /** Of a `session`: the browser that logged in; null for the others. */
+  page: LoginPage | null;
+}
+
+export interface LoginPage {
+  loginId: string;
+  key: PageKey;
+  /** The only origin that the login is good under. */
+  origin: string;
+  /** In words. */
+  browser: string;
 }

@@ -142,6 +142,13 @@ interface LoginsTable {
   name: string;
   created_at: string;
   expires_at: string | null;
+  /** Of a browser's login, as the next three: its public name. */
+  login_id: string | null;
+  /** A JWK: who holds its private half is the page that logged in. */
+  page_key: string | null;
+  /** The only origin that the login is good under. */
+  origin: string | null;
+  browser: string | null;
 }
 
 interface CountersTable {

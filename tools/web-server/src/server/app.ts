@@ -4,11 +4,14 @@ import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { sessionCookie } from './auth/cookie.ts';
-import { createCredentials } from './auth/credentials.ts';
+import { evictWorkers } from './auth/evict-workers.ts';
 import { createGate } from './auth/gate.ts';
+import { createGuessLimit } from './auth/guess-limit.ts';
 import { loginRoutes } from './auth/login-routes.ts';
 import { createOriginGuard } from './auth/origin-guard.ts';
+import { createPageTokens } from './auth/page-tokens.ts';
 import type { EventHub } from './events/event-hub.ts';
+import { limitHalfOpen } from './half-open.ts';
 import { sendProblem } from './http-error.ts';
 import { openApi } from './openapi/document.ts';
 import type { OrchestratorClient } from './orchestrator/client.ts';
@@ -26,9 +29,12 @@ export interface AppSettings {
   /** Where the built client is. */
   clientDir: string;
   requestsPerSecond: number;
-  loginsPerMinute: number;
-  /** For how long a checked login is taken as good. */
-  loginCacheMs: number;
+  /** Event streams that one login, or one API token, may have open. */
+  streamsPerLogin: number;
+  /** Connections that have no whole request under way. */
+  maxHalfOpen: number;
+  /** How long the head of a request may take. */
+  headersTimeoutMs: number;
 }
 
 export interface AppParts {
@@ -60,36 +66,34 @@ export async function buildApp({
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     requestTimeout: REQUEST_TIMEOUT_MS,
-    exposeHeadRoutes: false, // a HEAD of a login link must not use it up
+    http: { headersTimeout: settings.headersTimeoutMs, connectionsCheckingInterval: settings.headersTimeoutMs / 2 },
+    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     clientErrorHandler: answerUnreadable,
     frameworkErrors: (error, request, reply) => sendProblem(error, request.log, reply),
   });
+  limitHalfOpen(app.server, settings.maxHalfOpen);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, request, reply) => sendProblem(error, request.log, reply));
   acceptJsonAlone(app);
 
-  const { host, version, requestsPerSecond, loginsPerMinute } = settings;
+  const { host, version, requestsPerSecond, streamsPerLogin } = settings;
   const port = () => listeningPort(app) ?? settings.port;
   const cookie = sessionCookie(port);
-  const credentials = createCredentials({
-    client,
-    ttlMs: settings.loginCacheMs,
-    guessesPerSecond: requestsPerSecond,
-    now,
-  });
-  const gate = createGate({ credentials, cookie });
+  const tokens = createPageTokens(now);
+  const gate = createGate({ client, cookie, tokens, guesses: createGuessLimit(requestsPerSecond, now) });
   const checkOrigin = createOriginGuard({ host, port });
 
   await app.register(helmet, securityHeaders);
   app.addHook('onRequest', async (request) => checkOrigin(request));
+  app.addHook('onRequest', evictWorkers);
   await app.register(fastifyCookie);
   await app.register(swagger, openApi({ version, cookieName: cookie.name }));
 
-  await app.register(loginRoutes, { client, gate, cookie, loginsPerMinute });
+  await app.register(loginRoutes, { client, cookie, tokens });
   await app.register(healthRoutes, { client, gate, version });
-  await app.register(apiRoutes, { client, hub, gate, cookie, credentials, requestsPerSecond });
+  await app.register(apiRoutes, { client, hub, gate, cookie, requestsPerSecond, streamsPerLogin });
   await serveClient(app, settings.clientDir);
   return app;
 }

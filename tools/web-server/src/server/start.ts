@@ -30,8 +30,9 @@ const defaults: WebServerSettings = {
   version: packageJson.version,
   clientDir: join(import.meta.dirname, '../../dist/client'),
   requestsPerSecond: 100,
-  loginsPerMinute: 10,
-  loginCacheMs: 3_000,
+  streamsPerLogin: 50,
+  maxHalfOpen: 500,
+  headersTimeoutMs: 20_000,
   heartbeatMs: 15_000,
   maxUnreadBytes: 4 * 1024 * 1024,
   pingMs: 15_000, // a process that is gone is noticed at once; this is for one that hangs, not for one that is slow

@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { Rejection } from './errors.ts';
 import { sendProblem } from './http-error.ts';
+import { problemsAs } from './openapi/responses.ts';
 
 const NOT_BUILT = 'The client is not built; run npm install (or npm run build).\n';
 const YEAR = 'public, max-age=31536000, immutable';
@@ -15,15 +17,30 @@ const YEAR = 'public, max-age=31536000, immutable';
  */
 export async function serveClient(app: FastifyInstance, clientDir: string): Promise<void> {
   const assets = `${join(clientDir, 'assets')}${sep}`;
+  const loginPage = join(clientDir, 'login.html');
   await app.register(fastifyStatic, {
     root: clientDir,
     suppressWarning: true,
     cacheControl: false,
     dotfiles: 'ignore',
     setHeaders(reply, path) {
-      reply.header('cache-control', path.startsWith(assets) ? YEAR : 'no-cache');
+      reply.header('cache-control', path.startsWith(assets) ? YEAR : path === loginPage ? 'no-store' : 'no-cache');
     },
   });
+
+  const schema = {
+    operationId: 'get_login_page',
+    tags: ['service'],
+    security: [],
+    summary: 'The page that a login link opens',
+    description: 'It makes the key of the browser, logs in with the code of the link, and goes on to the board.',
+    querystring: z.looseObject({ code: z.string().optional() }),
+    response: {
+      200: { description: 'A page', content: { 'text/html': { schema: z.string() } } },
+      ...problemsAs(['wrong_origin', 'internal']),
+    },
+  };
+  app.get('/login', { schema }, (_request, reply) => sendPage(reply, 'login.html'));
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
@@ -31,11 +48,13 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
       const words = `There is no ${request.method} ${path}; /api/openapi.json lists what there is.`;
       return sendProblem(new Rejection('not_found', words), request.log, reply);
     }
-    return isPage(request, path) ? sendPage(reply) : reply.code(404).type('text/plain').send('Not found\n');
+    return isPage(request, path)
+      ? sendPage(reply, 'index.html')
+      : reply.code(404).type('text/plain').send('Not found\n');
   });
 
-  function sendPage(reply: FastifyReply): FastifyReply {
-    if (existsSync(join(clientDir, 'index.html'))) return reply.sendFile('index.html');
+  function sendPage(reply: FastifyReply, name: string): FastifyReply {
+    if (existsSync(join(clientDir, name))) return reply.sendFile(name);
     return reply.code(500).type('text/plain; charset=utf-8').send(NOT_BUILT);
   }
 }

@@ -1,7 +1,8 @@
+import { PageKey } from '@callboard/contract';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../database.ts';
-import type { LoginRecord } from '../records.ts';
+import type { LoginPage, LoginRecord } from '../records.ts';
 import type { Schema } from '../schema.ts';
 
 const Kind = z.enum(['code', 'session', 'token']);
@@ -12,7 +13,13 @@ const toLogin = (row: Selectable<Schema['logins']>): LoginRecord => ({
   name: row.name,
   createdAt: row.created_at,
   expiresAt: row.expires_at,
+  page: toPage(row),
 });
+
+function toPage({ login_id, page_key, origin, browser }: Selectable<Schema['logins']>): LoginPage | null {
+  if (login_id === null || page_key === null || origin === null) return null;
+  return { loginId: login_id, key: PageKey.parse(JSON.parse(page_key)), origin, browser: browser ?? '' };
+}
 
 /** Who may use Callboard, by the hash of their secret. */
 export function loginsTable(db: Database) {
@@ -20,6 +27,20 @@ export function loginsTable(db: Database) {
     async find(secretHash: string): Promise<LoginRecord | null> {
       const row = await db.selectFrom('logins').selectAll().where('secret_hash', '=', secretHash).executeTakeFirst();
       return row === undefined ? null : toLogin(row);
+    },
+    async findPage(loginId: string): Promise<LoginRecord | null> {
+      const row = await db.selectFrom('logins').selectAll().where('login_id', '=', loginId).executeTakeFirst();
+      return row === undefined ? null : toLogin(row);
+    },
+    /** The browsers that are logged in, the newest first. */
+    async listPages(): Promise<LoginRecord[]> {
+      const rows = await db
+        .selectFrom('logins')
+        .selectAll()
+        .where('kind', '=', 'session')
+        .orderBy('created_at', 'desc')
+        .execute();
+      return rows.map(toLogin);
     },
     async save(login: LoginRecord): Promise<void> {
       await db
@@ -30,6 +51,10 @@ export function loginsTable(db: Database) {
           name: login.name,
           created_at: login.createdAt,
           expires_at: login.expiresAt,
+          login_id: login.page?.loginId ?? null,
+          page_key: login.page === null ? null : JSON.stringify(login.page.key),
+          origin: login.page?.origin ?? null,
+          browser: login.page?.browser ?? null,
         })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
@@ -41,9 +66,6 @@ export function loginsTable(db: Database) {
         .where('secret_hash', '=', secretHash)
         .executeTakeFirstOrThrow();
       return numDeletedRows === 1n;
-    },
-    async removeKind(kind: LoginRecord['kind']): Promise<void> {
-      await db.deleteFrom('logins').where('kind', '=', kind).execute();
     },
     async removeExpired(instant: string): Promise<void> {
       await db.deleteFrom('logins').where('expires_at', '<=', instant).execute();

@@ -1,8 +1,9 @@
 import { create } from 'zustand';
 
 /** What is open over the page and belongs to the frame. */
-export const useFrameUi = create<{ open: 'palette' | 'help' | null }>(() => ({ open: null }));
+export const useFrameUi = create<{ open: 'palette' | 'help' | 'logins' | null }>(() => ({ open: null }));
 
 export const openPalette = (): void => useFrameUi.setState({ open: 'palette' });
 export const openHelp = (): void => useFrameUi.setState({ open: 'help' });
+export const openLogins = (): void => useFrameUi.setState({ open: 'logins' });
 export const closeFrameUi = (): void => useFrameUi.setState({ open: null });

@@ -4,7 +4,8 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
-import { ApiError, errorText, isTransient } from '../lib/api.ts';
+import { useLoginsTold } from '../features/logins/api/use-logins-told.tsx';
+import { errorText, isTransient } from '../lib/api.ts';
 import { onDemand } from '../lib/on-demand.ts';
 import { useLiveState } from '../live/live-context.tsx';
 import { boardQuery } from '../live/queries.ts';
@@ -18,6 +19,7 @@ import { Header } from './header.tsx';
 import { usePageSignals } from './page-signals.ts';
 
 const Palette = onDemand(() => import('./palette.tsx'));
+const LoginsDialog = onDemand(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = onDemand(() => import('./help-sheet.tsx'));
 
 /** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
@@ -25,13 +27,11 @@ export function Frame() {
   const loggedOut = useLiveState((state) => state.loggedOut);
   const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
   usePageSignals();
-  if (loggedOut || isUnauthorized(error)) return <LoginHint />;
+  if (loggedOut !== null) return <LoginHint isKeyLost={loggedOut === 'key-lost'} />;
   if (board !== undefined) return <Loaded />;
   if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
   return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
 }
-
-const isUnauthorized = (error: Error | null) => error instanceof ApiError && error.status === 401;
 
 function Loaded() {
   const { pathname, search } = useLocation();
@@ -40,6 +40,7 @@ function Loaded() {
   useFrameKeys(top);
   useAlerts();
   useEffect(followPerson, []);
+  useLoginsTold();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
@@ -63,16 +64,19 @@ function Loaded() {
   );
 }
 
-/** The palette and the help sheet, each loaded when it is first asked for. */
+const PARTS = { palette: 'The palette', help: 'The list of keys', logins: 'The list of logins' };
+
+/** What the frame opens over a page, each loaded when it is first asked for. */
 function OverPage() {
   const open = useFrameUi((ui) => ui.open);
   // While it is being loaded as well: what is typed already is meant for it.
   useCoversPage(open !== null);
-  const [loaded, setLoaded] = useState({ palette: false, help: false });
+  const [loaded, setLoaded] = useState({ palette: false, help: false, logins: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
   return (
-    <Part name={open === 'help' ? 'The list of keys' : 'The palette'} shows={open} takeBack={closeFrameUi}>
+    <Part name={PARTS[open ?? 'palette']} shows={open} takeBack={closeFrameUi}>
       {loaded.palette && <Palette opened={open === 'palette'} />}
+      {loaded.logins && <LoginsDialog opened={open === 'logins'} close={closeFrameUi} />}
       {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
     </Part>
   );
@@ -118,14 +122,20 @@ function Centered({ children }: { children: ReactNode }) {
   );
 }
 
-function LoginHint() {
+function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
   return (
     <Centered>
       <img src="/favicon.svg" alt="" width={40} height={40} />
       <h1>You are not logged in</h1>
+      {isKeyLost && (
+        <p>
+          This browser no longer has the key of its login; clearing site data removes it, for example. Nothing else is
+          lost.
+        </p>
+      )}
       <p>
-        Open the login link that was printed when Callboard started. Each link works once; starting Callboard again
-        prints a new one.
+        Press <kbd>l</kbd> in Callboard’s terminal, or run <code>npx callboard link</code>, and open the link that is
+        printed. Each link works once.
       </p>
     </Centered>
   );

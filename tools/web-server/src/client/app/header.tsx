@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import {
   IconBell,
   IconBellRinging,
+  IconDevices,
   IconKeyboard,
   IconLogout,
   IconMoon,
@@ -13,15 +14,14 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { NavLink, useNavigate } from 'react-router';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
-import { call, Nothing } from '../lib/api.ts';
+import { useLogout } from '../features/logins/api/use-logins.ts';
 import { count } from '../lib/time.ts';
 import { useLiveState } from '../live/live-context.tsx';
 import { needsYouCount } from '../live/needs-you.ts';
 import { boardQuery } from '../live/queries.ts';
-import { useCommand } from '../live/use-command.ts';
 import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import css from './frame.module.css';
-import { openHelp, openPalette } from './frame-ui.ts';
+import { openHelp, openLogins, openPalette } from './frame-ui.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
 /** What is above every page. */
@@ -143,11 +143,7 @@ function SchemeToggle() {
 
 function AccountMenu() {
   const scheme = useOtherScheme();
-  const logout = useCommand({
-    run: () => call('/api/logout', { method: 'POST', reply: Nothing }),
-    failed: 'You are still logged in',
-    done: () => window.location.assign('/'),
-  });
+  const logout = useLogout();
   return (
     <Menu>
       <Menu.Target>
@@ -163,6 +159,9 @@ function AccountMenu() {
         </Menu.Item>
         <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
           Keys
+        </Menu.Item>
+        <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
+          Logins
         </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => logout.mutate(undefined)}>
           Log out

@@ -1,5 +1,6 @@
 import { type Decision, Problem, type ProblemCode } from '@callboard/contract';
 import { type ZodType, z } from 'zod';
+import { pageFetch } from './page-proof.ts';
 
 /** `network`: no answer came, nobody knows what happened. `unreadable`: an answer came that is not ours. */
 export type ApiErrorCode = ProblemCode | 'network' | 'unreadable';
@@ -50,7 +51,7 @@ async function send(
 ): Promise<{ response: Response; data: unknown }> {
   const { method = 'GET', body, signal, keepalive = false } = request;
   try {
-    const response = await fetch(path, {
+    const response = await pageFetch(path, {
       method,
       keepalive,
       headers: body === undefined ? {} : { 'content-type': 'application/json' },
@@ -88,9 +89,27 @@ const unreadable = (what: string) =>
 
 /** Worth another try by itself: the server is not there, or not there yet. */
 export const isTransient = (error: unknown): boolean =>
-  error instanceof ApiError && (error.code === 'network' || error.status === 503 || error.status === 502);
+  error instanceof ApiError &&
+  (error.code === 'network' || error.code === 'page_not_proven' || error.status === 503 || error.status === 502);
 
-export const isLoggedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+/** The login is over; a page that is not proved yet, or not any more, proves itself. */
+export const isLoggedOut = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 401 && error.code !== 'page_not_proven';
+
+/** The content of a file that the server makes, whole; rejects where it breaks off. */
+export async function download(path: string): Promise<Blob> {
+  try {
+    const response = await pageFetch(path);
+    if (response.ok) return await response.blob();
+    throw problemOf(response.status, jsonOf(await response.text()));
+  } catch (error) {
+    throw error instanceof ApiError ? error : unanswered();
+  }
+}
+
+/** What an answer that is no success says. */
+export const refusalOf = async (response: Response): Promise<ApiError> =>
+  problemOf(response.status, jsonOf(await response.text()));
 
 /** What went wrong, for a person. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

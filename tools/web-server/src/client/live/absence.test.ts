@@ -38,6 +38,6 @@ it('counts one absence from its beginning, whatever is missing, and the next one
 
 it('takes no answer of somebody who is logged out', () => {
   const store = watched();
-  store.setState({ loggedOut: true });
+  store.setState({ loggedOut: 'ended' });
   expect(canAnswer(store.getState())).toBe(false);
 });

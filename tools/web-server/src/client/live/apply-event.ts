@@ -10,6 +10,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { refreshDecisionLog } from './decision-log.ts';
 import { takeDraft } from './drafts.ts';
 import { type Ending, endingKey } from './endings.ts';
+import { dropLogin, takeNewLogin } from './logins.ts';
 import { boardQuery, queueQuery, recentOn, transcriptQuery } from './queries.ts';
 import { rulesQuery } from './rules.ts';
 import { withDecisions } from './transcript.ts';
@@ -81,6 +82,12 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
         rulesQuery(event.data.projectId).queryKey,
         (old) => old && { ...old, rules: event.data.rules },
       );
+      break;
+    case 'login-created':
+      takeNewLogin(cache, event.data);
+      break;
+    case 'login-ended':
+      dropLogin(cache, event.data.loginId);
       break;
     case 'stage-removed':
       cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });

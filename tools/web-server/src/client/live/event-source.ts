@@ -1,3 +1,6 @@
+import { readMessages } from '@callboard/contract/client';
+import { isLoggedOut, refusalOf } from '../lib/api.ts';
+import { pageFetch } from '../lib/page-proof.ts';
 import { MESSAGE_NAMES, type RawMessage } from './stream-message.ts';
 
 export interface EventStreamOptions {
@@ -11,38 +14,65 @@ export interface EventStreamOptions {
 
 const RETRY_MS = [250, 500, 1_000, 2_000];
 const SLEPT_MS = 60_000;
+/** The server says something every 15 seconds, if only that it is there. */
+const SILENCE_MS = 45_000;
 
 /**
- * The event stream over one connection, made anew for as long as it takes. The browser's own reconnection is not used:
- * it gives up at the first answer that is not a stream, such as the 503 of a server that is starting.
+ * The event stream over one connection, made anew for as long as it takes. Read by `fetch`: a page has to prove itself
+ * in a header, which the browser's own `EventSource` cannot send.
  */
 export function openEventStream({ since, onMessage, onOpen, onLost }: EventStreamOptions): { close(): void } {
-  let source: EventSource | undefined;
+  let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
-  let closed = false;
 
-  function connect() {
+  function connect(): void {
     clearTimeout(timer);
-    source?.close();
-    source = new EventSource(`/api/events?since=${since()}`);
-    const current = source;
-    current.onopen = () => {
+    connection?.abort();
+    const current = new AbortController();
+    connection = current;
+    read(current).then(
+      () => lost(current),
+      (error: unknown) => lost(current, error),
+    );
+  }
+
+  /** Resolves when the server has ended the stream. */
+  async function read(current: AbortController): Promise<void> {
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const onBytes = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => current.abort(), SILENCE_MS);
+    };
+    onBytes();
+    try {
+      const response = await pageFetch('/api/events', {
+        headers: { accept: 'text/event-stream', 'last-event-id': String(since()) },
+        signal: current.signal,
+      });
+      if (!response.ok) throw await refusalOf(response);
+      if (current !== connection || response.body === null) return;
       failures = 0;
       onOpen();
-    };
-    current.onerror = () => {
-      if (closed || current !== source) return;
-      current.close();
-      failures += 1;
-      timer = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length) - 1]);
-      onLost(failures);
-    };
-    for (const name of MESSAGE_NAMES) {
-      current.addEventListener(name, (event: MessageEvent<string>) =>
-        onMessage({ name, id: event.lastEventId, data: event.data }),
-      );
+      for await (const fields of readMessages(response.body, onBytes)) {
+        if (current !== connection) return;
+        const name = fields.get('event');
+        // A newer server may say more than this page knows.
+        if (name === undefined || !MESSAGE_NAMES.includes(name)) continue;
+        onMessage({ name, id: fields.get('id') ?? '', data: fields.get('data') ?? '' });
+      }
+    } finally {
+      clearTimeout(silence);
+      current.abort();
     }
+  }
+
+  function lost(current: AbortController, error?: unknown): void {
+    if (current !== connection) return;
+    // Where the login has ended, the board is to find out at once.
+    failures += isLoggedOut(error) ? 2 : 1;
+    timer = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length) - 1]);
+    onLost(failures);
   }
 
   const retryNow = () => {
@@ -59,9 +89,10 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
   connect();
   return {
     close() {
-      closed = true;
+      const last = connection;
+      connection = undefined;
       clearTimeout(timer);
-      source?.close();
+      last?.abort();
       window.removeEventListener('online', retryNow);
       document.removeEventListener('visibilitychange', onVisibility);
     },

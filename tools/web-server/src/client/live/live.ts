@@ -1,6 +1,6 @@
 import type { StageId } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
-import { isLoggedOut } from '../lib/api.ts';
+import { ApiError, isLoggedOut } from '../lib/api.ts';
 import { watchAbsence } from './absence.ts';
 import { resync } from './apply-event.ts';
 import { createConnection } from './connection.ts';
@@ -75,7 +75,10 @@ export function startLive(cache: QueryClient): Live {
 
   const unsubscribe = cache.getQueryCache().subscribe(({ query }) => {
     if (isLoggedOut(query.state.error)) {
-      store.setState({ loggedOut: true });
+      store.setState({
+        loggedOut:
+          query.state.error instanceof ApiError && query.state.error.code === 'page_not_known' ? 'key-lost' : 'ended',
+      });
       stop();
     } else if (query.queryKey[0] === boardQuery.queryKey[0] && query.state.data !== undefined) open();
   });

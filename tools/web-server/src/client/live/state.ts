@@ -8,7 +8,8 @@ type Connection = 'connecting' | 'open' | 'lost';
 export interface LiveState {
   connection: Connection;
   orchestrator: 'ready' | 'unreachable';
-  loggedOut: boolean;
+  /** Why this browser is not logged in: its login has ended, or the key of it is gone. Null while it is. */
+  loggedOut: 'ended' | 'key-lost' | null;
   /** Commands have not been possible for longer than one that is sent again waits. */
   awayLong: boolean;
   text: LiveText;
@@ -20,17 +21,18 @@ export const createLiveStore = (): LiveStore =>
   createStore<LiveState>(() => ({
     connection: 'connecting',
     orchestrator: 'ready',
-    loggedOut: false,
+    loggedOut: null,
     awayLong: false,
     text: {},
   }));
 
 /** Whether a command can reach the orchestrator, as far as this page knows. */
 export const canCommand = (state: LiveState): boolean =>
-  state.connection !== 'lost' && state.orchestrator === 'ready' && !state.loggedOut;
+  state.connection !== 'lost' && state.orchestrator === 'ready' && state.loggedOut === null;
 
 /** Whether an answer can reach the orchestrator now, or soon: it is sent again while Callboard is away for a moment. */
-export const canAnswer = (state: LiveState): boolean => !state.loggedOut && (canCommand(state) || !state.awayLong);
+export const canAnswer = (state: LiveState): boolean =>
+  state.loggedOut === null && (canCommand(state) || !state.awayLong);
 
 /** Adds deltas at most once per frame: they come faster than a page can be drawn. */
 export function deltaBuffer(store: LiveStore): { add(delta: TextDelta): void; clear(): void } {

@@ -10,8 +10,10 @@ import { passingEvent, storedEvent } from './sse.ts';
 
 /** Whose stream it is. */
 export interface StreamOwner {
-  /** The same for all streams of one login. */
+  /** The same for all streams of one credential. */
   key: string;
+  /** Null for an API token. */
+  loginId: string | null;
   /** False once the login is no longer good; asked at each heartbeat. */
   stillAllowed: () => Promise<boolean>;
 }
@@ -19,15 +21,16 @@ export interface StreamOwner {
 export interface EventHub {
   /** Throws OrchestratorUnreachable when no stream can be begun yet. */
   requireReady(): void;
+  /** Throws `too_many_streams` when the credential has as many streams as it may have. */
+  requireRoom(ownerKey: string, max: number): void;
   /** Begins a stream on a response whose head is written; it leaves by itself when the response closes. */
   join(out: Writable, since: number | null, owner: StreamOwner): void;
   /**
    * From now on this stream gets the text deltas of exactly these stages. Resolves when the orchestrator knows; while
-   * it cannot be reached the wish is kept and passed on later. Rejects with `not_found` for an unknown stream.
+   * it cannot be reached the wish is kept and passed on later. Rejects with `not_found` for a stream that is not open,
+   * or not this owner's.
    */
-  watch(streamId: string, stageIds: readonly StageId[]): Promise<void>;
-  /** Ends the streams of one login. */
-  endOwnedBy(key: string): void;
+  watch(streamId: string, stageIds: readonly StageId[], ownerKey: string): Promise<void>;
   endAll(): void;
   /** Ends all streams and stops listening. */
   close(): void;
@@ -48,11 +51,14 @@ interface Member {
 
 /** What one `watch` command may name. */
 const MAX_WATCHED = 1_000;
+/** Logins that have ended: a stream that is just being opened for one of them ends as well. */
+const MAX_ENDED = 1_000;
 
 /** Fans the orchestrator's events out to the browsers' streams. */
 export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: EventHubParts): EventHub {
   const members = new Map<string, Member>();
   let watching: ReadonlySet<StageId> = new Set();
+  const ended = new Set<string>();
 
   function each(call: (stream: EventStream) => void): void {
     for (const { stream } of [...members.values()]) call(stream);
@@ -60,6 +66,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
 
   const unlisten = client.listen({
     event(event) {
+      if (event.type === 'login-ended') endLogin(event.data.loginId);
       if (members.size === 0) return;
       const text = storedEvent(event);
       each((stream) => stream.event(event.seq, text));
@@ -81,6 +88,13 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
   }, heartbeatMs);
   heartbeat.unref();
 
+  function endLogin(loginId: string): void {
+    ended.add(loginId);
+    const [oldest] = ended;
+    if (ended.size > MAX_ENDED && oldest !== undefined) ended.delete(oldest);
+    for (const { stream, owner } of [...members.values()]) if (owner.loginId === loginId) stream.end();
+  }
+
   async function beat({ stream, owner }: Member): Promise<void> {
     stream.heartbeat();
     if (!(await owner.stillAllowed())) stream.end();
@@ -93,13 +107,14 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
       members.delete(stream.id);
       void shareWatched().catch(logWatchFailure);
     };
+    if (owner.loginId !== null && ended.has(owner.loginId)) stream.end();
     if (stream.signal.aborted) leave();
     else stream.signal.addEventListener('abort', leave, { once: true });
   }
 
-  async function watch(streamId: string, stageIds: readonly StageId[]): Promise<void> {
+  async function watch(streamId: string, stageIds: readonly StageId[], ownerKey: string): Promise<void> {
     const member = members.get(streamId);
-    if (member === undefined) throw new Rejection('not_found', `There is no open event stream ${streamId}.`);
+    if (member?.owner.key !== ownerKey) throw new Rejection('not_found', `There is no open event stream ${streamId}.`);
     member.watched = new Set(stageIds);
     await shareWatched();
   }
@@ -129,11 +144,14 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     requireReady() {
       if (client.seq() === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
     },
+    requireRoom(ownerKey, max) {
+      const open = [...members.values()].filter(({ owner }) => owner.key === ownerKey).length;
+      if (open < max) return;
+      const words = `This login has ${open} event streams open, which is as many as it may have. Close some of them.`;
+      throw new Rejection('too_many_streams', words);
+    },
     join,
     watch,
-    endOwnedBy(key) {
-      for (const { stream, owner } of [...members.values()]) if (owner.key === key) stream.end();
-    },
     endAll,
     close() {
       clearInterval(heartbeat);

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { Ask } from '../routes/ask.ts';
 import { json, problemResponses } from './responses.ts';
 
 const Document = z.looseObject({
@@ -8,7 +9,7 @@ const Document = z.looseObject({
 });
 
 /** `GET /api/openapi.json`: what the API is, for programs. */
-export const documentRoute: FastifyPluginAsyncZod = async (app) => {
+export const documentRoute: FastifyPluginAsyncZod<{ ask: Ask }> = async (app, { ask }) => {
   app.get(
     '/api/openapi.json',
     {
@@ -16,9 +17,12 @@ export const documentRoute: FastifyPluginAsyncZod = async (app) => {
         operationId: 'get_openapi',
         tags: ['service'],
         summary: 'This document',
-        response: { 200: json('The OpenAPI 3.1 document', Document), ...problemResponses({}) },
+        response: { 200: json('The OpenAPI 3.1 document', Document), ...problemResponses({ isRelayed: true }) },
       },
     },
-    async (_request, reply) => reply.type('application/json').send(JSON.stringify(app.swagger())),
+    async (request, reply) => {
+      await ask(request, 'auth_check', {});
+      return reply.type('application/json').send(JSON.stringify(app.swagger()));
+    },
   );
 };

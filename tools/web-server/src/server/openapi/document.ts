@@ -1,3 +1,4 @@
+import { PAGE_HEADER } from '@callboard/contract';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { schemaNotes } from './schemas.ts';
@@ -33,11 +34,22 @@ export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicS
       tags,
       components: {
         securitySchemes: {
-          cookie: { type: 'apiKey', in: 'cookie', name: 'callboard_session', description: 'Set by the login link' },
+          cookie: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: 'callboard_session',
+            description: 'Set at the login of a browser. No login without `page`',
+          },
+          page: {
+            type: 'apiKey',
+            in: 'header',
+            name: PAGE_HEADER,
+            description: 'What `POST /api/login/proof` gave to the page',
+          },
           bearer: { type: 'http', scheme: 'bearer', description: 'An API token' },
         },
       },
-      security: [{ cookie: [] }, { bearer: [] }],
+      security: [{ cookie: [], page: [] }, { bearer: [] }],
     },
     transform: createJsonSchemaTransform({ schemaRegistry: schemaNotes }),
     transformObject(parts) {

@@ -6,6 +6,7 @@ import {
   Decision,
   Draft,
   DraftFile,
+  Login,
   PendingRequest,
   PermissionRule,
   Project,
@@ -203,4 +204,12 @@ export const draftFile = DraftFile.parse({
   name: 'notes.txt',
   mediaType: 'text/plain',
   size: 5,
+});
+
+export const login = Login.parse({
+  loginId: '0198f2d4-7c1e-7000-8000-00000000000a',
+  name: 'ann',
+  browser: 'Firefox on Linux',
+  createdAt: at,
+  expiresAt: '2026-04-02T03:04:05.678Z',
 });

@@ -34,6 +34,9 @@ export const examples: Examples = {
   },
   remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
 
+  get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
+  remove_login: { input: { loginId: the.login.loginId }, reply: { login: the.login } },
+
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
   get_stage: { input: onStage, reply: { stage } },
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },

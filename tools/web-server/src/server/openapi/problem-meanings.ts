@@ -9,6 +9,9 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   import_failed: 'A file cannot be imported; nothing was imported.',
   not_logged_in: 'No login, or one that has ended.',
   bad_login_link: 'The login link was used already, or has expired.',
+  page_not_proven:
+    'A cookie came without its page, or the proof is of another server process (a restart): prove the page again, and repeat the request.',
+  page_not_known: 'The page does not hold the key of its login, or is of another origin: a new login link is needed.',
   wrong_origin: 'The request comes from a page of another site, or under a foreign host name.',
   not_found: 'There is no such address, or no such event stream.',
   unknown_project: 'There is no such project.',
@@ -17,6 +20,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_message: 'This stage has no such message.',
   unknown_rule: 'There is no such rule.',
   unknown_file: 'The file was taken away, or sent with a message.',
+  unknown_login: 'There is no such login; it may have ended already.',
   no_session: 'The stage was never started.',
   already_decided: 'Somebody else was first; `decision` is the one that stands.',
   request_closed: 'The request was withdrawn, timed out, or its process ended; `decision` says which.',
@@ -43,6 +47,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   body_too_large: 'The body is larger than this address takes.',
   unsupported_media_type: 'The body is not JSON.',
   too_many_requests: 'More requests than are taken in this time; `Retry-After` says when to go on.',
+  too_many_streams: 'The login has as many event streams open as it may have.',
   internal: 'A fault in Callboard itself; its log has the details.',
   claude_too_old:
     'The installed Claude Code is older than Callboard works with; the message names its version and how to update.',

@@ -4,7 +4,13 @@ import { problemMeanings } from './problem-meanings.ts';
 import { schemaNotes } from './schemas.ts';
 
 /** What every route behind the login may answer. */
-const COMMON: readonly ProblemCode[] = ['not_logged_in', 'wrong_origin', 'too_many_requests', 'internal'];
+const COMMON: readonly ProblemCode[] = [
+  'not_logged_in',
+  'page_not_proven',
+  'wrong_origin',
+  'too_many_requests',
+  'internal',
+];
 /** What every relayed command may answer besides. */
 const RELAYED: readonly ProblemCode[] = [
   'bad_request',

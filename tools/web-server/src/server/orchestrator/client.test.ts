@@ -1,6 +1,6 @@
 import type { BoardEvent } from '@callboard/contract';
 import { afterEach, expect, it } from 'vitest';
-import { createFakeOrchestrator, noAnswer, Refusal, SECRET } from '../../../test/fake-orchestrator.ts';
+import { createFakeOrchestrator, GOOD_TOKEN, noAnswer, Refusal, SECRET } from '../../../test/fake-orchestrator.ts';
 import { createTestLog } from '../../../test/harness.ts';
 import { decision, stage } from '../../../test/samples.ts';
 import { createOrchestratorClient, type OrchestratorStatus } from './client.ts';
@@ -35,11 +35,15 @@ async function connect(fakeOptions: Parameters<typeof createFakeOrchestrator>[0]
   return { orchestrator, client, events, statuses, resyncs, errors, ready };
 }
 
-it('gives a command in the name of its actor and returns the reply', async () => {
+it('gives a command with its credential and returns the reply', async () => {
   const { orchestrator, client, ready } = await connect();
   orchestrator.handlers.get_stage = () => ({ stage });
   await ready();
-  const reply = await client.send('get_stage', { stageId: stage.id }, { actor: { name: 'Ann' } });
+  const reply = await client.send(
+    'get_stage',
+    { stageId: stage.id },
+    { credential: { kind: 'token', secret: GOOD_TOKEN } },
+  );
   expect(reply.stage.title).toBe('Login form');
   expect(orchestrator.received).toEqual([{ type: 'get_stage', input: { stageId: 'STAGE-1' }, actor: 'Ann' }]);
 });

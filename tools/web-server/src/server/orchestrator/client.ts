@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type Actor,
   BoardEvent,
   type BoardNotices,
   type CommandInput,
   type CommandReply,
   type CommandType,
+  type Credential,
   commands,
   eventName,
   type TextDelta,
@@ -30,8 +30,8 @@ interface OrchestratorListener {
 }
 
 interface SendOptions {
-  /** Who gives the command. */
-  actor?: Actor;
+  /** Of whoever gives the command; the orchestrator checks it. */
+  credential?: Credential;
   /** Ends the waiting; a command that was sent may be carried out all the same. */
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -90,6 +90,8 @@ const SLOW: ReadonlySet<CommandType> = new Set([
  */
 const READS: ReadonlySet<CommandType> = new Set([
   'auth_check',
+  'auth_prove',
+  'get_logins',
   'get_board',
   'get_projects',
   'get_rules',
@@ -186,11 +188,11 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   async function send<T extends CommandType>(
     type: T,
     input: CommandInput<T>,
-    { actor, signal, timeoutMs = limitOf(type) }: SendOptions = {},
+    { credential, signal, timeoutMs = limitOf(type) }: SendOptions = {},
   ): Promise<CommandReply<T>> {
     if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
     const isRead = READS.has(type);
-    const data = await current.connection.request(type, input, { actor, signal, timeoutMs, isRead });
+    const data = await current.connection.request(type, input, { credential, signal, timeoutMs, isRead });
     const reply = commands[type].reply.safeParse(data);
     if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
     return reply.data as CommandReply<T>; // the schema was looked up by T

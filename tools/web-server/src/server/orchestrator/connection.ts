@@ -1,7 +1,7 @@
 import {
-  type Actor,
   BoardNotices,
   type CommandType,
+  type Credential,
   EventFrame,
   InitFrame,
   NoticesFrame,
@@ -42,7 +42,7 @@ interface RequestOptions {
   timeoutMs: number;
   /** Whether it changes nothing, so that one may simply ask again. */
   isRead: boolean;
-  actor?: Actor | undefined;
+  credential?: Credential | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -144,7 +144,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     else waiter?.reject(fromCommandError(reply.error));
   }
 
-  async function request(type: CommandType, input: object, { timeoutMs, isRead, actor, signal }: RequestOptions) {
+  async function request(type: CommandType, input: object, { timeoutMs, isRead, credential, signal }: RequestOptions) {
     signal?.throwIfAborted();
     if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
     const id = uuidv7();
@@ -162,7 +162,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     signal?.addEventListener('abort', onAbort, { once: true });
     waiters.set(id, waiter);
     try {
-      socket.send(JSON.stringify({ ...input, type, id, actor }));
+      socket.send(JSON.stringify({ ...input, type, id, credential }));
       return await waiter.promise;
     } finally {
       waiters.delete(id);

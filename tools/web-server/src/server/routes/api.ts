@@ -1,7 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { SessionCookie } from '../auth/cookie.ts';
-import type { Credentials } from '../auth/credentials.ts';
 import type { Gate } from '../auth/gate.ts';
 import { logoutRoute } from '../auth/logout-route.ts';
 import { RequestCounter } from '../auth/request-counter.ts';
@@ -13,6 +12,7 @@ import { createAsk } from './ask.ts';
 import { boardRelays, pendingRoute } from './board.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
+import { loginRelays } from './logins.ts';
 import { projectRelays } from './projects.ts';
 import { queueRelays } from './queue.ts';
 import { type Relays, relayRoute } from './relay.ts';
@@ -24,8 +24,8 @@ export interface ApiRoutesOptions {
   hub: EventHub;
   gate: Gate;
   cookie: SessionCookie;
-  credentials: Credentials;
   requestsPerSecond: number;
+  streamsPerLogin: number;
 }
 
 const relays: Record<string, Relays> = {
@@ -35,22 +35,27 @@ const relays: Record<string, Relays> = {
   sessions: sessionRelays,
   queue: queueRelays,
   requests: requestRelays,
+  service: loginRelays,
 };
 
 /** All of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
-  const { client, hub, gate, cookie, credentials, requestsPerSecond } = options;
+  const { client, hub, gate, cookie, requestsPerSecond, streamsPerLogin } = options;
   const ask = createAsk({ client, gate });
 
+  // Before the rate limit: what shows no login is refused at once, and counts against nobody.
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    gate.look(request);
+  });
   await app.register(rateLimit, {
     store: RequestCounter,
     max: requestsPerSecond,
     timeWindow: 1_000,
-    keyGenerator: (request) => gate.keyOf(request) ?? request.ip,
+    keyGenerator: (request) => gate.loginOf(request).key,
     errorResponseBuilder: () =>
       new Rejection('too_many_requests', `More than ${requestsPerSecond} requests in a second; slow down.`),
   });
-  app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   // After the rate limit, which runs in onRequest, and before the body is read.
   app.addHook('preParsing', (request) => gate.admit(request));
 
@@ -61,7 +66,7 @@ export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, op
   }
   app.route(pendingRoute(ask));
   app.route(decisionsRoute(ask));
-  await app.register(eventRoutes, { hub, gate, credentials });
-  await app.register(logoutRoute, { ask, gate, cookie, credentials, hub });
-  await app.register(documentRoute);
+  await app.register(eventRoutes, { client, hub, gate, ask, streamsPerLogin });
+  await app.register(logoutRoute, { ask, cookie });
+  await app.register(documentRoute, { ask });
 };

@@ -3,7 +3,7 @@ import type { CommandInput, CommandReply, CommandType } from '@callboard/contrac
 import type { Gate } from '../auth/gate.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
-/** Relays a command of a request that the gate admitted, in the name of whoever made it. */
+/** Relays a command of a request that the gate admitted, with what that showed: the orchestrator checks it. */
 export type Ask = <T extends CommandType>(
   request: { raw: IncomingMessage },
   type: T,
@@ -13,4 +13,4 @@ export type Ask = <T extends CommandType>(
 export const createAsk =
   ({ client, gate }: { client: OrchestratorClient; gate: Gate }): Ask =>
   (request, type, input) =>
-    client.send(type, input, { actor: gate.loginOf(request).actor });
+    client.send(type, input, { credential: gate.loginOf(request).credential });

@@ -1,18 +1,21 @@
 import { commands } from '@callboard/contract';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { Credentials } from '../auth/credentials.ts';
 import type { Gate, Login } from '../auth/gate.ts';
 import { Rejection } from '../errors.ts';
 import type { EventHub, StreamOwner } from '../events/event-hub.ts';
 import { noContent, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
+import type { OrchestratorClient } from '../orchestrator/client.ts';
+import type { Ask } from './ask.ts';
 import { wholeNumber } from './query.ts';
 
 export interface EventRoutesOptions {
+  client: OrchestratorClient;
   hub: EventHub;
   gate: Gate;
-  credentials: Credentials;
+  ask: Ask;
+  streamsPerLogin: number;
 }
 
 const STREAM_EXAMPLE = `event: mode-changed
@@ -27,7 +30,8 @@ const Stream = withExample(z.string(), STREAM_EXAMPLE);
 const StreamParams = z.object({ streamId: z.uuid('is not the id of an event stream') });
 
 /** `GET /api/events`: the stream of events. `PUT .../:streamId/watch`: the stages whose text a stream gets while it is written. */
-export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, { hub, gate, credentials }) => {
+export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
+  const { client, hub, gate, ask, streamsPerLogin } = options;
   app.addHook('preClose', async () => hub.endAll());
 
   app.get(
@@ -46,12 +50,15 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
             description: 'A stream that ends with its connection',
             content: { 'text/event-stream': { schema: Stream } },
           },
-          ...problemResponses({ own: ['bad_request', 'orchestrator_unreachable'] }),
+          ...problemResponses({ own: ['bad_request', 'too_many_streams', 'orchestrator_unreachable'] }),
         },
       },
     },
     async (request, reply) => {
       hub.requireReady();
+      const login = gate.loginOf(request);
+      const { loginId } = await ask(request, 'auth_check', {});
+      hub.requireRoom(login.key, streamsPerLogin);
       const since = request.headers['last-event-id'] ?? request.query.since ?? null;
       reply.hijack();
       const { raw } = reply;
@@ -62,7 +69,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
-      hub.join(raw, since, ownerOf(gate.loginOf(request), credentials));
+      hub.join(raw, since, ownerOf(login, loginId, client));
     },
   );
 
@@ -83,18 +90,20 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       },
     },
     async (request, reply) => {
-      await hub.watch(request.params.streamId, request.body.stageIds);
+      await ask(request, 'auth_check', {});
+      await hub.watch(request.params.streamId, request.body.stageIds, gate.loginOf(request).key);
       return reply.code(204).send(null);
     },
   );
 };
 
-function ownerOf({ key, secret }: Login, credentials: Credentials): StreamOwner {
+function ownerOf({ key, credential }: Login, loginId: string | null, client: OrchestratorClient): StreamOwner {
   return {
     key,
+    loginId,
     async stillAllowed() {
       try {
-        await credentials.check(secret);
+        await client.send('auth_check', {}, { credential });
         return true;
       } catch (error) {
         // An orchestrator that cannot be asked ends nobody's stream.

@@ -29,7 +29,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     },
   };
   app.get('/api/health', { schema }, async (request, reply) => {
-    const details = (await gate.identify(request)) === null ? {} : detailsOf(client, version);
+    const details = (await gate.isLoggedIn(request)) ? detailsOf(client, version) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
     return reply

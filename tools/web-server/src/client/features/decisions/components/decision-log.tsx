@@ -7,7 +7,9 @@ import { decisionLogQuery, logParams } from '../../../live/decision-log.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
 import css from './decision-log.module.css';
+
 import { DecisionRow } from './decision-row.tsx';
+import { ExportButton } from './export-button.tsx';
 import { LogFilters } from './log-filters.tsx';
 
 /** Every request that ended: who decided what, when, how long Claude waited, and how the answer got there. */
@@ -26,12 +28,12 @@ export default function DecisionLog() {
       <div className={css.top}>
         <h1 className={css.head}>Decisions</h1>
         <div className={css.files}>
-          <Button component="a" href={file('csv')} download="decisions.csv" variant="default" size="compact-sm">
+          <ExportButton path={file('csv')} name="decisions.csv">
             Export CSV
-          </Button>
-          <Button component="a" href={file('jsonl')} download="decisions.jsonl" variant="default" size="compact-sm">
+          </ExportButton>
+          <ExportButton path={file('jsonl')} name="decisions.jsonl">
             Export JSON Lines
-          </Button>
+          </ExportButton>
         </div>
       </div>
       <LogFilters filter={filter} />

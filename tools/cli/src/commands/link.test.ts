@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { eventually, fixture, runProgram } from '../../test/run-program.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+
+const callboard = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+  runProgram(process.execPath, [fixture('callboard.ts'), ...args], { ...process.env, INIT_CWD: '', ...env });
+
+const PORTS = ['--port', '0', '--orchestrator-port', '0'];
+const LINK = /http:\/\/127\.0\.0\.1:\d+\/login\?code=one%2Ftime/;
+
+async function startOn(dataDir: string, env: NodeJS.ProcessEnv = {}) {
+  const program = callboard(['start', '--data-dir', dataDir, ...PORTS], env);
+  await eventually(() => expect(program.stdout()).toMatch(LINK));
+  const end = async () => {
+    program.child.kill('SIGTERM');
+    await program.ended;
+  };
+  return { program, end };
+}
+
+it.each([
+  ['', 'data'],
+  [' under a long path', join('x'.repeat(90), 'y'.repeat(90))],
+])('prints a link of the Callboard that runs%s, through a socket of this account alone', async (_, path) => {
+  const dataDir = join(await temporaryFolder(), path);
+  await mkdir(dataDir, { recursive: true });
+  const { end } = await startOn(dataDir);
+  const socket = await stat(join(dataDir, 'run', 'control.sock'));
+  expect([socket.isSocket(), socket.mode & 0o777]).toEqual([true, 0o600]);
+  for (let times = 0; times < 2; times++) {
+    const asked = callboard(['link', '--data-dir', dataDir]);
+    expect(await asked.ended).toBe(0);
+    expect(asked.stdout()).toMatch(new RegExp(`^${LINK.source}\n$`));
+    expect(asked.stderr()).toBe('');
+  }
+  await end();
+  await expect(stat(join(dataDir, 'run', 'control.sock'))).rejects.toThrow('ENOENT');
+});
+
+it('works on behind a supervisor that was killed', async () => {
+  const dataDir = await temporaryFolder();
+  const first = await startOn(dataDir);
+  first.program.child.kill('SIGKILL');
+  await first.program.ended;
+  const { end } = await startOn(dataDir);
+  const asked = callboard(['link', '--data-dir', dataDir]);
+  expect(await asked.ended).toBe(0);
+  await end();
+});
+
+it('says what to do where no Callboard runs, and why there is no link', async () => {
+  const dataDir = await temporaryFolder();
+  const none = callboard(['link', '--data-dir', dataDir]);
+  expect(await none.ended).toBe(1);
+  expect(none.stdout()).toBe('');
+  expect(none.stderr()).toBe(
+    `callboard: no Callboard runs on ${dataDir}. Start one, which prints a link: npx callboard start --data-dir ${dataDir}\n`,
+  );
+});
+
+/** A terminal of its own, by the system's `script`. */
+function inTerminal(command: string, env: NodeJS.ProcessEnv) {
+  const child = spawn('script', ['-qefc', command, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { press: (key: string) => void child.stdin.write(key), said: () => said, ended };
+}
+
+it('gives another link for the key l in its own terminal, where Ctrl-C still stops it', async () => {
+  const dataDir = await temporaryFolder();
+  const command = [process.execPath, fixture('callboard.ts'), 'start', '--no-open', '--data-dir', dataDir, ...PORTS];
+  const terminal = inTerminal(command.join(' '), { ...process.env, INIT_CWD: '' });
+  await eventually(() => expect(terminal.said()).toContain('press l for another login link'));
+  terminal.press('xl');
+  await eventually(() => expect(terminal.said()).toMatch(new RegExp(`Login link: ${LINK.source}`)));
+  terminal.press('\x03');
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.said()).toContain('stopped. Sessions that were running are left alive');
+});

@@ -1,0 +1,34 @@
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { download } from '../../../lib/api.ts';
+import { useCommand } from '../../../live/use-command.ts';
+
+interface ExportProps {
+  path: string;
+  name: string;
+  children: ReactNode;
+}
+
+/** Fetches a file, as the page's own request, and hands it to the browser to be saved. */
+export function ExportButton({ path, name, children }: ExportProps) {
+  const save = useCommand({
+    run: () => download(path),
+    failed: 'The file was not made',
+    done: (content) => saveFile(content, name),
+  });
+  return (
+    <Button variant="default" size="compact-sm" loading={save.isPending} onClick={() => save.mutate(undefined)}>
+      {children}
+    </Button>
+  );
+}
+
+function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has to have begun to read it.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

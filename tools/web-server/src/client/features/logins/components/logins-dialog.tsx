@@ -1,0 +1,72 @@
+import type { Login } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { loginsQuery } from '../../../live/logins.ts';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { useLogout, useRevoke } from '../api/use-logins.ts';
+import css from './logins-dialog.module.css';
+
+/** The browsers that are logged in, each with the way to end that. */
+export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
+  const { data, error } = useQuery({ ...loginsQuery, enabled: opened });
+  return (
+    <Dialog opened={opened} close={close} title="Logins" size={560} closeOnClickOutside>
+      {error !== null && <FailureNote>The logins could not be read. {errorText(error)}</FailureNote>}
+      <ul className={css.list} aria-label="Browsers that are logged in">
+        {data?.logins.map((login) => (
+          <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />
+        ))}
+      </ul>
+      <p className={css.hint}>
+        A revoked browser is shut out at once. To log in another one, press <kbd>l</kbd> in Callboard’s terminal or run{' '}
+        <code>npx callboard link</code>.
+      </p>
+    </Dialog>
+  );
+}
+
+function Row({ login, isOwn }: { login: Login; isOwn: boolean }) {
+  const canCommand = useCanCommand();
+  const revoke = useRevoke();
+  const logout = useLogout();
+  const { name, browser, createdAt } = login;
+  return (
+    <li>
+      <div>
+        <div>
+          {browser}
+          {isOwn && <span className={css.own}>this browser</span>}
+        </div>
+        <div className={css.hint}>
+          {name}, logged in <TimeSince at={createdAt} ago />
+        </div>
+      </div>
+      {isOwn ? (
+        <Button
+          variant="default"
+          size="compact-md"
+          disabled={!canCommand}
+          loading={logout.isPending}
+          onClick={() => logout.mutate(undefined)}
+        >
+          Log out
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          size="compact-md"
+          aria-label={`Revoke the login of ${browser}`}
+          disabled={!canCommand}
+          loading={revoke.isPending}
+          onClick={() => revoke.mutate(login)}
+        >
+          Revoke
+        </Button>
+      )}
+    </li>
+  );
+}

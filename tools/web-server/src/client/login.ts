@@ -1,0 +1,73 @@
+/** The page that a login link opens: makes the key of this browser, logs in, and goes on to the board. */
+import './lib/zod-setup.ts';
+import { type LoginBody, Problem } from '@callboard/contract';
+import type { z } from 'zod';
+import { makeKey, takeNewKey } from './lib/page-key.ts';
+import { pageFetch } from './lib/page-proof.ts';
+
+const NEXT = 'Get a new link: press l in Callboard’s terminal, or run npx callboard link.';
+const AGAIN = 'Then open the link once more: it has not been used.';
+
+/** The page counts as loaded once it is decided what follows, as a redirect would: whoever waits for it finds the board. */
+const loading = new Image();
+loading.src = '/login/wait';
+
+function tell(title: string, sentences: readonly string[]): void {
+  const main = document.querySelector('main');
+  const heading = document.createElement('h1');
+  heading.textContent = title;
+  const paragraphs = sentences.map((sentence) => {
+    const paragraph = document.createElement('p');
+    paragraph.textContent = sentence;
+    return paragraph;
+  });
+  main?.replaceChildren(heading, ...paragraphs);
+  loading.removeAttribute('src');
+}
+
+/** The link stays in no history. */
+const toTheBoard = (): void => location.replace('/');
+
+async function problemOf(response: Response): Promise<Problem | null> {
+  return Problem.safeParse(await response.json().catch(() => null)).data ?? null;
+}
+
+const isLoggedIn = async (): Promise<boolean> => (await pageFetch('/api/logins')).ok;
+
+async function logIn(code: string): Promise<void> {
+  const key = await makeKey().catch(() => null);
+  if (key === null) {
+    const words =
+      'Callboard keeps a key in it (IndexedDB), so that nobody else can use its login. Allow site data for this address, or use another browser.';
+    return tell('This browser keeps no data for Callboard', [words, AGAIN]);
+  }
+  const body = { code, key } satisfies z.input<typeof LoginBody>;
+  const response = await fetch('/api/login', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (response.ok) {
+    await takeNewKey();
+    return toTheBoard();
+  }
+  const problem = await problemOf(response);
+  if (problem?.code !== 'bad_login_link' && problem?.code !== 'bad_request') {
+    return tell('Login is not possible just now', [
+      problem?.detail ?? 'Callboard gave no answer.',
+      'Open the link again in a moment.',
+    ]);
+  }
+  // A link that was followed twice, in the browser that followed it first.
+  if (await isLoggedIn()) return toTheBoard();
+  tell('This login link does not work any more', [
+    'It was used already, or it has expired. Each link works once.',
+    NEXT,
+  ]);
+}
+
+const code = new URLSearchParams(location.search).get('code') ?? '';
+history.replaceState(null, '', '/login');
+logIn(code).catch(() =>
+  tell('Login is not possible just now', ['Callboard did not answer.', `Open the link again in a moment. ${NEXT}`]),
+);

@@ -1,0 +1,78 @@
+/** A browser that logs in and proves its pages, as the client of the board does. */
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { Challenge, PAGE_HEADER, PageKey, PageToken, proofText } from '@callboard/contract';
+import type { Harness } from './harness.ts';
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  json: () => unknown;
+}
+
+/** Sends a request to the server, listening or not. */
+type Send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>, body?: object) => Promise<Answer>;
+
+const viaInject =
+  ({ app }: Pick<Harness, 'app'>): Send =>
+  async (method, url, headers, payload) => {
+    const {
+      statusCode,
+      headers: given,
+      body,
+    } = await app.inject({ method, url, headers, ...(payload && { payload }) });
+    const pairs = Object.entries(given).map(([name, value]): [string, string] => [name, String(value)]);
+    return { status: statusCode, headers: new Headers(pairs), json: () => JSON.parse(body) };
+  };
+
+const viaFetch =
+  (origin: string): Send =>
+  async (method, path, headers, body) => {
+    const json = { 'content-type': 'application/json' };
+    const response = await fetch(`${origin}${path}`, {
+      method,
+      headers: { ...headers, ...(body && json) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, json: () => JSON.parse(text) };
+  };
+
+/** A browser of one origin. `app.inject` says `localhost:80` in its Host header. */
+export function newBrowser(at: Pick<Harness, 'app'> | string) {
+  const origin = typeof at === 'string' ? at : 'http://localhost';
+  const send = typeof at === 'string' ? viaFetch(at) : viaInject(at);
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+  const key = PageKey.parse({ kty, crv, x, y });
+  let cookie = '';
+
+  const signed = (text: string): string =>
+    sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+
+  return {
+    key,
+    cookie: () => cookie,
+    async redeem(code: string, headers: Record<string, string> = {}): Promise<Answer> {
+      const answer = await send('POST', '/api/login', headers, { code, key });
+      cookie = (answer.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+      return answer;
+    },
+    nonce: async (): Promise<string> => Challenge.parse((await send('GET', '/api/login/nonce', {})).json()).nonce,
+    /** Shows a nonce, signed for a page of this origin or of another. */
+    prove: (nonce: string, forOrigin = origin): Promise<Answer> =>
+      send('POST', '/api/login/proof', { cookie }, { nonce, signature: signed(proofText(forOrigin, nonce)) }),
+    /** What a page of this browser sends with each request. */
+    async headers(): Promise<Record<string, string>> {
+      const { token } = PageToken.parse((await this.prove(await this.nonce())).json());
+      return { cookie, [PAGE_HEADER]: token };
+    },
+  };
+}
+
+/** A browser that has followed a login link; what its page sends with each request. */
+export async function logIn({ app, orchestrator }: Harness, code = 'c1'): Promise<Record<string, string>> {
+  const browser = newBrowser({ app });
+  orchestrator.loginCodes.add(code);
+  await browser.redeem(code);
+  return browser.headers();
+}
