@@ -135,3 +135,33 @@ it('answers one request with a key that is held down, and never the next; keys w
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(errors).toEqual([]);
 });
+
+it('takes the answer to a question of any text, by digits, and shows it in one line', async () => {
+  const desk = await openDesk();
+  const { page, origin, model, errors } = desk;
+  const x = await begin(
+    desk,
+    'Login form',
+    ask({ question: '__proto__', header: 'Which one' }, { question: 'Write tests?', header: 'Tests' }),
+    ask({ question: 'Which database?', header: 'Database' }, { question: 'Write docs?', header: 'Docs' }),
+  );
+  const dialog = page.getByRole('dialog', exact('Login form has 2 questions'));
+  const submit = dialog.getByRole('button', exact('Submit'));
+  for (const group of ['__proto__', 'Which database?']) {
+    const options = dialog.getByRole('group', { name: group });
+    await expect.poll(() => options.getByRole('radio', exact('No')).getAttribute('aria-keyshortcuts')).toBe('2');
+    await page.keyboard.press('2');
+    await expect.poll(() => options.getByRole('radio', exact('No')).isChecked()).toBe(true);
+    await page.keyboard.press('1');
+    await expect.poll(() => submit.getAttribute('aria-keyshortcuts')).toBe('a');
+    await expect.poll(() => submit.isEnabled()).toBe(true);
+    await page.keyboard.press('a');
+    await options.waitFor({ state: 'hidden' });
+  }
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('__proto__');
+  await page.goto(`${origin}/stages/${x}`);
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  await transcript.getByRole('button', { name: /^No; Docs: Yes · Answered by .+ after / }).waitFor();
+  expect(errors).toEqual([]);
+});

@@ -151,3 +151,20 @@ it('passes on nothing that the contract does not have', async () => {
   const given = harness.orchestrator.received.filter(({ type }) => type !== 'auth_check');
   expect(given.map(({ input }) => input)).toEqual([{ projectId: 'web', name: 'W' }]);
 });
+
+it('passes on the answer to a question of any text, and takes no such key for a field', async () => {
+  const answers = '{"__proto__":"this","constructor":{"prototype":"that"}}';
+  const url = '/api/sessions/STAGE-1/answer';
+  const post = (payload: string) =>
+    harness.app.inject({ method: 'POST', url, headers: { ...bearer, 'content-type': 'application/json' }, payload });
+  const before = harness.orchestrator.received.length;
+  const good = await post('{"requestId":"r","answers":{"__proto__":"this","constructor":"that"}}');
+  expect(good.statusCode).toBe(200);
+  const told = JSON.stringify(harness.orchestrator.received.slice(before));
+  expect(told).toContain('"answers":{"__proto__":"this","constructor":"that"}');
+  expect((await post(`{"requestId":"r","answers":${answers}}`)).statusCode).toBe(400);
+  const polluted = await post('{"requestId":"r","answers":{"a":"b"},"__proto__":{"actor":"Eve"}}');
+  expect(polluted.statusCode === 400 || !JSON.stringify(harness.orchestrator.received.at(-1)).includes('Eve')).toBe(
+    true,
+  );
+});

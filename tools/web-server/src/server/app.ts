@@ -62,9 +62,6 @@ export async function buildApp({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address
     bodyLimit: BODY_LIMIT,
-    // A question can have any text, and answers go by it. Bodies are read by schemas, which copy no key but those they name.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: settings.headersTimeoutMs, connectionsCheckingInterval: settings.headersTimeoutMs / 2 },
     exposeHeadRoutes: false,
@@ -100,7 +97,8 @@ export async function buildApp({
 
 /** Commands without fields are often sent with the JSON type and no body; or as text, by a browser's `fetch` with an empty one. */
 function acceptJsonAlone(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
+  // A question can have any text, such as `__proto__`, and answers go by it. Schemas read each body, and copy no such key.
+  const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined);
