@@ -14,6 +14,7 @@ it('tells new git settings above the board, shows them whole, and takes an agree
   onTestFinished(stop);
   const { context, page, errors } = await openBrowser();
   await context.addInitScript(axe);
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // axe would see the dialog half drawn
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await git(repo, 'config', 'core.fsmonitor', '/tmp/<b>watch</b>\u202e');
