@@ -70,7 +70,7 @@ describe('harmless', () => {
 });
 
 describe('told', () => {
-  it('a request for permission under another name: denied, on the card and in the transcript', async () => {
+  it('a request for permission under another name: denied, and told in the session and its transcript', async () => {
     const kit = await kitWith('permission requests have another subtype');
     const { client } = kit;
     const stageId = await kit.startStage(script());
