@@ -15,6 +15,7 @@ import { PermissionRule, RepositoryHook } from './rules.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
+import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 
 /** Raised when the two parts could no longer understand each other; checked on connect. */
 export const PROTOCOL_VERSION = 2;
@@ -33,7 +34,13 @@ export const ModelBody = z.strictObject({
 export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
-const ImportReply = z.object({ stages: z.array(StageView), created: z.int(), updated: z.int() });
+const ImportReply = z.object({
+  stages: z.array(StageView),
+  created: z.int(),
+  updated: z.int(),
+  /** Keys of the files' frontmatter that mean nothing here, so that nothing was made of them. */
+  ignored: z.array(z.object({ file: z.string(), keys: z.array(z.string()) })),
+});
 const DraftToPut = Draft.omit({ updatedAt: true }).extend({
   key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is kept by the server; add and remove the files'),
 });
@@ -94,8 +101,27 @@ export const commands = {
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
   get_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   update_stage: { input: z.object({ ...onStage, patch: StagePatch }), reply: z.object({ stage: StageView }) },
-  /** `left`: what was not removed, so that nothing is lost, in words; null when all is gone. */
-  remove_stage: { input: z.object(onStage), reply: z.object({ stage: Stage, left: z.string().nullable() }) },
+  /** What `remove_stage` would do to the stage's worktree now. */
+  get_removal: { input: z.object(onStage), reply: z.object({ removal: Removal }) },
+  remove_stage: {
+    input: z.object({ ...onStage, buildFolders: BuildFolders.optional() }),
+    reply: z.object({
+      stage: Stage,
+      /** What was not removed, so that nothing is lost, in words; null when all is gone. */
+      left: z.string().nullable(),
+      /** What went to the trash; null: nothing. */
+      kept: TrashEntry.nullable(),
+      /** The folders of dependencies and build results that were deleted for good. */
+      deleted: z.array(KeptFile),
+    }),
+  },
+  /** Newest first. */
+  get_trash: { input: nothing, reply: z.object({ entries: z.array(TrashEntry) }) },
+  /** Without a folder: into the stage's worktree, or where there is none into a new folder of its own. Nothing is overwritten. */
+  restore_trash: {
+    input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
+    reply: z.object({ folder: z.string(), files: z.array(KeptFile), fileCount: z.int().nonnegative() }),
+  },
   get_diff: { input: z.object(onStage), reply: z.object({ diff: StageDiff }) },
   /** Files of the stage's worktree whose paths fit what was typed, the best first; without a query the topmost ones. */
   suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
@@ -103,6 +129,8 @@ export const commands = {
   /** Lets the next phase of its pipeline begin. */
   advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  /** Takes a done stage back to Review. A message to it does the same, and is delivered. */
+  reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
   complete_stage: { input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
 
   /** What Claude Code offers: for a stage, for a new stage of a project, or for whatever comes. */

@@ -19,3 +19,4 @@ export * from './sessions.ts';
 export * from './stages.ts';
 export * from './supervision.ts';
 export * from './transcript.ts';
+export * from './trash.ts';

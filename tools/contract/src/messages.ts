@@ -42,7 +42,7 @@ export type QueuedMessage = z.infer<typeof QueuedMessage>;
 
 const MessageText = z
   .string()
-  .max(200_000)
+  .max(200_000, 'is longer than 200,000 characters; put the rest into a file and attach it')
   .refine((text) => text.trim() !== '', 'is empty; write something to send');
 
 export const MessageBody = z.strictObject({
@@ -71,6 +71,8 @@ export type MessagePatch = z.infer<typeof MessagePatch>;
 export const SendMessageReply = z.object({
   status: z.enum(['sent', 'queued', 'resumed']),
   messageId: MessageId,
+  /** The stage was done, and is not any more. */
+  reopened: z.literal(true).optional(),
   /** The texts of the rows that `replace` took away; they are kept among the drafts (`replaced:...`), with their files. */
   replaced: z.array(z.string()).optional(),
 });

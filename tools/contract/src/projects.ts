@@ -8,6 +8,8 @@ export const ProjectSettings = z.object({
   requestTimeoutMs: z.int().min(1_000).nullable().default(null),
   /** Ignored files (globs relative to the repository) that every new worktree gets a copy of, such as `.env`. */
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
+  /** Check the repository's submodules out in every new worktree, which may fetch them from their addresses. */
+  submodules: z.boolean().default(false),
   /** Pass the repository's own allow rules: Claude Code ignores them in a worktree nobody has trusted in a terminal. */
   passRepositoryRules: z.boolean().default(false),
   /**
@@ -37,12 +39,22 @@ export const NewProject = z.strictObject({
 });
 export type NewProject = z.infer<typeof NewProject>;
 
+/** A glob that can fit something: paths are relative to the repository, and never lead out of it. */
+const IgnoredGlob = z
+  .string()
+  .min(1)
+  .refine(
+    (glob) => !glob.startsWith('/') && !glob.split('/').includes('..'),
+    'must name files inside the repository, relative to it: without "/" at the beginning, and without ".."',
+  );
+
 export const ProjectPatch = z.strictObject({
   name: z.string().trim().min(1).max(200).optional(),
   settings: z
     .strictObject({
       requestTimeoutMs: z.int().min(1_000).nullable().optional(),
-      copyIgnored: z.array(z.string().min(1)).max(50).optional(),
+      copyIgnored: z.array(IgnoredGlob).max(50).optional(),
+      submodules: z.boolean().optional(),
       passRepositoryRules: z.boolean().optional(),
       runRepositoryHooks: z.boolean().optional(),
     })

@@ -35,7 +35,9 @@ function renamed<T>(value: T, from: string, to: string): T {
 /** Answers by the text of their question; the labels of a multiple choice joined by ", ". */
 export const Answers = z.preprocess(
   (value) => renamed(value, LEFT_OUT, STAND_IN),
-  z.record(z.string(), z.string().max(20_000)).overwrite((answers) => renamed(answers, STAND_IN, LEFT_OUT)),
+  z
+    .record(z.string(), z.string().max(20_000, 'is longer than 20,000 characters'))
+    .overwrite((answers) => renamed(answers, STAND_IN, LEFT_OUT)),
 );
 
 /** What is wrong with these answers to these questions, in words; null when nothing is. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RequestId, StageId } from './ids.ts';
+import { ProjectId, RequestId, StageId } from './ids.ts';
 import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
 
@@ -99,6 +99,10 @@ export const Decision = z.object({
   lost: LostTrace.nullable().default(null),
   /** With the delivery `unknown`: what a person made of it; null as long as nobody has. */
   settlement: Settlement.nullable().default(null),
+  /** In the decision log: what its stage is called, or was when it was deleted, and its project. */
+  stageTitle: z.string().nullable().optional(),
+  projectId: ProjectId.nullable().optional(),
+  isStageDeleted: z.boolean().optional(),
 });
 export type Decision = z.infer<typeof Decision>;
 
@@ -110,7 +114,7 @@ export const ApproveBody = z.strictObject({
   requestId: RequestId,
   decision: z.enum(['allow', 'deny']),
   /** Read by the model, word for word, when the decision is `deny`. */
-  reason: z.string().max(20_000).optional(),
+  reason: z.string().max(20_000, 'is longer than 20,000 characters').optional(),
   /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
   /** Granted with it; they take effect at once. What the CLI would pass over is refused. */

@@ -15,7 +15,7 @@ const Priority = z.int().min(0).max(9);
 /** A step of a stage's pipeline. */
 export const Phase = z.strictObject({
   name: z.string().trim().min(1).max(100),
-  prompt: z.string().trim().min(1).max(200_000),
+  prompt: z.string().trim().min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
   permissionMode: PermissionMode.optional(),
   /** `human`: a person looks at the result before the next phase begins. */
   gate: z.enum(['none', 'human']).default('none'),
@@ -50,8 +50,12 @@ export type Stage = z.infer<typeof Stage>;
 export const StageView = Stage.extend({ column: Column, session: SessionSummary.nullable() });
 export type StageView = z.infer<typeof StageView>;
 
-const Title = z.string().trim().min(1, 'is empty').max(300);
-const Prompt = z.string().trim().min(1, 'is empty').max(200_000);
+const Title = z.string().trim().min(1, 'is empty').max(300, 'is longer than 300 characters');
+const Prompt = z
+  .string()
+  .trim()
+  .min(1, 'is empty')
+  .max(200_000, 'is longer than 200,000 characters; put the rest into a file of the repository');
 const Model = z.string().trim().min(1).max(200);
 
 export const NewStage = z.strictObject({

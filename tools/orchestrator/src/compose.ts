@@ -46,6 +46,7 @@ import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 import { troubleOf } from './store/storage-failure.ts';
 import type { Store } from './store/store.ts';
+import { createTrash } from './trash/trash.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
@@ -130,7 +131,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     await requireWritable(store, dataDir);
 
     const draftFiles = createDraftFiles({ store });
-    const pruning = startPruning({ store, edges, log, forgetDraftFiles: draftFiles.forgetOlder });
+    const trash = createTrash({ store, edges, log, dataDir });
+    const forget = { forgetDraftFiles: draftFiles.forgetOlder, forgetTrash: trash.forgetOlder };
+    const pruning = startPruning({ store, edges, log, ...forget });
     life.onStop('pruning', pruning.stop);
     const env = userEnvironment(options.env);
     const outboxBell = createBell<StageId>();
@@ -185,6 +188,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       outboxBell,
       resumeWith: sessions.resumeWith,
       interrupt: sessions.interrupt,
+      requireClaude: async () => void (await findClaude(config.claudePath, env.PATH)),
       confirmationMs: limits.confirmationMs,
       onInterruptFailed: (stageId, error) => log.warn({ err: error, stageId }, 'an interrupt did not work'),
     });
@@ -218,6 +222,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       capabilities: (wanted) => capabilitiesOf(store, wanted),
       imports: createStageImports({ store }),
       worktrees,
+      trash,
       logins,
     });
     const { host, port, secret } = config;

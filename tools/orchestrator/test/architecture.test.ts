@@ -73,7 +73,7 @@ function describeFolders(
 }
 
 describe('the orchestrator', () => {
-  const services = ['approvals', 'auth', 'disk', 'messages', 'scheduler', 'sessions', 'stages', 'worktrees'];
+  const services = ['approvals', 'auth', 'disk', 'messages', 'scheduler', 'sessions', 'stages', 'trash', 'worktrees'];
   const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
 
   describeFolders('orchestrator/src', (path) => path.split('/')[0] ?? '', {
@@ -87,6 +87,7 @@ describe('the orchestrator', () => {
     disk: ['lib', 'type store'],
     scheduler: ['domain', 'lib', 'type store'],
     stages: ['domain', 'lib', 'session-state', 'type store', 'type worktrees'],
+    trash: ['lib', 'type store'],
     approvals: ['domain', 'lib', 'session-state', 'type store'],
     messages: ['lib', 'session-state', 'store'],
     sessions: ['claude', 'lib', 'session-state', 'store', 'type domain', 'type worktrees'],
@@ -152,6 +153,7 @@ describe('the board in the browser', () => {
     'features/logins': feature,
     'features/messages': feature,
     'features/session': feature,
+    'features/trash': feature,
     app: [
       ...feature,
       'features/board',
@@ -160,6 +162,7 @@ describe('the board in the browser', () => {
       'features/logins',
       'features/messages',
       'features/session',
+      'features/trash',
     ],
     'main.tsx': ['app', 'lib', 'live'],
     'login.ts': ['lib'],

@@ -81,7 +81,12 @@ function allowed({ updatedInput }: ApproveBody, updates: ApproveBody['updatedPer
 function withMode(
   updates: NonNullable<ApproveBody['updatedPermissions']>,
 ): NonNullable<ApproveBody['updatedPermissions']> {
-  if (updates.some((update) => update.type === 'setMode')) return updates;
+  const modes = updates.filter((update) => update.type === 'setMode');
+  if (modes.some(({ mode }) => mode === 'plan')) {
+    const words = 'Accepting a plan ends plan mode. Choose another mode, or send the plan back to go on planning.';
+    throw new Rejection('bad_request', words);
+  }
+  if (modes.length > 0) return updates;
   return [...updates, { type: 'setMode', mode: 'default', destination: 'session' }];
 }
 

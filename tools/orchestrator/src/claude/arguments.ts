@@ -54,7 +54,7 @@ export function claudeArguments(launch: LaunchArguments): string[] {
 }
 
 function settings({ dataDir, allow, directories, withoutHooks }: LaunchArguments): object {
-  const own = ['sessions/**', 'store*', 'backup/**', 'run/**'].map((path) => `/${join(dataDir, path)}`);
+  const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,

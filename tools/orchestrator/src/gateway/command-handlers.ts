@@ -7,8 +7,8 @@ import {
   type CommandReply,
   type CommandType,
   type ProjectId,
+  type Removal,
   type SessionView,
-  type Stage,
   type StageId,
   type StageView,
   type TranscriptEntry,
@@ -30,6 +30,7 @@ import type { Projects } from '../stages/projects.ts';
 import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import type { Trash } from '../trash/trash.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface HandlerParts {
@@ -49,6 +50,7 @@ export interface HandlerParts {
   capabilities: (of: CommandInput<'get_capabilities'>) => Promise<CommandReply<'get_capabilities'>>;
   imports: StageImports;
   worktrees: Worktrees;
+  trash: Trash;
   logins: Logins;
 }
 
@@ -69,10 +71,19 @@ export type CommandHandlers = {
 const EVENTS_PAGE = 500;
 const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
+const NO_WORKTREE: Removal = {
+  worktree: null,
+  left: null,
+  files: [],
+  fileCount: 0,
+  bytes: 0,
+  buildFolders: [],
+  branch: null,
+};
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
   const { store, board, projects, gitSettings, stages, sessions, approvals, lostAnswers } = parts;
-  const { messages, drafts, draftFiles, capabilities, imports, worktrees, logins } = parts;
+  const { messages, drafts, draftFiles, capabilities, imports, worktrees, trash, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = boardView(await store.boardOf(stageId)).stages.find((candidate) => candidate.id === stageId);
@@ -104,11 +115,32 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     return isWhole ? { events, resync: false } : { events: [], resync: true };
   }
 
-  async function removeStage(stageId: StageId): Promise<{ stage: Stage; left: string | null }> {
-    const stage = await stages.remove(stageId);
+  async function removalOf(stageId: StageId): Promise<CommandReply<'get_removal'>> {
+    const stage = await store.read.stages.find(stageId);
+    if (stage === null) throw unknownStage(stageId);
     const project = await store.read.projects.find(stage.projectId);
-    if (stage.worktree === null || project === null) return { stage, left: null };
-    return { stage, ...(await worktrees.removeIfSafe(project, stage.worktree)) };
+    if (stage.worktree === null || project === null) return { removal: NO_WORKTREE };
+    return { removal: await worktrees.planRemoval(project, stage.worktree) };
+  }
+
+  /** The worktree goes first: whatever ends this in between, the stage is there to be deleted again. */
+  async function removeStage(
+    { stageId, buildFolders = 'keep' }: CommandInput<'remove_stage'>,
+    by: string,
+  ): Promise<CommandReply<'remove_stage'>> {
+    const stage = await stages.requireRemovable(stageId);
+    const project = await store.read.projects.find(stage.projectId);
+    const { worktree } = stage;
+    const mayBegin = async () => void (await stages.requireRemovable(stageId));
+    const removed =
+      worktree === null || project === null
+        ? { left: null, kept: null, deleted: [] }
+        : await worktrees.remove(project, worktree, {
+            buildFolders,
+            mayBegin,
+            keep: (files) => trash.keep(worktree.path, files, { project, stage, by }),
+          });
+    return { stage: await stages.remove(stageId), ...removed };
   }
 
   async function completeStage(stageId: StageId, merge: boolean): Promise<void> {
@@ -160,9 +192,9 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
     get_projects: async () => ({ projects: await store.read.projects.list() }),
     import_stages: async ({ projectId, path }) => {
-      const { ids, created, updated } = await imports.run(projectId, path);
+      const { ids, ...done } = await imports.run(projectId, path);
       const views = new Map((await board()).stages.map((stage) => [stage.id, stage]));
-      return { stages: ids.flatMap((id) => views.get(id) ?? []), created, updated };
+      return { stages: ids.flatMap((id) => views.get(id) ?? []), ...done };
     },
     get_rules: ({ projectId }) => rulesOf(projectId),
     remove_rule: async ({ ruleId }) => ({ rule: await approvals.revoke(ruleId) }),
@@ -173,7 +205,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await stages.update(stageId, patch);
       return viewOf(stageId);
     },
-    remove_stage: ({ stageId }) => removeStage(stageId),
+    get_removal: ({ stageId }) => removalOf(stageId),
+    remove_stage: (input, { actor }) => removeStage(input, actor.name),
+    get_trash: async () => ({ entries: await trash.list() }),
+    restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
     get_diff: async ({ stageId }) => ({ diff: await worktrees.diff(await worktreeOf(stageId)) }),
     suggest_files: async ({ stageId, query = '' }) => ({
       files: await worktrees.suggestFiles(await worktreeOf(stageId), query),
@@ -190,6 +225,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     stop_stage: async ({ stageId }, { actor }) => {
       if (!(await isStage(stageId))) throw unknownStage(stageId);
       await sessions.stop(stageId, `Stopped by ${actor.name}.`);
+      return viewOf(stageId);
+    },
+    reopen_stage: async ({ stageId }, { actor }) => {
+      await stages.reopen(stageId, actor.name);
       return viewOf(stageId);
     },
     complete_stage: async ({ stageId, merge }) => {
@@ -230,11 +269,11 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return { queue: session.queue, held: session.queueHeld };
     },
     edit_queued: async ({ stageId, messageId, patch }) => ({ message: await messages.edit(stageId, messageId, patch) }),
-    release_queue: async ({ stageId }) => {
-      await messages.release(stageId);
+    release_queue: async ({ stageId }, { actor }) => {
+      await messages.release(stageId, actor.name);
       return sessionOf(stageId);
     },
-    send_queued: ({ stageId, messageId, mode }) => messages.sendQueued(stageId, messageId, mode),
+    send_queued: ({ stageId, messageId, mode }, { actor }) => messages.sendQueued(stageId, messageId, mode, actor.name),
     remove_queued: async ({ stageId, messageId }) => ({ message: await messages.remove(stageId, messageId) }),
 
     approve_tool: async ({ stageId, ...body }, { actor }) => ({

@@ -85,9 +85,21 @@ function commandError(error: unknown, log: Logger): CommandError {
   };
 }
 
+/** The halves of a surrogate pair, written as escapes: alone they are no character. */
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+
+/** What is no character becomes U+FFFD here, so that everybody reads what Claude is told, which UTF-8 could not carry otherwise. */
+function wellFormed(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
+}
+
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return SURROGATE.test(text) ? wellFormed(value) : value;
   } catch {
     return undefined;
   }

@@ -13,6 +13,7 @@ import { requireNoAlarm } from '../session-state/alarm.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
 import { deliver, makeUrgent, queuedMessage } from '../session-state/delivery.ts';
 import type { SessionDraft } from '../session-state/draft.ts';
+import { reopenIn } from '../session-state/reopen.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
@@ -28,6 +29,8 @@ export interface MessageQueueParts {
   interrupt: (stageId: StageId) => Promise<void>;
   /** An interrupt that did not work; the message waits until the turn ends by itself. */
   onInterruptFailed: (stageId: StageId, error: unknown) => void;
+  /** Resolves when there is a Claude Code to resume a session with. @throws Rejection `claude_missing` */
+  requireClaude: () => Promise<void>;
   /** How long a reply waits for the end of a turn that is interrupted for the message. */
   confirmationMs: number;
 }
@@ -35,19 +38,20 @@ export interface MessageQueueParts {
 /** Follow-ups, per stage, in order. Nothing a person wrote is ever dropped. */
 export interface MessageQueue {
   /**
-   * Sends at once when the session is idle, and resumes one that has ended. While Claude works: `append` adds a row,
+   * Sends at once when the session is idle, resumes one that has ended, and reopens a stage that is done. While Claude works: `append` adds a row,
    * `replace` puts it in the place of all rows not yet delivered (returns their texts, and keeps them with their files
    * among the drafts), `steer` writes it into the running turn, `now` interrupts the turn and sends it next; then the
    * reply waits a moment for that, so that `sent` and `queued` say what has happened. Under alarm all are queued.
-   * @throws Rejection `unknown_stage`, `no_session`, `already_done`
+   * @throws Rejection `unknown_stage`, `no_session`, `message_id_reused`; `claude_missing` where a session would have to be
+   *   resumed, and then nothing is stored
    */
   send(stageId: StageId, body: MessageBody, actor: string): Promise<SendMessageReply>;
   /** Sends a text of Callboard's own as `append`, in a transaction of the caller's. @throws as `send` */
   sendTextIn(tx: Tx, stageId: StageId, text: string, actor: string): Promise<SendMessageReply>;
   /** Lets a queue go that is held; an ended session is resumed for it. @throws Rejection `no_session`, `session_alarm` */
-  release(stageId: StageId): Promise<void>;
+  release(stageId: StageId, actor: string): Promise<void>;
   /** Does the same with a row that waits. @throws Rejection `no_session`, `unknown_message`, `already_sent`, `session_alarm` */
-  sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now'): Promise<SendMessageReply>;
+  sendQueued(stageId: StageId, messageId: MessageId, mode: 'steer' | 'now', actor: string): Promise<SendMessageReply>;
   /** Changes text or place. @throws as `sendQueued` */
   edit(stageId: StageId, messageId: MessageId, patch: MessagePatch): Promise<QueuedMessage>;
   /** Takes a row out and returns it. @throws as `sendQueued` */
@@ -166,29 +170,49 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     }
   }
 
+  /** A session that would have to be resumed, and cannot: whoever asks for that is told so before anything is stored. */
+  async function requireResumable(stageId: StageId): Promise<void> {
+    if ((await store.read.sessions.find(stageId))?.launchId === null) await parts.requireClaude();
+  }
+
+  async function reopen(tx: Tx, stageId: StageId, actor: string): Promise<boolean> {
+    const stage = await tx.stages.find(stageId);
+    if (stage === null || stage.completedAt === null) return false;
+    await reopenIn(tx, stage, actor);
+    return true;
+  }
+
   return {
     async send(stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) {
+      await requireResumable(stageId);
       const reply = await store.transact(async (tx): Promise<SendMessageReply> => {
         await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
-        if (messageId !== undefined && (await tx.outbox.knowsMessage(stageId, messageId))) {
+        const known = messageId === undefined ? null : await tx.outbox.findMessage(stageId, messageId);
+        if (messageId !== undefined && known !== null) {
+          requireSame(known, message, isCommand);
           const waits = (await tx.outbox.findQueued(stageId, messageId)) !== null;
           return { status: waits ? 'queued' : 'sent', messageId };
         }
         if (messageId !== undefined) await takeBack(tx, stageId, messageId);
+        const reopened = await reopen(tx, stageId, actor);
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
         const kept = await takeFiles(tx, stageId, files);
         const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
         const reply = await sendNew(tx, stageId, content, actor, mode, messageId);
-        return replaced === undefined ? reply : { ...reply, replaced };
+        return { ...reply, ...(replaced && { replaced }), ...(reopened && { reopened: true as const }) };
       });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
     },
 
-    sendTextIn: (tx, stageId, text, actor) =>
-      sendNew(tx, stageId, { text, attachments: [], isCommand: false, attachesFiles: false }, actor, 'append'),
+    sendTextIn: async (tx, stageId, text, actor) => {
+      await reopen(tx, stageId, actor);
+      return sendNew(tx, stageId, { text, attachments: [], isCommand: false, attachesFiles: false }, actor, 'append');
+    },
 
-    release: (stageId) =>
-      store.transact(async (tx) => {
+    async release(stageId, actor) {
+      await requireResumable(stageId);
+      await store.transact(async (tx) => {
+        await reopen(tx, stageId, actor);
         const draft = await openDraft(tx, stageId);
         requireNoAlarm(draft.record);
         const [first] = await tx.outbox.queueOf(stageId);
@@ -199,12 +223,15 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         draft.record = { ...draft.record, queueHeld: false };
         await saveDraft(tx, draft);
         tx.afterCommit(() => outboxBell.ring(stageId));
-      }),
+      });
+    },
 
-    async sendQueued(stageId, messageId, mode) {
+    async sendQueued(stageId, messageId, mode, actor) {
+      await requireResumable(stageId);
       const reply = await store.transact(async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
         requireNoAlarm(await tx.sessions.find(stageId));
+        await reopen(tx, stageId, actor);
         return sendRow(tx, stageId, row, mode);
       });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
@@ -213,7 +240,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     edit: (stageId, messageId, { message, place }) =>
       store.transact(async (tx) => {
         const row = await requireQueued(tx, stageId, messageId);
-        if (message !== undefined) await tx.outbox.setBody(row.id, { ...row.body, text: message });
+        if (message !== undefined)
+          await tx.outbox.setBody(row.id, { ...row.body, text: message, sentAs: row.body.sentAs ?? row.body.text });
         if (place !== undefined) await moveTo(tx, row, place);
         await touch(tx, stageId);
         return queuedMessage(await requireQueued(tx, stageId, messageId));
@@ -240,6 +268,13 @@ async function moveTo(tx: Tx, row: MessageRow, place: number): Promise<void> {
   }
 }
 
+/** The same message again, because its reply was lost, is the same message: also where the row was edited since. */
+function requireSame({ body }: MessageRow, text: string, isCommand: boolean): void {
+  if ((body.sentAs ?? body.text) === text && body.isCommand === isCommand) return;
+  const message = 'This messageId belongs to another message of this stage. Send yours under an id of its own.';
+  throw new Rejection('message_id_reused', message);
+}
+
 async function touch(tx: Tx, stageId: StageId): Promise<void> {
   await changeSession(tx, stageId, (draft) => {
     draft.queueChanged = true;
@@ -250,7 +285,7 @@ async function requireQueued(tx: Tx, stageId: StageId, messageId: MessageId): Pr
   const row = await tx.outbox.findQueued(stageId, messageId);
   if (row !== null) return row;
   if ((await tx.sessions.find(stageId)) === null) throw await noSession(tx, stageId);
-  if (await tx.outbox.knowsMessage(stageId, messageId)) {
+  if ((await tx.outbox.findMessage(stageId, messageId)) !== null) {
     throw new Rejection('already_sent', 'This message was already delivered or removed; it can no longer be changed.');
   }
   throw new Rejection('unknown_message', `${stageId} has no queued message ${messageId}.`);

@@ -62,8 +62,8 @@ describe('a session under alarm', () => {
       expect(await send(mode)).toMatchObject({ status: 'queued' });
     await session.end(STOPPED);
     const { messageId } = await send('append');
-    await expect(queue.release(session.stageId)).rejects.toMatchObject({ code: 'session_alarm' });
-    const sent = queue.sendQueued(session.stageId, messageId, 'now');
+    await expect(queue.release(session.stageId, 'Ada')).rejects.toMatchObject({ code: 'session_alarm' });
+    const sent = queue.sendQueued(session.stageId, messageId, 'now', 'Ada');
     await expect(sent).rejects.toMatchObject({ code: 'session_alarm' });
     expect((await session.queue()).map(({ text }) => text)).toEqual(['append', 'now', 'steer', 'append']);
     expect(resumed).toEqual([]);

@@ -13,8 +13,8 @@ export type LaunchEnd =
   | { kind: 'stopped'; reason: string }
   /** It ended by itself, or something killed it. */
   | { kind: 'died'; reason: string; wasWatched: boolean }
-  /** It never came up. */
-  | { kind: 'not-started'; reason: string };
+  /** It never came up. `isBegunAgain`: nothing had run, and the caller begins another one in the same transaction. */
+  | { kind: 'not-started'; reason: string; isBegunAgain?: true };
 
 /**
  * Settles everything that hung on a process that is gone: its open requests are closed, its messages that were not
@@ -140,6 +140,11 @@ function endSession(tx: Tx, draft: SessionDraft, end: LaunchEnd): void {
     stalledSince: null,
     costCounted: end.kind === 'died' ? null : record.costCounted,
   };
+  if (end.kind === 'not-started' && end.isBegunAgain) {
+    draft.record = { ...gone, phase: 'ended' };
+    addNotice('info', 'begun-again', end.reason);
+    return;
+  }
   if (end.kind === 'not-started') {
     draft.record = {
       ...gone,

@@ -9,7 +9,7 @@ import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from 
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
-import type { MessageRow } from '../store/records.ts';
+import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -18,6 +18,10 @@ import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import { tellProgram } from './tell-program.ts';
 import { type UntilStoredParts, untilStored } from './until-stored.ts';
+
+/** Why a launch has ended that nothing came of. */
+export const BEGUN_AGAIN =
+  'Callboard was ended while it was starting Claude Code. Nothing had run, so it is started again.';
 
 export interface LaunchingParts {
   /** Its signal aborts when we let go of all. */
@@ -54,6 +58,11 @@ export interface Launching {
   start(stageId: StageId, actor: string | null): Promise<void>;
   /** Begins a launch in the caller's transaction and spawns it after the commit; false where there is no room for one. */
   launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /**
+   * Ends a launch that nothing came of, and begins another one for what it was to work on, in one transaction.
+   * @throws Rejection `disk_low`, and then the launch has not ended
+   */
+  beginAgain(launch: LaunchRecord): Promise<void>;
   /** Resolves when what was begun for the stage has a process that was taken up, or has failed; at once where nothing is on its way. Never rejects. */
   takenUp(stageId: StageId): Promise<void>;
   /** Resolves when nothing that was begun is on its way any more. */
@@ -194,6 +203,19 @@ export function createLaunching(parts: LaunchingParts): Launching {
         throw launchRejection(error);
       });
     },
+    beginAgain: ({ id, stageId }) =>
+      store.transact(async (tx) => {
+        const rows = await tx.outbox.listOf(id, ['accepted', 'written']);
+        const given = rows.find(({ kind }) => kind === 'message');
+        await endLaunch(tx, stageId, id, { kind: 'not-started', reason: BEGUN_AGAIN, isBegunAgain: true });
+        const message = (await tx.outbox.queueOf(stageId)).find((row) => row.id === given?.id);
+        const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message?.actor ?? null, message);
+        tx.afterCommit(() => {
+          carryOut(stageId, begun).catch((error: unknown) =>
+            log.warn({ err: error, stageId }, 'starting again failed'),
+          );
+        });
+      }),
     takenUp: async (stageId) => beforeProcess.get(stageId),
     launchIn,
     async settled() {

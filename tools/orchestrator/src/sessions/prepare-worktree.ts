@@ -1,4 +1,6 @@
-import type { NewTranscriptEntry, RepositoryHook, StageId } from '@callboard/contract';
+import type { NewTranscriptEntry, RepositoryHook, StageId, Worktree } from '@callboard/contract';
+import { changeSession } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireStage } from './begin-launch.ts';
@@ -20,9 +22,13 @@ export async function prepareWorktree(
   const stage = await store.read.stages.find(stageId);
   const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
-  const worktree = await worktrees.ensure(project, stageId, stage.worktree !== null);
-  if (stage.worktree?.path !== worktree.path) {
+  const told: string[] = [];
+  const worktree = await worktrees.ensure(project, stageId, stage.worktree, (notice) => told.push(notice));
+  if (told.length > 0 || !isSame(stage.worktree, worktree)) {
     await store.transact(async (tx) => {
+      await changeSession(tx, stageId, (draft) => {
+        for (const text of told) addEntry(draft, tx.now, worktreeNotice(text));
+      });
       const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };
       await tx.stages.update(updated);
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
@@ -35,6 +41,17 @@ export async function prepareWorktree(
     hooksOff: runRepositoryHooks ? [] : await worktrees.hooks(project, worktree),
   };
 }
+
+const isSame = (one: Worktree | null, other: Worktree): boolean =>
+  one?.path === other.path && one.branch === other.branch && one.base === other.base;
+
+const worktreeNotice = (text: string): NewTranscriptEntry => ({
+  kind: 'notice',
+  parentToolUseId: null,
+  level: 'warning',
+  code: 'worktree',
+  text,
+});
 
 /** Said in the transcript of every launch whose hooks are off: nobody is to believe that they ran. */
 export function hooksOffNotice(hooks: readonly RepositoryHook[]): NewTranscriptEntry {

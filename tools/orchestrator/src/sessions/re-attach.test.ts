@@ -21,7 +21,7 @@ async function withLaunches(count: number) {
   }
   const reAttach = async (adopt: ReAttachParts['sessions']['adopt']) => {
     const settle = () => Promise.reject(new Error('none has ended'));
-    const sessions = { adopt, settle };
+    const sessions = { adopt, settle, beginAgain: settle };
     const reAttaching = await reAttachAll({ store, log: silent, signalGraceMs: 100, againMs: 5, sessions });
     onTestFinished(reAttaching.stop);
     return reAttaching;

@@ -5,18 +5,19 @@ import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
 import { adoptProcess } from '../claude/launch/spawn-claude.ts';
 import { forEachAtOnce } from '../lib/at-once.ts';
-import { messageOf } from '../lib/errors.ts';
+import { messageOf, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { identify, isAlive, type ProcessIdentity } from '../lib/process-identity.ts';
 import { createNudged, settlesWithin } from '../lib/wait.ts';
 import { endLaunch } from '../session-state/end-launch.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+import { BEGUN_AGAIN } from './launching.ts';
 import type { Adopted, Sessions } from './sessions.ts';
 
 export interface ReAttachParts {
   store: Store;
-  sessions: Pick<Sessions, 'adopt' | 'settle'>;
+  sessions: Pick<Sessions, 'adopt' | 'settle' | 'beginAgain'>;
   log: Logger;
   signalGraceMs: number;
   /** How often those are tried again that could not be taken up. */
@@ -105,14 +106,11 @@ function wordsFor([first, ...others]: readonly Failure[]): string | null {
 }
 
 /** @returns null for a launch that has ended. */
-async function reAttach(
-  { store, sessions, log, signalGraceMs }: ReAttachParts,
-  launch: LaunchRecord,
-): Promise<Adopted | null> {
+async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Adopted | null> {
+  const { store, sessions, log, signalGraceMs } = parts;
   const identity = launch.process ?? (await findUnrecorded(launch));
   if (identity === null) {
-    const reason = 'Callboard was ended while it was starting Claude Code; nothing was run. Start the stage again.';
-    await store.transact((tx) => endLaunch(tx, launch.stageId, launch.id, { kind: 'not-started', reason }));
+    await beginAgain(parts, launch);
     return null;
   }
   if (launch.process === null) await store.transact((tx) => tx.launches.setLive(launch.id, identity));
@@ -132,6 +130,25 @@ async function reAttach(
     return null;
   }
   return sessions.adopt(launch.id, adoptProcess(identity));
+}
+
+/** So often in a row a start is tried again: one that ends Callboard each time must not do so for ever. */
+const MOST_AGAIN = 10;
+
+/** Nothing was run, and whoever asked for the start wants it still. */
+async function beginAgain({ store, sessions, log }: ReAttachParts, launch: LaunchRecord): Promise<void> {
+  const { id, stageId } = launch;
+  const before = (await store.read.launches.listOf(stageId)).filter((other) => other.id !== id).slice(-MOST_AGAIN);
+  const isOften = before.length === MOST_AGAIN && before.every(({ endReason }) => endReason === BEGUN_AGAIN);
+  let reason = 'Callboard was ended while it was starting Claude Code; nothing was run. Start the stage again.';
+  try {
+    if (!isOften) return await sessions.beginAgain(launch);
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    log.warn({ err: error, stageId }, 'a start that was cut off could not be begun again');
+    reason = `Callboard was ended while it was starting Claude Code; nothing was run. ${error.message}`;
+  }
+  await store.transact((tx) => endLaunch(tx, stageId, id, { kind: 'not-started', reason }));
 }
 
 /** The process of a launch whose spawn was never recorded: it carries the marker and has the launch's FIFO as its input. */

@@ -74,6 +74,6 @@ it('says of one at its gate that it waits there, and of one that is done what to
   const done = await addStage({ completedAt: DONE });
   await expect(start(done)).rejects.toMatchObject({
     code: 'already_done',
-    message: `${done} is done. Write a new stage for what is left to do.`,
+    message: `${done} is done. Reopen it, or send it a message.`,
   });
 });

@@ -11,7 +11,7 @@ import type { Tables, Tx } from '../store/store.ts';
  */
 export async function requireStartable(tx: Tx, stage: Stage, session: SessionRecord | null): Promise<void> {
   if (stage.completedAt !== null)
-    throw new Rejection('already_done', `${stage.id} is done. Write a new stage for what is left to do.`);
+    throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
   requireNoAlarm(session);
   if (session !== null && session.launchId !== null)
     throw new Rejection('already_running', whyNotAgain(stage, session));

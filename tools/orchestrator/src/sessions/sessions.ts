@@ -44,6 +44,8 @@ export interface Sessions {
    * that went shows in the session. False: the disk is nearly full, so the message waits, and `goOn` resumes the session.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
+  /** As `Launching.beginAgain`. For the time after a restart. */
+  beginAgain(launch: LaunchRecord): Promise<void>;
   /** There is room again, or the store can write again: every session gets what waited for that. Rejects with no error of one session. */
   goOn(): Promise<void>;
   /** The disk was full since then, and is not any more: what was lost of running sessions is made good as far as it can be, and shown. */
@@ -103,7 +105,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   const running = new Map<StageId, RunningSession>();
   const letting = new AbortController();
   const storing = { store, log, signal: letting.signal };
-  const { start, launchIn, takenUp, settled } = createLaunching({ ...parts, storing, attach });
+  const { start, launchIn, beginAgain, takenUp, settled } = createLaunching({ ...parts, storing, attach });
 
   function forget({ id, stageId }: LaunchRecord): void {
     if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);
@@ -220,6 +222,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   return {
     start,
     resumeWith: launchIn,
+    beginAgain,
     goOn: () => giveWhatWaits({ store, log, outboxBell, resumeWith: launchIn }),
     async makeGood(since) {
       const sessions = [...running.values()];

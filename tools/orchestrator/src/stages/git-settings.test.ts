@@ -91,7 +91,7 @@ it('begins with what stands there where an older Callboard had registered the re
 it('tells also what one worktree alone has', async () => {
   const { git, path, start, project, now, folder } = await setUp();
   const { worktrees, repositories } = start();
-  const worktree = await worktrees.ensure(project, stageId('STAGE-1'), false);
+  const worktree = await worktrees.ensure(project, stageId('STAGE-1'), null);
   await git(path, 'config', 'extensions.worktreeConfig', 'true');
   await git(worktree.path, 'config', '--worktree', 'core.fsmonitor', join(folder, 'monitor'));
   await worktrees.suggestFiles(worktree, '');
@@ -108,7 +108,7 @@ it('refuses a main checkout whose .git leads to another repository since, until 
   await rm(join(path, '.git'), { recursive: true });
   await writeFile(join(path, '.git'), `gitdir: ${join(prepared, '.git')}\n`);
   const { worktrees, repositories, settings } = start();
-  await expect(worktrees.ensure(project, stageId('STAGE-2'), false)).rejects.toMatchObject({
+  await expect(worktrees.ensure(project, stageId('STAGE-2'), null)).rejects.toMatchObject({
     code: 'worktree_failed',
     message: expect.stringContaining(`leads to ${join(prepared, '.git')}, which nobody has agreed to`),
   });
@@ -116,5 +116,5 @@ it('refuses a main checkout whose .git leads to another repository since, until 
   const shown = await now();
   expect(shown?.items).toMatchObject([{ kind: 'repository', name: '.git', value: join(prepared, '.git') }]);
   await settings.agree(project.id, shown?.hash ?? '');
-  expect(await worktrees.ensure(project, stageId('STAGE-2'), false)).toMatchObject({ branch: 'callboard/STAGE-2' });
+  expect(await worktrees.ensure(project, stageId('STAGE-2'), null)).toMatchObject({ branch: 'callboard/STAGE-2' });
 });

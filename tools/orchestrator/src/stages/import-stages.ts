@@ -5,6 +5,12 @@ import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
+/** Keys of a file's frontmatter that mean nothing here. */
+interface IgnoredKeys {
+  file: string;
+  keys: string[];
+}
+
 /** Stages from Markdown files, one a stage. */
 export interface StageImports {
   /**
@@ -12,7 +18,10 @@ export interface StageImports {
    * started are brought up to date. All or nothing.
    * @throws Rejection `unknown_project`, `import_failed` that lists everything that is wrong
    */
-  run(projectId: ProjectId, path: string): Promise<{ ids: StageId[]; created: number; updated: number }>;
+  run(
+    projectId: ProjectId,
+    path: string,
+  ): Promise<{ ids: StageId[]; created: number; updated: number; ignored: IgnoredKeys[] }>;
 }
 
 export function createStageImports({ store }: { store: Store }): StageImports {
@@ -26,7 +35,10 @@ export function createStageImports({ store }: { store: Store }): StageImports {
         requireSound(project, files, known);
         let created = 0;
         for (const file of files) if (await save(tx, project, file, known.get(file.id))) created += 1;
-        return { ids: files.map(({ id }) => id), created, updated: files.length - created };
+        const ignored = files
+          .filter(({ unknownKeys }) => unknownKeys.length > 0)
+          .map((file) => ({ file: file.path, keys: file.unknownKeys }));
+        return { ids: files.map(({ id }) => id), created, updated: files.length - created, ignored };
       });
     },
   };

@@ -52,6 +52,8 @@ export interface StageFile {
   permissionMode: NewStage['permissionMode'];
   model: NewStage['model'];
   autoStart: boolean | undefined;
+  /** Keys of its frontmatter that mean nothing here. */
+  unknownKeys: string[];
 }
 
 /** A file between `---` lines and a body; null for Markdown without frontmatter, which is no stage. */
@@ -80,6 +82,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       permissionMode: permission_mode,
       model,
       autoStart: auto_start,
+      unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },
   };
 }
@@ -88,7 +91,8 @@ function readYaml(text: string): { value: unknown } | string {
   try {
     return { value: parseYaml(text) };
   } catch (error) {
-    if (error instanceof YAMLParseError) return error.message;
+    // Aliases that stand for far more than the file holds are refused with another kind of error.
+    if (error instanceof YAMLParseError || error instanceof ReferenceError) return error.message;
     throw error;
   }
 }

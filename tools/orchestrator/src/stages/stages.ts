@@ -1,6 +1,7 @@
 import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { requireNoAlarm } from '../session-state/alarm.ts';
+import { reopenIn } from '../session-state/reopen.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
 /** Stages as people write and change them. */
@@ -13,7 +14,11 @@ export interface Stages {
   requireCompletable(stageId: StageId): Promise<void>;
   /** Marks it done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
   complete(stageId: StageId): Promise<Stage>;
-  /** Takes it off the board with all its records. @throws Rejection `unknown_stage`, `stage_running` */
+  /** Takes a done stage back to where it stood. @throws Rejection `unknown_stage`, `not_done` */
+  reopen(stageId: StageId, actor: string): Promise<void>;
+  /** The stage, if it can be removed now. @throws as `remove` */
+  requireRemovable(stageId: StageId): Promise<Stage>;
+  /** Takes it off the board with its session and transcript; its decisions stay in their log. @throws Rejection `unknown_stage`, `stage_running` */
   remove(stageId: StageId): Promise<Stage>;
 }
 
@@ -81,15 +86,30 @@ export function createStages({ store }: { store: Store }): Stages {
         return save(tx, { ...stage, completedAt: tx.now, updatedAt: tx.now });
       }),
 
-    remove: (stageId) =>
+    reopen: (stageId, actor) =>
       store.transact(async (tx) => {
         const stage = await require(tx, stageId);
-        await requireNoProcess(tx, stageId);
+        if (stage.completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
+        await reopenIn(tx, stage, actor);
+      }),
+
+    requireRemovable: (stageId) => removable(store.read, stageId),
+
+    remove: (stageId) =>
+      store.transact(async (tx) => {
+        const stage = await removable(tx, stageId);
+        await tx.requests.keepOf(stage);
         await tx.stages.remove(stageId);
         await tx.emit({ type: 'stage-removed', data: { stageId } });
         return stage;
       }),
   };
+}
+
+async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
+  const stage = await require(tx, stageId);
+  await requireNoProcess(tx, stageId);
+  return stage;
 }
 
 async function completable(tx: Tables, stageId: StageId): Promise<Stage> {

@@ -63,4 +63,25 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create unique index logins_by_id on logins(login_id)`,
     ],
   },
+  {
+    // Decisions outlive their stage: no foreign key, and the stage's title and project for when it is gone.
+    id: 4,
+    statements: [
+      `alter table requests rename to requests_1`,
+      `drop index requests_by_state`,
+      `drop index requests_by_decision`,
+      `create table requests (
+         ordinal integer primary key autoincrement, stage_id text not null, request_id text not null, launch_id text not null,
+         state text not null, kind text not null, tool_name text not null, document text not null, decision text,
+         outcome text, decided_by text, created_at text not null, decided_at text, stage_title text, project_id text,
+         unique (stage_id, request_id))`,
+      `insert into requests (ordinal, stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome,
+         decided_by, created_at, decided_at)
+       select ordinal, stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome, decided_by,
+         created_at, decided_at from requests_1`,
+      `drop table requests_1`,
+      `create index requests_by_state on requests(state, created_at)`,
+      `create index requests_by_decision on requests(decided_at)`,
+    ],
+  },
 ];

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { newBrowser } from '../../test/support/new-browser.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { createLogins } from '../auth/logins.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';
+import { createTrash } from '../trash/trash.ts';
 import { startPruning } from './pruning.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
@@ -20,6 +22,7 @@ async function setUp() {
   const { store, addStage } = await openTestStore(edges);
   const stageId = await addStage();
   const files = createDraftFiles({ store });
+  const trash = createTrash({ store, edges, log: silent, dataDir: await temporaryFolder() });
   const logins = createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {
@@ -28,7 +31,8 @@ async function setUp() {
       dataBase64: Buffer.from(name).toString('base64'),
     });
   const start = () => {
-    const pruning = startPruning({ store, edges, log: silent, forgetDraftFiles: files.forgetOlder });
+    const forget = { forgetDraftFiles: files.forgetOlder, forgetTrash: trash.forgetOlder };
+    const pruning = startPruning({ store, edges, log: silent, ...forget });
     onTestFinished(pruning.stop);
     return pruning;
   };

@@ -109,6 +109,8 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     attachesFiles: z.boolean().default(false),
     /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
     urgent: z.boolean().default(false),
+    /** What its sender wrote, where it was edited in the queue since. */
+    sentAs: z.string().nullable().default(null),
     /** It was sent to an ended session while the disk was nearly full: the session is resumed for it when there is room. */
     awaitsRoom: z.boolean().default(false),
   }),
@@ -135,6 +137,7 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
   entered: false,
   urgent: false,
   awaitsRoom: false,
+  sentAs: null,
   ...content,
 });
 

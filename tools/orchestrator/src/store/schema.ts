@@ -87,6 +87,9 @@ interface RequestsTable {
   decided_by: string | null;
   created_at: string;
   decided_at: string | null;
+  /** With the project: of a stage that was deleted since; null while it is there. */
+  stage_title: string | null;
+  project_id: string | null;
 }
 
 interface TranscriptTable {

@@ -199,7 +199,7 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
     await git(path, 'config', 'lfs.standalonetransferagent', 'evil');
     await git(path, 'remote', 'add', 'origin', 'https://127.0.0.1:9/shop.git');
     await forget();
-    await expect(worktrees.ensure(project, stageId('STAGE-2'), false)).rejects.toMatchObject({
+    await expect(worktrees.ensure(project, stageId('STAGE-2'), null)).rejects.toMatchObject({
       code: 'worktree_failed',
     });
     expect(await ran()).toBe('');

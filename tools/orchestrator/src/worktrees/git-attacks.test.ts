@@ -5,6 +5,9 @@ import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../test/su
 import { stageId } from '../../test/support/test-store.ts';
 import type { Worktrees } from './worktrees.ts';
 
+/** Nothing of these worktrees is ignored by git. */
+const ORDER = { buildFolders: 'keep', mayBegin: async () => undefined, keep: async () => null } as const;
+
 const never = new AbortController().signal;
 const DATA = 'one\n2\nthree\nfour\n5\n';
 
@@ -35,12 +38,12 @@ async function liveThrough(scene: GitScene): Promise<string> {
   await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
   const before = await ran();
   await commitWork(scene);
-  await worktrees.ensure(project, stageId('STAGE-2'), false);
+  await worktrees.ensure(project, stageId('STAGE-2'), null);
   await worktrees.requireMergeable(project, worktree);
   await worktrees.merge(project, worktree);
   expect(await readFile(join(path, 'new.txt'), 'utf8')).toBe('new\n');
   expect(await readFile(join(path, 'data.txt'), 'utf8')).toBe(DATA);
-  expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
+  expect(await worktrees.remove(project, worktree, ORDER)).toMatchObject({ left: null });
   return before + (await ran());
 }
 
@@ -51,7 +54,7 @@ async function callAll(scene: GitScene, worktrees: Worktrees): Promise<string> {
   await worktrees.diff(worktree).catch(() => undefined);
   const before = await ran();
   await commitWork(scene);
-  await worktrees.ensure(project, stageId('STAGE-2'), false).catch(() => undefined);
+  await worktrees.ensure(project, stageId('STAGE-2'), null).catch(() => undefined);
   await worktrees.merge(project, worktree).catch(() => undefined);
   return before + (await ran());
 }
@@ -194,7 +197,7 @@ describe('nothing of the agent’s runs in our calls of git, and they do what th
     expect(files.map(({ path }) => path)).toEqual(['data.txt', 'inner', 'new.txt']);
     await worktrees.countChanges(worktree, never);
     await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
-    expect((await worktrees.removeIfSafe(project, worktree)).left).not.toBeNull();
+    expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
   });
 });
@@ -221,7 +224,7 @@ describe('a worktree whose .git file leads elsewhere', () => {
       code: 'worktree_failed',
       message: expect.stringContaining(`worktree repair ${worktree.path}`),
     });
-    expect((await worktrees.removeIfSafe(project, worktree)).left).not.toBeNull();
+    expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
     await git(project.path, '-c', 'core.fsmonitor=', 'worktree', 'repair', worktree.path);
     expect((await worktrees.diff(worktree)).files).toEqual([]);

@@ -37,7 +37,7 @@ async function setUpBranch() {
   const all = await setUp();
   const { lab, path, project, worktreesOn } = all;
   await lab.commit(path, 'old.txt', 'old\n');
-  const worktree = await worktreesOn().ensure(project, STAGE, false);
+  const worktree = await worktreesOn().ensure(project, STAGE, null);
   for (const file of FILES) await writeFile(join(worktree.path, file), `${file}\n`);
   await writeFile(join(worktree.path, 'README.md'), '# Changed\n');
   await rm(join(worktree.path, 'old.txt'));
@@ -58,9 +58,9 @@ describe('making a worktree', () => {
     await git(path, 'commit', '--quiet', '-m', 'Files');
     const before = await checkout();
     await dieOnceAtCheckoutOf(lab, path, 'file-20.txt');
-    await expect(worktreesOn().ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    await expect(worktreesOn().ensure(project, STAGE, null)).rejects.toMatchObject({ code: 'worktree_failed' });
     expect(await git(path, 'worktree', 'list', '--porcelain')).toContain('locked initializing');
-    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    const worktree = await worktreesOn().ensure(project, STAGE, null);
     expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
     expect(await readFile(join(worktree.path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
     expect(await readFile(join(worktree.path, 'local.env'), 'utf8')).toBe('KEY=1\n');
@@ -77,8 +77,8 @@ describe('making a worktree', () => {
     const { lab, path, project, worktreesOn, git, checkout } = await setUp();
     const before = await checkout();
     const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree add', instead);
-    await expect(worktreesOn(PATH).ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
-    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    await expect(worktreesOn(PATH).ensure(project, STAGE, null)).rejects.toMatchObject({ code: 'worktree_failed' });
+    const worktree = await worktreesOn().ensure(project, STAGE, null);
     expect(await git(worktree.path, 'status', '--porcelain', '--branch')).toBe('## callboard/STAGE-1');
     expect(await git(path, 'branch', '--list', 'callboard/*')).toContain('STAGE-1');
     expect(await checkout()).toEqual(before);
@@ -90,10 +90,10 @@ describe('making a worktree', () => {
     await git(path, 'add', '--all');
     await git(path, 'commit', '--quiet', '-m', 'Files');
     await dieOnceAtCheckoutOf(lab, path, 'file-20.txt');
-    await expect(worktreesOn().ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
+    await expect(worktreesOn().ensure(project, STAGE, null)).rejects.toMatchObject({ code: 'worktree_failed' });
     const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree remove', 'kill -9 $$');
-    await expect(worktreesOn(PATH).ensure(project, STAGE, false)).rejects.toMatchObject({ code: 'worktree_failed' });
-    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    await expect(worktreesOn(PATH).ensure(project, STAGE, null)).rejects.toMatchObject({ code: 'worktree_failed' });
+    const worktree = await worktreesOn().ensure(project, STAGE, null);
     expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
     expect(await readFile(join(worktree.path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
   });
@@ -101,11 +101,11 @@ describe('making a worktree', () => {
   it('copies ignored files that a first attempt did not get to, and never again once that was done', async () => {
     const { path, project, worktreesOn, git, isThere } = await setUp();
     await writeFile(join(path, '.git', 'info', 'exclude'), '*.env\n');
-    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    const worktree = await worktreesOn().ensure(project, STAGE, null);
     await writeFile(join(path, 'local.env'), 'KEY=1\n');
-    await worktreesOn().ensure(project, STAGE, true);
+    await worktreesOn().ensure(project, STAGE, worktree);
     expect(await isThere(join(worktree.path, 'local.env'))).toBe(false);
-    await worktreesOn().ensure(project, STAGE, false);
+    await worktreesOn().ensure(project, STAGE, null);
     expect(await isThere(join(worktree.path, 'local.env'))).toBe(true);
     expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
   });
@@ -137,7 +137,7 @@ describe('merging', () => {
     await write(path, 'old\n');
     await lab.git(path, 'add', '--all');
     await lab.git(path, 'commit', '--quiet', '-m', 'Odd names');
-    const worktree = await worktreesOn().ensure(project, STAGE, false);
+    const worktree = await worktreesOn().ensure(project, STAGE, null);
     await write(worktree.path, 'new\n');
     await writeFile(join(worktree.path, 'README.md'), '# Changed\n');
     await writeFile(join(worktree.path, 'z.txt'), 'z\n');
@@ -158,7 +158,7 @@ describe('merging', () => {
     const worktrees = worktreesOn();
     const others = [];
     for (const id of ['STAGE-2', 'STAGE-3']) {
-      const other = await worktrees.ensure(project, stageId(id), false);
+      const other = await worktrees.ensure(project, stageId(id), null);
       await lab.commit(other.path, `${id}.txt`, 'mine\n');
       others.push(other);
     }

@@ -10,10 +10,16 @@ export async function knownWorktree(
   repository: string,
   path: string,
 ): Promise<'whole' | 'half-made' | 'unknown'> {
+  const found = await worktreeEntry(git, repository, path);
+  if (found === null) return 'unknown';
+  return found.includes(IN_THE_MAKING) ? 'half-made' : 'whole';
+}
+
+/** The lines that `git worktree list --porcelain` has of a worktree; null where it has none. @throws OperationalError `worktree_failed` */
+export async function worktreeEntry(git: Git, repository: string, path: string): Promise<string[] | null> {
   const list = await git.must(repository, ['worktree', 'list', '--porcelain']);
-  const found = list.split('\n\n').find((entry) => entry.split('\n').includes(`worktree ${path}`));
-  if (found === undefined) return 'unknown';
-  return found.split('\n').includes(IN_THE_MAKING) ? 'half-made' : 'whole';
+  const entries = list.split('\n\n').map((entry) => entry.split('\n'));
+  return entries.find((lines) => lines.includes(`worktree ${path}`)) ?? null;
 }
 
 /** Removes what git left of a worktree that it was making; the branch stays. @throws OperationalError `worktree_failed` */

@@ -1,6 +1,7 @@
-import { access, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { failingHook } from '../../test/support/git-that-dies.ts';
 import { createGitLab } from '../../test/support/repository.ts';
 import { sampleProject, stageId } from '../../test/support/test-store.ts';
 import { createWorktrees } from './worktrees.ts';
@@ -41,6 +42,13 @@ describe('looking at a folder', () => {
     await expect(worktrees.inspect(join(path, 'README.md'))).rejects.toMatchObject(refusal);
   });
 
+  it('refuses a bare repository, and says what it is', async () => {
+    const { worktrees, folder, git } = await setUp();
+    await git(folder, 'init', '--quiet', '--bare', 'bare.git');
+    const refusal = { code: 'not_a_repository', message: expect.stringContaining('bare repository') };
+    await expect(worktrees.inspect(join(folder, 'bare.git'))).rejects.toMatchObject(refusal);
+  });
+
   it('refuses a repository without a commit, and says what to do', async () => {
     const { worktrees, folder, git } = await setUp();
     await git(folder, 'init', '--quiet', 'empty');
@@ -52,7 +60,7 @@ describe('looking at a folder', () => {
 describe('the worktree of a stage', () => {
   it('is a checkout of the current commit, on a branch of its own', async () => {
     const { worktrees, project, path, git, dataDir } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
+    const worktree = await worktrees.ensure(project, STAGE, null);
     expect(worktree).toEqual({
       path: join(dataDir, 'worktrees', 'shop', 'STAGE-1'),
       branch: 'callboard/STAGE-1',
@@ -65,11 +73,11 @@ describe('the worktree of a stage', () => {
 
   it('is found again with all that is in it, and keeps its base while both sides go on', async () => {
     const { worktrees, project, path, commit } = await setUp();
-    const first = await worktrees.ensure(project, STAGE, false);
+    const first = await worktrees.ensure(project, STAGE, null);
     await commit(first.path, 'feature.txt', 'new');
     await writeFile(join(first.path, 'draft.txt'), 'not committed');
     await commit(path, 'other.txt', 'meanwhile');
-    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
+    expect(await worktrees.ensure(project, STAGE, first)).toEqual(first);
     expect(await readFile(join(first.path, 'draft.txt'), 'utf8')).toBe('not committed');
   });
 
@@ -78,78 +86,93 @@ describe('the worktree of a stage', () => {
     await mkdir(join(folder, 'elsewhere'));
     await symlink(join(folder, 'elsewhere'), join(folder, 'linked'));
     const worktrees = createWorktrees({ dataDir: join(folder, 'linked'), env });
-    const first = await worktrees.ensure(project, STAGE, false);
-    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
+    const first = await worktrees.ensure(project, STAGE, null);
+    expect(await worktrees.ensure(project, STAGE, null)).toEqual(first);
   });
 
-  it('takes up the branch that is there, with the commit that it left the repository at', async () => {
-    const { worktrees, project, path, git, commit } = await setUp();
-    const base = await git(path, 'rev-parse', 'HEAD');
+  it('takes names with a number behind where a branch of its name has work of somebody else, and says so', async () => {
+    const { worktrees, project, path, git, commit, dataDir } = await setUp();
     await git(path, 'switch', '--quiet', '-c', 'callboard/STAGE-1');
     await commit(path, 'kept.txt', 'of before');
     await git(path, 'switch', '--quiet', 'main');
     await commit(path, 'other.txt', 'meanwhile');
-    const worktree = await worktrees.ensure(project, STAGE, false);
-    expect(await readFile(join(worktree.path, 'kept.txt'), 'utf8')).toBe('of before');
-    expect(worktree.base).toBe(base);
+    const told: string[] = [];
+    const worktree = await worktrees.ensure(project, STAGE, null, (notice) => told.push(notice));
+    expect(worktree).toEqual({
+      path: join(dataDir, 'worktrees', 'shop', 'STAGE-1-2'),
+      branch: 'callboard/STAGE-1-2',
+      base: await git(path, 'rev-parse', 'main'),
+    });
+    await expect(access(join(worktree.path, 'kept.txt'))).rejects.toThrow();
+    expect(told).toEqual([expect.stringContaining('callboard/STAGE-1-2')]);
+    expect(await worktrees.ensure(project, STAGE, worktree)).toEqual(worktree);
+  });
+
+  it.each([
+    ['uncommitted work', (path: string) => writeFile(join(path, 'draft.txt'), 'of before')],
+    ['ignored files', (path: string) => writeFile(join(path, 'local.env'), 'KEY=1')],
+  ])('does not take over what an earlier stage of its name has left: %s', async (_what, leave) => {
+    const { worktrees, project, path } = await setUp();
+    await writeFile(join(path, '.git', 'info', 'exclude'), '*.env\n');
+    const before = await worktrees.ensure(project, STAGE, null);
+    await leave(before.path);
+    const { path: own, branch } = await worktrees.ensure(project, STAGE, null);
+    expect([own, branch]).toEqual([`${before.path}-2`, 'callboard/STAGE-1-2']);
+  });
+
+  it('takes over a worktree that a start made which was cut off before anybody had it', async () => {
+    const { worktrees, project } = await setUp();
+    const first = await worktrees.ensure(project, STAGE, null);
+    expect(await worktrees.ensure(project, STAGE, null)).toEqual(first);
+  });
+
+  it('is made again from the current commit when its branch is gone too, and says so', async () => {
+    const { worktrees, project, path, git, commit } = await setUp();
+    const first = await worktrees.ensure(project, STAGE, null);
+    await git(path, 'worktree', 'remove', first.path);
+    await git(path, 'branch', '--quiet', '-D', first.branch);
+    await commit(path, 'other.txt', 'meanwhile');
+    const told: string[] = [];
+    const again = await worktrees.ensure(project, STAGE, first, (notice) => told.push(notice));
+    expect(again).toEqual({ ...first, base: await git(path, 'rev-parse', 'HEAD') });
+    expect(told).toEqual([expect.stringContaining('current commit')]);
+  });
+
+  it('starts with a post-checkout hook that fails, and says so each time that it makes one', async () => {
+    const { worktrees, project, path, git } = await setUp();
+    await failingHook(path, 'post-checkout');
+    for (const id of ['STAGE-1', 'STAGE-2']) {
+      const told: string[] = [];
+      const worktree = await worktrees.ensure(project, stageId(id), null, (notice) => told.push(notice));
+      expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
+      expect(told).toEqual([expect.stringContaining('the hook says no')]);
+    }
+  });
+
+  it('says where the repository is missing when it was moved', async () => {
+    const { worktrees, project, path } = await setUp();
+    await rename(path, `${path}-moved`);
+    const failure = { code: 'worktree_failed', message: expect.stringContaining(`no longer at ${path}`) };
+    await expect(worktrees.ensure(project, STAGE, null)).rejects.toMatchObject(failure);
   });
 
   it('is made again, on its branch, when somebody deleted its folder', async () => {
     const { worktrees, project, commit } = await setUp();
-    const first = await worktrees.ensure(project, STAGE, false);
+    const first = await worktrees.ensure(project, STAGE, null);
     await commit(first.path, 'kept.txt', 'committed');
     await rm(first.path, { recursive: true });
-    expect(await worktrees.ensure(project, STAGE, false)).toEqual(first);
+    expect(await worktrees.ensure(project, STAGE, first)).toEqual(first);
     expect(await readFile(join(first.path, 'kept.txt'), 'utf8')).toBe('committed');
   });
 
-  it("cannot be made where something else stands, and says so in git's words", async () => {
+  it('is made beside a folder that stands in its place, and is not made again where one does', async () => {
     const { worktrees, project, dataDir } = await setUp();
-    await mkdir(join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'full'), { recursive: true });
-    const failure = {
-      code: 'worktree_failed',
-      kind: 'operational',
-      message: expect.stringContaining('already exists'),
-    };
-    await expect(worktrees.ensure(project, STAGE, false)).rejects.toMatchObject(failure);
-  });
-});
-
-describe('removing a worktree', () => {
-  it('takes away folder and branch when nothing would be lost', async () => {
-    const { worktrees, project, path, git } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
-    expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
-    await expect(access(worktree.path)).rejects.toThrow();
-    expect(await git(path, 'branch', '--list', worktree.branch)).toBe('');
-  });
-
-  it('takes away a branch that was merged', async () => {
-    const { worktrees, project, path, git, commit } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
-    await commit(worktree.path, 'feature.txt', 'new');
-    await git(path, 'merge', '--quiet', worktree.branch);
-    expect(await worktrees.removeIfSafe(project, worktree)).toEqual({ left: null });
-  });
-
-  it('leaves everything where work is not committed, and says what', async () => {
-    const { worktrees, project } = await setUp();
-    for (const file of ['README.md', 'untracked.txt']) {
-      const worktree = await worktrees.ensure(project, STAGE, false);
-      await writeFile(join(worktree.path, file), 'work');
-      const { left } = await worktrees.removeIfSafe(project, worktree);
-      expect(left).toContain('modified or untracked');
-      expect(await readFile(join(worktree.path, file), 'utf8')).toBe('work');
-    }
-  });
-
-  it('leaves a branch that is not merged, and says so', async () => {
-    const { worktrees, project, path, git, commit } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
-    await commit(worktree.path, 'feature.txt', 'new');
-    const { left } = await worktrees.removeIfSafe(project, worktree);
-    expect(left).toContain('not merged');
-    expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
+    const taken = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
+    await mkdir(join(taken, 'full'), { recursive: true });
+    expect((await worktrees.ensure(project, STAGE, null)).path).toBe(`${taken}-2`);
+    const failure = { code: 'worktree_failed', kind: 'operational', message: expect.stringContaining('Move it away') };
+    const recorded = { path: taken, branch: 'callboard/STAGE-1', base: 'HEAD' };
+    await expect(worktrees.ensure(project, STAGE, recorded)).rejects.toMatchObject(failure);
   });
 });
 
@@ -158,7 +181,7 @@ describe('merging', () => {
     const all = await setUp();
     const { worktrees, project, path, git, commit } = all;
     await git(path, 'config', 'user.useConfigOnly', 'true'); // so that git makes no identity up, on whatever machine
-    const worktree = await worktrees.ensure(project, STAGE, false);
+    const worktree = await worktrees.ensure(project, STAGE, null);
     await commit(worktree.path, 'feature.txt', 'new');
     const { PATH, HOME, GIT_CONFIG_NOSYSTEM } = all.env;
     const env = { PATH: PATH ?? '', HOME: HOME ?? '', GIT_CONFIG_NOSYSTEM: GIT_CONFIG_NOSYSTEM ?? '' };
@@ -185,14 +208,14 @@ describe('merging', () => {
 it('makes many worktrees of one repository at once', async () => {
   const { worktrees, project } = await setUp();
   const stages = Array.from({ length: 30 }, (_, n) => stageId(`STAGE-${n + 1}`));
-  const made = await Promise.all(stages.map((id) => worktrees.ensure(project, id, false)));
+  const made = await Promise.all(stages.map((id) => worktrees.ensure(project, id, null)));
   expect(new Set(made.map(({ path }) => path)).size).toBe(30);
 });
 
 describe('the files of a worktree', () => {
   it('are those that git tracks and the new ones, without what is ignored or deleted', async () => {
     const { worktrees, project } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
+    const worktree = await worktrees.ensure(project, STAGE, null);
     await mkdir(join(worktree.path, 'src'));
     await writeFile(join(worktree.path, '.gitignore'), '*.log\n');
     await writeFile(join(worktree.path, 'src', 'a b.txt'), '');
@@ -204,7 +227,7 @@ describe('the files of a worktree', () => {
 
   it('say so when the worktree is gone', async () => {
     const { worktrees, project } = await setUp();
-    const worktree = await worktrees.ensure(project, STAGE, false);
+    const worktree = await worktrees.ensure(project, STAGE, null);
     await rm(worktree.path, { recursive: true });
     await expect(worktrees.suggestFiles(worktree, '')).rejects.toMatchObject({ code: 'worktree_failed' });
   });
@@ -212,7 +235,7 @@ describe('the files of a worktree', () => {
 
 it('counts what was changed since the base, staged or not, committed or not, and stages nothing', async () => {
   const { worktrees, project, git } = await setUp();
-  const worktree = await worktrees.ensure(project, STAGE, false);
+  const worktree = await worktrees.ensure(project, STAGE, null);
   const file = (name: string) => join(worktree.path, name);
   expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
   await writeFile(file('committed.txt'), 'one\ntwo\n');

@@ -1,9 +1,10 @@
-import { access, cp, mkdir, realpath } from 'node:fs/promises';
-import { dirname, join, matchesGlob } from 'node:path';
+import { access, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import type {
   ChangeCounts,
   GitSettingItem,
   Project,
+  Removal,
   RepositoryHook,
   StageDiff,
   StageId,
@@ -12,12 +13,13 @@ import type {
 import { Rejection } from '../lib/errors.ts';
 import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
+import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileLists } from './file-lists.ts';
 import { firstSeen } from './first-seen.ts';
 import type { Repositories } from './git-guard.ts';
-import { knownWorktree, removeHalfMade } from './known-worktree.ts';
 import { mergeInto, requireMergeable } from './merge.ts';
 import { rankFiles } from './rank-files.ts';
+import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import { allowRulesOf, hooksOf } from './repository-settings.ts';
 import { createGit } from './run-git.ts';
 
@@ -38,12 +40,19 @@ export interface Worktrees {
   inspect(path: string): Promise<{ root: string }>;
   /**
    * Makes the stage's worktree from the repository's current commit, with copies of the project's listed ignored files,
-   * or finds the one that is there. One that git was making when it was killed is made anew.
+   * or finds the one that is there. One that git was making when it was killed is made anew; one that is gone is made
+   * again from its branch. A folder or branch that somebody else has worked in is not taken: the names get a number behind.
    *
-   * @param isRecorded whether it was once made to its end; files to be copied are missing only where it was not.
-   * @throws OperationalError `worktree_failed` with git's own words
+   * @param recorded the worktree that the stage is known to have had; null before the first was made to its end
+   * @param tell hears what people should know of a worktree that was just made
+   * @throws OperationalError `worktree_failed`
    */
-  ensure(project: Project, stageId: StageId, isRecorded: boolean): Promise<Worktree>;
+  ensure(
+    project: Project,
+    stageId: StageId,
+    recorded: Worktree | null,
+    tell?: (notice: string) => void,
+  ): Promise<Worktree>;
   /** What was changed since the base. @throws OperationalError `worktree_failed` */
   diff(worktree: Worktree): Promise<StageDiff>;
   /** How much was changed since the base. @throws OperationalError `worktree_failed`, also when the signal aborts */
@@ -66,8 +75,14 @@ export interface Worktrees {
   hooks(project: Project, worktree: Worktree | null): Promise<RepositoryHook[]>;
   /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
   gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
-  /** Removes a worktree that has nothing to lose. What is not committed, or not merged, stays; the answer says what. */
-  removeIfSafe(project: Project, worktree: Worktree): Promise<{ left: string | null }>;
+  /** What `remove` would do now. @throws OperationalError `worktree_failed` */
+  planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
+  /**
+   * Removes a worktree, and its branch if that is merged. Ignored files are kept first; what is not committed, or not
+   * merged, stays; the answer says what.
+   * @throws what the order's `mayBegin` and `keep` throw; OperationalError `worktree_failed`
+   */
+  remove(project: Project, worktree: Worktree, order: RemovalOrder): Promise<Removed>;
 }
 
 /** As many as a list beneath a text box can show. */
@@ -81,42 +96,16 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
   /** By main checkout: git reads its notes of all worktrees when it makes one, and fails over one that is just being made (seen). */
   const makings = createTurns();
 
-  async function copyIgnored(project: Project, path: string): Promise<void> {
-    const { copyIgnored: globs } = project.settings;
-    if (globs.length === 0) return;
-    const ignored = await git.must(project.path, ['ls-files', '--others', '--ignored', '--exclude-standard', '-z']);
-    for (const file of ignored.split('\0')) {
-      if (file === '' || !globs.some((glob) => matchesGlob(file, glob))) continue;
-      await mkdir(dirname(join(path, file)), { recursive: true });
-      await cp(join(project.path, file), join(path, file), { errorOnExist: false, force: false });
-    }
-  }
-
-  /** True when it was not there. */
-  async function makeIfMissing(project: Project, path: string, branch: string): Promise<boolean> {
-    const known = await knownWorktree(git, project.path, path);
-    if (known === 'half-made') await removeHalfMade(git, project.path, path);
-    if (known === 'whole' && (await isThere(path))) return false;
-    const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
-    const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-    const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
-    await git.must(project.path, ['worktree', 'add', ...force, ...target]);
-    return true;
-  }
-
-  async function remove(project: Project, worktree: Worktree): Promise<{ left: string | null }> {
-    // Without --force: git refuses to remove a worktree with changes or untracked files, and a branch that is not merged.
-    const removal = await git.try(project.path, ['worktree', 'remove', worktree.path]);
-    if (removal.failed) return { left: `The worktree ${worktree.path} was left where it is: ${removal.stderr}` };
-    const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
-    return { left: branch.failed ? `The branch ${worktree.branch} was kept: it has work that is not merged.` : null };
-  }
-
   return {
     async inspect(path) {
       if (!(await isThere(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
       const top = await git.try(path, ['rev-parse', '--show-toplevel']);
       if (top.failed) {
+        const bare = await git.try(path, ['rev-parse', '--is-bare-repository']);
+        if (bare.stdout.trim() === 'true') {
+          const message = `${path} is a bare repository: it has no files checked out to work on. Clone it, and add the clone.`;
+          throw new Rejection('not_a_repository', message);
+        }
         const advice = 'Run "git init" there and make a first commit, or choose another folder.';
         throw new Rejection('not_a_repository', `${path} is not a git repository. ${advice}`);
       }
@@ -129,15 +118,8 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
       return { root };
     },
 
-    async ensure(project, stageId, isRecorded) {
-      const parent = join(dataDir, 'worktrees', project.id);
-      const branch = `callboard/${stageId}`;
-      await mkdir(parent, { recursive: true, mode: 0o700 });
-      const path = join(await realpath(parent), stageId); // git lists worktrees by their real paths
-      const isMissing = await makings(project.path, () => makeIfMissing(project, path, branch));
-      if (isMissing || !isRecorded) await copyIgnored(project, path);
-      return { path, branch, base: await git.must(project.path, ['merge-base', 'HEAD', branch]) };
-    },
+    ensure: (project, stageId, recorded, tell = () => undefined) =>
+      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, tell })),
 
     diff: (worktree) => diffOf(git, worktree),
     countChanges: (worktree, signal) => countsOf(git.until(signal), worktree),
@@ -149,7 +131,8 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
     gitSettings: (project) => git.look(project.path),
     hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),
 
-    removeIfSafe: (project, worktree) => makings(project.path, () => remove(project, worktree)),
+    planRemoval: (project, worktree) => planRemoval(git, project, worktree),
+    remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
 }
 

@@ -49,7 +49,7 @@ export async function setUpGitScene(
   const worktrees = startedWith({}, { ...firstSeen(), tell });
   const project = sampleProject({ path });
   await worktrees.gitSettings(project);
-  const worktree = await worktrees.ensure(project, stageId('STAGE-1'), false);
+  const worktree = await worktrees.ensure(project, stageId('STAGE-1'), null);
   await lab.commit(path, 'data.txt', 'one\ntwo\nthree\nfour\n5\n');
   const forget = () => rm(trace, { force: true });
   await forget();

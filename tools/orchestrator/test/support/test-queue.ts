@@ -9,6 +9,7 @@ export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQ
     edges,
     outboxBell: createBell(),
     resumeWith: async () => true,
+    requireClaude: async () => undefined,
     interrupt: async () => undefined,
     onInterruptFailed: () => undefined,
     confirmationMs: 10,

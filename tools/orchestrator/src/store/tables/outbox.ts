@@ -118,10 +118,11 @@ export function outboxTable(db: Database) {
       const row = await queued(stageId).where('wire_id', '=', messageId).executeTakeFirst();
       return row === undefined ? null : toMessage(toRow(row));
     },
-    /** Whether a message of that id was ever given to this stage. */
-    async knowsMessage(stageId: StageId, messageId: MessageId): Promise<boolean> {
-      const row = await select().where('stage_id', '=', stageId).where('wire_id', '=', messageId).executeTakeFirst();
-      return row !== undefined;
+    /** The message that was given to this stage under that id, whatever became of it. */
+    async findMessage(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
+      const rows = select().where('stage_id', '=', stageId).where('wire_id', '=', messageId);
+      const row = await rows.where('kind', '=', 'message').executeTakeFirst();
+      return row === undefined ? null : toMessage(toRow(row));
     },
     async assign(id: string, launchId: LaunchId | null): Promise<void> {
       await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();

@@ -4,8 +4,9 @@ import {
   isUnsettled,
   LaunchId,
   PendingRequest,
-  type ProjectId,
+  ProjectId,
   type RequestId,
+  type Stage,
   type StageId,
 } from '@callboard/contract';
 import { type Selectable, sql } from 'kysely';
@@ -27,6 +28,23 @@ const toStored = (row: Selectable<Schema['requests']>): StoredRequest => ({
   launchId: LaunchId.parse(row.launch_id),
   decision: row.decision === null ? null : toDecision(row.decision),
 });
+
+/** A decision of the log, with what its stage was called. */
+function toLogged(row: LoggedRow): Decision[] {
+  if (row.decision === null) return [];
+  const { stage_title, project_id, title, project } = row;
+  const isStageDeleted = stage_title !== null;
+  const projectId = ProjectId.safeParse(project_id ?? project).data ?? null;
+  return [{ ...toDecision(row.decision), stageTitle: stage_title ?? title, projectId, isStageDeleted }];
+}
+
+interface LoggedRow {
+  decision: string | null;
+  stage_title: string | null;
+  project_id: string | null;
+  title: string | null;
+  project: string | null;
+}
 
 /** Pending requests and their decisions. */
 export function requestsTable(db: Database) {
@@ -77,6 +95,8 @@ export function requestsTable(db: Database) {
           request_id: request.requestId,
           launch_id: launchId,
           state: 'open',
+          stage_title: null,
+          project_id: null,
           kind: request.kind,
           tool_name: request.toolName,
           document: JSON.stringify(request),
@@ -100,6 +120,17 @@ export function requestsTable(db: Database) {
         .where('request_id', '=', decision.requestId)
         .execute();
     },
+    /** The stage is about to go: its decisions stay in the log, and nobody is asked to settle one any more. */
+    async keepOf({ id, title, projectId }: Stage): Promise<void> {
+      const settled = sql<string>`case state when 'unsettled' then 'decided' else state end`;
+      await db
+        .updateTable('requests')
+        .set({ stage_title: title, project_id: projectId, state: settled })
+        .where('stage_id', '=', id)
+        .where('stage_title', 'is', null) // those of an earlier stage of that id have theirs
+        .execute();
+      await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
+    },
     /**
      * The decision log, newest first: `limit` at most, and no more than a page holds. `next` is where the following page
      * begins (its decisions were made before that instant); decisions of one instant are never torn apart, so a page can
@@ -114,7 +145,7 @@ export function requestsTable(db: Database) {
         .execute();
       const fitting = rowsThatFit(sizes.slice(0, limit));
       const boundary = sizes[fitting]?.decided_at;
-      if (boundary == null) return { decisions: (await query.execute()).flatMap(decisionOf), next: null };
+      if (boundary == null) return { decisions: (await query.execute()).flatMap(toLogged), next: null };
       const isTorn = sizes[0]?.decided_at === boundary; // the first instant alone is more than a page
       const page = await query.where('decided_at', isTorn ? '=' : '>', boundary).execute();
       const older = decided({ ...filter, before: boundary })
@@ -122,17 +153,22 @@ export function requestsTable(db: Database) {
         .select('decided_at')
         .limit(1);
       const isLast = isTorn && (await older.execute()).length === 0;
-      return { decisions: page.flatMap(decisionOf), next: isLast ? null : (page.at(-1)?.decided_at ?? null) };
+      return { decisions: page.flatMap(toLogged), next: isLast ? null : (page.at(-1)?.decided_at ?? null) };
     },
   };
 
-  function stagesOf(projectId: ProjectId) {
-    return db.selectFrom('stages').select('id').where('project_id', '=', projectId);
-  }
-
   function decided(filter: Omit<DecisionQuery, 'limit'>) {
-    let query = decisions().where('decision', 'is not', null).orderBy('decided_at', 'desc').orderBy('request_id');
-    if (filter.projectId !== undefined) query = query.where('stage_id', 'in', stagesOf(filter.projectId));
+    let query = db
+      .selectFrom('requests')
+      .leftJoin('stages', 'stages.id', 'requests.stage_id')
+      .select(['decision', 'decided_at', 'stage_title', 'requests.project_id', 'stages.project_id as project'])
+      .select(sql<string | null>`json_extract(stages.document, '$.title')`.as('title'))
+      .where('decision', 'is not', null)
+      .orderBy('decided_at', 'desc')
+      .orderBy('request_id');
+    const { projectId } = filter;
+    if (projectId !== undefined)
+      query = query.where((eb) => eb(eb.fn.coalesce('requests.project_id', 'stages.project_id'), '=', projectId));
     if (filter.stageId !== undefined) query = query.where('stage_id', '=', filter.stageId);
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
     if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);

@@ -5,7 +5,7 @@ import { BrowserRouter, Route, Routes } from 'react-router';
 import type { Live } from '../live/live.ts';
 import { LiveProvider } from '../live/live-context.tsx';
 import { Frame } from './frame.tsx';
-import { BoardPage, DecisionsPage, InboxPage, NotFoundPage, SessionsPage, StagePage } from './pages.tsx';
+import { BoardPage, DecisionsPage, InboxPage, NotFoundPage, SessionsPage, StagePage, TrashPage } from './pages.tsx';
 import { theme } from './theme.ts';
 
 export function App({ cache, live }: { cache: QueryClient; live: Live }) {
@@ -21,6 +21,7 @@ export function App({ cache, live }: { cache: QueryClient; live: Live }) {
                 <Route path="inbox" element={<InboxPage />} />
                 <Route path="decisions" element={<DecisionsPage />} />
                 <Route path="sessions" element={<SessionsPage />} />
+                <Route path="trash" element={<TrashPage />} />
                 <Route path="stages/:stageId" element={<StagePage />} />
                 <Route path="*" element={<NotFoundPage />} />
               </Route>

@@ -9,10 +9,11 @@ import {
   IconMoon,
   IconSearch,
   IconSun,
+  IconTrash,
   IconUserCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { NavLink, useNavigate } from 'react-router';
+import { Link, NavLink, useNavigate } from 'react-router';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { useLogout } from '../features/logins/api/use-logins.ts';
 import { count } from '../lib/time.ts';
@@ -162,6 +163,9 @@ function AccountMenu() {
         </Menu.Item>
         <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
           Logins
+        </Menu.Item>
+        <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
+          Trash
         </Menu.Item>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => logout.mutate(undefined)}>
           Log out

@@ -13,6 +13,7 @@ import css from './frame.module.css';
 const RulesOf = onDemand(() => import('../features/interaction/components/rules-of.tsx'));
 const DecisionLog = onDemand(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = onDemand(() => import('../features/board/components/sessions-table.tsx'));
+const Trash = onDemand(() => import('../features/trash/components/trash-page.tsx'));
 const StagePageContent = onDemand(() => import('./stage-page.tsx'));
 
 const Rules = ({ projectId }: { projectId: ProjectId }) => (
@@ -30,6 +31,7 @@ export function InboxPage() {
 
 export const DecisionsPage = DecisionLog;
 export const SessionsPage = SessionsTable;
+export const TrashPage = Trash;
 export const StagePage = StagePageContent;
 
 /** `stageId`: as the address has it, where it is that of a stage. */

@@ -67,11 +67,11 @@ function usePageActions(): SpotlightActionData[] {
   const isDark = useComputedColorScheme('light') === 'dark';
   const { setAside, bringBack } = useOverlayState();
   const { data: pending = [] } = useQuery({ ...boardQuery, select: (view) => view.pending });
-  const page = (label: string, path: string, key: KeyEntry): SpotlightActionData => ({
+  const page = (label: string, path: string, key?: KeyEntry): SpotlightActionData => ({
     id: path,
     label,
     keywords: 'page go',
-    rightSection: shortcut(key),
+    ...(key && { rightSection: shortcut(key) }),
     onClick: () => void navigate(path),
   });
   return [
@@ -80,6 +80,7 @@ function usePageActions(): SpotlightActionData[] {
     page('Inbox', '/inbox', FRAME_KEYS.inbox),
     page('Sessions', '/sessions', FRAME_KEYS.sessions),
     page('Decisions', '/decisions', FRAME_KEYS.decisions),
+    page('Trash', '/trash'),
     ...(pending.length > 0
       ? [
           { id: 'aside', label: 'Set all requests aside', onClick: () => setAside(pending.map(requestKey)) },

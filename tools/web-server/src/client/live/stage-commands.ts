@@ -1,10 +1,12 @@
-import { commands, type StageId } from '@callboard/contract';
-import { call, Nothing } from '../lib/api.ts';
+import { type BuildFolders, commands, type StageId } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { call } from '../lib/api.ts';
+import { deletedWords } from '../lib/removal-words.ts';
 import { useCommand } from './use-command.ts';
 
 // Commands on a whole stage, from its card and from its page alike.
 
-const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete' | 'advance') =>
+const post = (stageId: StageId, verb: 'start' | 'stop' | 'complete' | 'advance' | 'reopen') =>
   call(`/api/stages/${stageId}/${verb}`, { method: 'POST', reply: commands.get_stage.reply });
 
 /** Starts that are not answered yet. */
@@ -35,11 +37,28 @@ export const useStopStage = (title: string) =>
 export const useCompleteStage = (title: string) =>
   useCommand({ run: completeStage, failed: `${title} was not completed` });
 
+/** Takes a done stage back to Review. */
+export const reopenStage = (stageId: StageId) => post(stageId, 'reopen');
+
+export const useReopenStage = (title: string) => useCommand({ run: reopenStage, failed: `${title} was not reopened` });
+
+/** What was kept, and what stayed, is told where the stage was. */
 export const useDeleteStage = (title: string, done: () => void) =>
   useCommand({
-    run: (stageId: StageId) => call(`/api/stages/${stageId}`, { method: 'DELETE', reply: Nothing }),
+    run: ({ stageId, buildFolders }: { stageId: StageId; buildFolders: BuildFolders }) =>
+      call(`/api/stages/${stageId}`, {
+        method: 'DELETE',
+        body: { buildFolders },
+        reply: commands.remove_stage.reply,
+      }),
     failed: `${title} was not deleted`,
-    done,
+    done: (reply) => {
+      const words = deletedWords(reply);
+      const autoClose = reply.left === null ? 8_000 : false;
+      if (words !== null)
+        notifications.show({ title: `${title} was deleted`, message: words, color: 'gray', autoClose });
+      done();
+    },
   });
 
 /** Completes it and merges its branch into the one that the repository's main checkout is on; the caller tells of refusals. */

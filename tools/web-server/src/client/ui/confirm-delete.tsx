@@ -1,20 +1,110 @@
-import { Confirm } from './confirm.tsx';
+import { type BuildFolders, commands, type KeptFile, type Removal, type StageId } from '@callboard/contract';
+import { Button, Checkbox, Group } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call, errorText } from '../lib/api.ts';
+import { removalWords, sizeOf, sizeWords } from '../lib/removal-words.ts';
+import { count } from '../lib/time.ts';
+import css from './confirm-delete.module.css';
+import { Dialog } from './dialog.tsx';
+import { FailureNote } from './note.tsx';
 
 interface ConfirmDeleteProps {
+  stageId: StageId;
   opened: boolean;
   /** Of the stage. */
   title: string;
   busy: boolean;
-  confirm: () => void;
+  confirm: (buildFolders: BuildFolders) => void;
   close: () => void;
 }
 
-/** Asks before a stage is deleted, and says what goes with it. */
-export const ConfirmDelete = ({ title, ...props }: ConfirmDeleteProps) => (
-  <Confirm
-    title={`Delete ${title}`}
-    text="The card, its transcript and its queue go. Work in its worktree that is not merged stays recoverable from its branch."
-    verb="Delete"
-    {...props}
-  />
-);
+/** Asks before a stage is deleted, and says what goes, what stays and what can be restored. */
+export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: ConfirmDeleteProps) {
+  const [deletesBuilds, setDeletesBuilds] = useState(true);
+  const plan = useQuery({
+    queryKey: ['removal', stageId],
+    enabled: opened,
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    queryFn: ({ signal }) =>
+      call(`/api/stages/${stageId}/removal`, { reply: commands.get_removal.reply, signal }).then(
+        (reply) => reply.removal,
+      ),
+  });
+  return (
+    <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>
+      <div className={css.body}>
+        <p>The card, its transcript and its queue are deleted. Its decisions stay in the decision log.</p>
+        {plan.isLoading && <p className={css.quiet}>Looking at its worktree...</p>}
+        {plan.error !== null && <FailureNote>Its worktree could not be looked at. {errorText(plan.error)}</FailureNote>}
+        {plan.data !== undefined && (
+          <Plan removal={plan.data} deletesBuilds={deletesBuilds} setDeletesBuilds={setDeletesBuilds} />
+        )}
+      </div>
+      <Group justify="flex-end" gap="sm" mt="lg">
+        <Button variant="default" onClick={close} data-autofocus>
+          Cancel
+        </Button>
+        <Button
+          onClick={() => confirm(deletesBuilds && plan.isSuccess ? 'delete' : 'keep')}
+          loading={busy}
+          disabled={plan.isLoading}
+        >
+          Delete
+        </Button>
+      </Group>
+    </Dialog>
+  );
+}
+
+interface PlanProps {
+  removal: Removal;
+  deletesBuilds: boolean;
+  setDeletesBuilds: (yes: boolean) => void;
+}
+
+function Plan({ removal, deletesBuilds, setDeletesBuilds }: PlanProps) {
+  const { files, fileCount, bytes, buildFolders } = removal;
+  const words = removalWords(removal);
+  return (
+    <>
+      {words.length > 0 && <p>{words.join(' ')}</p>}
+      {fileCount > 0 && (
+        <div>
+          <p>
+            {count(fileCount, 'file')} that git ignores {fileCount === 1 ? 'goes' : 'go'} to the trash for 30 days (
+            {sizeWords(bytes)}):
+          </p>
+          <Files files={files} more={fileCount - files.length} label="Moved to the trash" />
+        </div>
+      )}
+      {buildFolders.length > 0 && (
+        <div>
+          <Checkbox
+            label={`Delete dependencies and build results for good (${sizeWords(sizeOf(buildFolders))})`}
+            description={deletesBuilds ? undefined : 'They go to the trash with the rest.'}
+            checked={deletesBuilds}
+            onChange={(event) => setDeletesBuilds(event.currentTarget.checked)}
+          />
+          <Files files={buildFolders} more={0} label="Dependencies and build results" />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Files({ files, more, label }: { files: readonly KeptFile[]; more: number; label: string }) {
+  return (
+    <ul className={css.files} aria-label={label}>
+      {files.map(({ path, bytes }) => (
+        <li key={path}>
+          <code>{path}</code>
+          <span className={css.size}>{sizeWords(bytes)}</span>
+        </li>
+      ))}
+      {more > 0 && <li className={css.size}>and {more} more</li>}
+    </ul>
+  );
+}

@@ -11,10 +11,12 @@ import {
   PermissionRule,
   Project,
   QueuedMessage,
+  Removal,
   StageDiff,
   StageView,
   TextDelta,
   TranscriptEntry,
+  TrashEntry,
 } from '@callboard/contract';
 import { z } from 'zod';
 
@@ -47,6 +49,31 @@ export const stage = StageView.parse({
   updatedAt: at,
   column: 'ready',
   session: null,
+});
+
+export const removal = Removal.parse({
+  worktree: '/data/worktrees/web/STAGE-1',
+  left: null,
+  files: [{ path: 'notes/plan.md', bytes: 812 }],
+  fileCount: 1,
+  bytes: 812,
+  buildFolders: [{ path: 'node_modules', bytes: 212_345_678 }],
+  branch: { name: 'callboard/STAGE-1', isKept: true },
+});
+
+export const trashEntry = TrashEntry.parse({
+  id: '0198f3a2-7c1b-7d1e-9a53-5b8f0c2d4e61',
+  projectId: project.id,
+  projectName: 'Web',
+  stageId: stage.id,
+  stageTitle: stage.title,
+  by: 'ada',
+  at,
+  expiresAt: '2026-12-20T09:00:00.000Z',
+  files: removal.files,
+  fileCount: 1,
+  bytes: 812,
+  worktree: null,
 });
 
 const onStage = { stageId: stage.id };

@@ -22,7 +22,7 @@ export const examples: Examples = {
   remove_project: { input: ofProject, reply: { project } },
   import_stages: {
     input: { ...ofProject, path: 'docs/stages' },
-    reply: { stages: [stage], created: 1, updated: 0 },
+    reply: { stages: [stage], created: 1, updated: 0, ignored: [] },
   },
   get_rules: {
     input: ofProject,
@@ -40,7 +40,16 @@ export const examples: Examples = {
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
   get_stage: { input: onStage, reply: { stage } },
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
-  remove_stage: { input: onStage, reply: { stage: Stage.parse(stage), left: null } },
+  get_removal: { input: onStage, reply: { removal: the.removal } },
+  remove_stage: {
+    input: { ...onStage, buildFolders: 'delete' },
+    reply: { stage: Stage.parse(stage), left: null, kept: the.trashEntry, deleted: the.removal.buildFolders },
+  },
+  get_trash: { input: {}, reply: { entries: [the.trashEntry] } },
+  restore_trash: {
+    input: { trashId: the.trashEntry.id, folder: '/repos/restored' },
+    reply: { folder: '/repos/restored', files: the.trashEntry.files, fileCount: the.trashEntry.fileCount },
+  },
   get_diff: { input: onStage, reply: { diff: the.diff } },
   suggest_files: {
     input: { ...onStage, query: 'login' },
@@ -49,6 +58,7 @@ export const examples: Examples = {
   start_stage: { input: onStage, reply: { stage } },
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
+  reopen_stage: { input: onStage, reply: { stage } },
   complete_stage: { input: { ...onStage, merge: true }, reply: { stage } },
 
   get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },

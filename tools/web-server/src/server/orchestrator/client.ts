@@ -78,6 +78,8 @@ const SLOW: ReadonlySet<CommandType> = new Set([
   'stop_stage',
   'complete_stage',
   'remove_stage',
+  'get_removal',
+  'restore_trash',
   'get_diff',
   'import_stages',
   'send_message',

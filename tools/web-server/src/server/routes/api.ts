@@ -18,6 +18,7 @@ import { queueRelays } from './queue.ts';
 import { type Relays, relayRoute } from './relay.ts';
 import { requestRelays, sessionRelays } from './sessions.ts';
 import { stageRelays } from './stages.ts';
+import { trashRelays } from './trash.ts';
 
 export interface ApiRoutesOptions {
   client: OrchestratorClient;
@@ -36,6 +37,7 @@ const relays: Record<string, Relays> = {
   queue: queueRelays,
   requests: requestRelays,
   service: loginRelays,
+  trash: trashRelays,
 };
 
 /** All of the API that needs a login. */

@@ -26,15 +26,17 @@ const COLUMNS = [
   'delivery',
   'lost',
   'settlement',
+  'stageTitle',
+  'projectId',
 ] as const satisfies readonly (keyof Decision)[];
 
 /** A spreadsheet takes a cell that begins so for a formula, and would run what a model or a tool wrote. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** A field of a CSV file (RFC 4180), harmless to a spreadsheet; objects are JSON, null is empty. */
+/** A field of a CSV file (RFC 4180), harmless to a spreadsheet; objects are JSON, null and what is missing are empty. */
 export function csvField(value: unknown): string {
-  const text = value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
   const safe = FORMULA.test(text) ? `'${text}` : text;
   return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -28,7 +28,7 @@ export const projectRelays = {
   import_stages: {
     summary: 'Imports stages from the Markdown files of a folder',
     description:
-      '`path` is absolute, or relative to the repository. All files or, when one of them is wrong, none. A stage that was imported before is updated.',
+      '`path` is absolute, or relative to the repository. All files or, when one of them is wrong, none. A stage that was imported before is updated. `ignored` names the keys of their frontmatter that mean nothing here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
   },
   get_rules: {

@@ -53,8 +53,8 @@ export const sessionRelays = {
     bodyLimit: MESSAGE_BODY_LIMIT,
     summary: 'Says something to Claude',
     description:
-      'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits, answers with its texts and keeps it, files included, as drafts `replaced:<id>` (sent under that `messageId`, it is no longer kept), `steer` goes into the running turn, `now` interrupts it (answered when that has happened, or after two seconds as `queued`). A session that has ended is resumed; one under alarm keeps it in its queue. What was taken is never lost. The body may have 25 MiB, attachments included.',
-    problems: ['unknown_stage', 'unknown_file', 'no_session', 'already_done', 'claude_missing', 'launch_failed'],
+      'While Claude works: `append` (the default) waits in the queue, `replace` takes the place of all that waits, answers with its texts and keeps it, files included, as drafts `replaced:<id>` (sent under that `messageId`, it is no longer kept), `steer` goes into the running turn, `now` interrupts it (answered when that has happened, or after two seconds as `queued`). A session that has ended is resumed, and a stage that is done is reopened (`reopened`); under alarm it waits in the queue. What was taken is never lost. The body may have 25 MiB, attachments included.',
+    problems: ['unknown_stage', 'unknown_file', 'no_session', 'message_id_reused', 'claude_missing'],
   },
   interrupt: {
     summary: 'Interrupts the running turn',

@@ -18,8 +18,19 @@ export const stageRelays = {
   remove_stage: {
     summary: 'Removes a stage from the board',
     description:
-      'Work that is neither committed nor merged is not removed: `left` says what stayed, and where. Answers with what was removed.',
-    problems: ['unknown_stage', 'stage_running', 'uncommitted_work', 'worktree_failed'],
+      'Its worktree goes with it, and its branch if that is merged. A worktree with changes that are not committed stays where it is, and so does a branch with work that is not merged: `left` says so. Files that git ignores go to the trash for 30 days (`kept`), but for copies that Callboard made itself and nobody changed. Folders of dependencies and build results (`node_modules`, `dist`, ...) go there as well, unless `buildFolders` is `delete` (`deleted` says which). Its decisions stay in the decision log.',
+    isBodyOptional: true,
+    problems: ['unknown_stage', 'stage_running', 'worktree_failed', 'storage_failed'],
+  },
+  get_removal: {
+    summary: 'What deleting the stage would do to its worktree now',
+    description: 'Looks at every ignored file, so it may take a moment.',
+    problems: ['unknown_stage', 'worktree_failed'],
+  },
+  reopen_stage: {
+    summary: 'Takes a done stage back to Review',
+    description: 'A message to it does the same, and is delivered.',
+    problems: ['unknown_stage', 'not_done'],
   },
   get_diff: {
     summary: "The worktree's change against its base, per file",

@@ -11,7 +11,7 @@ import {
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { call, Nothing } from '../../../lib/api.ts';
-import { advanceStage, completeStage, startStage } from '../../../live/stage-commands.ts';
+import { advanceStage, completeStage, reopenStage, startStage } from '../../../live/stage-commands.ts';
 import { useCommand } from '../../../live/use-command.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
@@ -85,6 +85,7 @@ const DROPS: Record<DropCommand, { run: typeof startStage; sending: string; fail
   start: { run: startStage, sending: 'is being started', failed: 'was not started' },
   advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not go on' },
   complete: { run: completeStage, sending: 'is being completed', failed: 'was not completed' },
+  reopen: { run: reopenStage, sending: 'is being reopened', failed: 'was not reopened' },
 };
 
 interface Dropped {

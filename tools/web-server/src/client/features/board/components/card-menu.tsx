@@ -1,10 +1,18 @@
 import type { StageView } from '@callboard/contract';
 import { ActionIcon, Menu } from '@mantine/core';
-import { IconArrowRight, IconCheck, IconDots, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react';
+import {
+  IconArrowBackUp,
+  IconArrowRight,
+  IconCheck,
+  IconDots,
+  IconPencil,
+  IconPlayerPlay,
+  IconTrash,
+} from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useCompleteStage, useDeleteStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useCompleteStage, useDeleteStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -27,10 +35,11 @@ export function CardMenu({ stage }: { stage: StageView }) {
         </Menu.Dropdown>
       </Menu>
       <ConfirmDelete
+        stageId={stage.id}
         opened={deleting}
         title={stage.title}
         busy={remove.isPending}
-        confirm={() => remove.mutate(stage.id)}
+        confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
         close={() => setDeleting(false)}
       />
     </>
@@ -40,6 +49,7 @@ export function CardMenu({ stage }: { stage: StageView }) {
 function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => void }) {
   const start = useStartStage(stage.title);
   const complete = useCompleteStage(stage.title);
+  const reopen = useReopenStage(stage.title);
   const goOn = useGoOn(stage);
   const off = !useCanCommand();
   return (
@@ -69,6 +79,15 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
           onClick={() => complete.mutate(stage.id)}
         >
           Complete
+        </Menu.Item>
+      )}
+      {stage.completedAt !== null && (
+        <Menu.Item
+          leftSection={<IconArrowBackUp size={16} />}
+          disabled={off || reopen.isPending}
+          onClick={() => reopen.mutate(stage.id)}
+        >
+          Reopen
         </Menu.Item>
       )}
       <Menu.Item

@@ -1,4 +1,4 @@
-import type { ProjectId } from '@callboard/contract';
+import type { CommandReply, ProjectId } from '@callboard/contract';
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
@@ -34,6 +34,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
         <div role="status">
           <Note>
             {count(run.data.created, 'stage')} created, {run.data.updated} brought up to date.
+            <Ignored ignored={run.data.ignored} />
           </Note>
         </div>
       )}
@@ -46,6 +47,24 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** What stands in the files and means nothing here. */
+function Ignored({ ignored }: { ignored: CommandReply<'import_stages'>['ignored'] }) {
+  if (ignored.length === 0) return null;
+  return (
+    <>
+      {' '}
+      Not understood, and left out:
+      <ul className={css.problems}>
+        {ignored.map(({ file, keys }) => (
+          <li key={file}>
+            <code>{keys.join(', ')}</code> in {file}
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Project, ProjectId } from '@callboard/contract';
-import { Button, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, NumberInput, Tabs, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, type FormEvent, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
@@ -91,6 +91,12 @@ function SettingsForm({ project }: { project: Project }) {
         value={form.copy}
         onChange={(event) => set({ copy: event.currentTarget.value })}
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
+      />
+      <Checkbox
+        label="Check out submodules"
+        description="In every new worktree; Git may fetch them from their addresses. Without it their folders are empty."
+        checked={form.submodules}
+        onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
       <div className={css.end}>

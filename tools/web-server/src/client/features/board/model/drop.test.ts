@@ -14,6 +14,7 @@ it('starts, lets go on and completes', () => {
   expect(dropOn(one(), 'running')).toMatchObject({ verb: 'start' });
   expect(dropOn(one({}, { state: 'idle', atGate: true }), 'running')).toMatchObject({ verb: 'advance' });
   expect(dropOn(one({}, { state: 'idle' }), 'done')).toMatchObject({ verb: 'complete' });
+  expect(dropOn(one({ completedAt: at(1) }), 'review')).toMatchObject({ verb: 'reopen' });
 });
 
 it('refuses in words what cannot be', () => {

@@ -2,7 +2,7 @@ import type { Column, StageView } from '@callboard/contract';
 
 /** What dropping a card on a column means. */
 export type Drop =
-  | { kind: 'command'; verb: 'start' | 'advance' | 'complete'; words: string }
+  | { kind: 'command'; verb: 'start' | 'advance' | 'complete' | 'reopen'; words: string }
   | { kind: 'refused'; words: string }
   /** Back where it was. */
   | { kind: 'nothing' };
@@ -18,8 +18,10 @@ const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
 export function dropOn(stage: StageView, column: Column): Drop {
   if (stage.column === column) return { kind: 'nothing' };
   if (column === 'done') return { kind: 'command', verb: 'complete', words: 'Drop to complete it' };
+  if (column === 'review' && stage.completedAt !== null)
+    return { kind: 'command', verb: 'reopen', words: 'Drop to reopen it' };
   if (column !== 'running') return { kind: 'refused', words: REFUSED[column] };
-  if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Write a new stage for what follows.' };
+  if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Reopen it, or send it a message.' };
   if (stage.session === null) return { kind: 'command', verb: 'start', words: 'Drop to start it' };
   if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to let its next phase begin' };
   return {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 
 it('takes settings there and back, and leaves those of the rules alone', () => {
-  const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'] };
+  const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'], submodules: true };
   const project = Project.parse({
     id: 'web',
     name: 'web',
@@ -12,8 +12,8 @@ it('takes settings there and back, and leaves those of the rules alone', () => {
     settings: { ...settings, passRepositoryRules: true },
   });
   expect(readProjectForm(projectFormOf(project))).toEqual({ name: 'web', settings });
-  expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n' })).toEqual({
+  expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', submodules: false })).toEqual({
     name: 'a',
-    settings: { requestTimeoutMs: null, copyIgnored: ['.env'] },
+    settings: { requestTimeoutMs: null, copyIgnored: ['.env'], submodules: false },
   });
 });

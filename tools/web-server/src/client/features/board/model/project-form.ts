@@ -7,6 +7,7 @@ export interface ProjectForm {
   minutes: string;
   /** One pattern a line. */
   copy: string;
+  submodules: boolean;
 }
 
 const MINUTE = 60_000;
@@ -15,9 +16,10 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   name,
   minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
   copy: settings.copyIgnored.join('\n'),
+  submodules: settings.submodules,
 });
 
-export function readProjectForm({ name, minutes, copy }: ProjectForm): ProjectPatch {
+export function readProjectForm({ name, minutes, copy, submodules }: ProjectForm): ProjectPatch {
   const limit = Number(minutes);
   const lines = copy.split('\n').map((line) => line.trim());
   return {
@@ -25,6 +27,7 @@ export function readProjectForm({ name, minutes, copy }: ProjectForm): ProjectPa
     settings: {
       requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
       copyIgnored: lines.filter((line) => line !== ''),
+      submodules,
     },
   };
 }

@@ -12,8 +12,7 @@ import { SettleActions } from './settle-actions.tsx';
 
 /** One decision; what was said with it can be opened. */
 export function DecisionRow({ decision }: { decision: Decision }) {
-  const { stageId, outcome, at, asked, toolName, kind, waitedMs } = decision;
-  const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
+  const { outcome, at, asked, toolName, kind, waitedMs } = decision;
   const arrival = arrivalWords(decision);
   return (
     <li className={css.row}>
@@ -26,7 +25,7 @@ export function DecisionRow({ decision }: { decision: Decision }) {
       <div className={css.what}>
         <code className={css.asked}>{asked === '' ? toolName : asked}</code>
         <div className={css.facts}>
-          {title === undefined ? <span>{stageId}</span> : <Link to={`/stages/${stageId}`}>{title}</Link>}
+          <StageName decision={decision} />
           <span>{KIND_WORDS[kind]}</span>
           <span>Claude waited {exactDuration(waitedMs)}</span>
           {arrival !== null && <span>{arrival}</span>}
@@ -37,10 +36,17 @@ export function DecisionRow({ decision }: { decision: Decision }) {
             <LostNote lost={decision.lost} />
           </p>
         )}
-        {isUnsettled(decision) && <SettleActions decision={decision} />}
+        {isUnsettled(decision) && decision.isStageDeleted !== true && <SettleActions decision={decision} />}
       </div>
     </li>
   );
+}
+
+/** The title, also of a stage that was deleted since; another one may have its id by now. */
+function StageName({ decision: { stageId, stageTitle, isStageDeleted } }: { decision: Decision }) {
+  const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
+  if (title !== undefined && isStageDeleted !== true) return <Link to={`/stages/${stageId}`}>{title}</Link>;
+  return <span>{stageTitle == null ? stageId : `${stageTitle} (${stageId}, deleted)`}</span>;
 }
 
 /** The reason, the answers, and what was changed. */

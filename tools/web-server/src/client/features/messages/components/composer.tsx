@@ -16,8 +16,15 @@ import { CompletionList, useCompletions } from './completions.tsx';
 import css from './messages.module.css';
 import { SendButton } from './send-button.tsx';
 
+interface ComposerProps {
+  stageId: StageId;
+  state: SessionState | null;
+  /** Of the stage. */
+  isDone: boolean;
+}
+
 /** The text stays until the server has it. */
-export function Composer({ stageId, state }: { stageId: StageId; state: SessionState | null }) {
+export function Composer({ stageId, state, isDone }: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   /** How it is to be sent once its files are with the server; null when nothing was pressed, or typed since. */
@@ -131,7 +138,7 @@ export function Composer({ stageId, state }: { stageId: StageId; state: SessionS
           />
         )}
         <div className={css.hint} id={hintId}>
-          {composerWords(state)}
+          {composerWords(state, isDone)}
         </div>
       </div>
     </div>

@@ -12,12 +12,16 @@ export function MessageBox({ stageId }: { stageId: StageId }) {
     ...boardQuery,
     select: (view) => stageOf(stageId)(view)?.session?.state ?? null,
   });
+  const { data: isDone = false } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageOf(stageId)(view)?.completedAt ?? null) !== null,
+  });
   const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
       {state !== null && <MessageQueue stageId={stageId} isWorking={isWorking} />}
-      <Composer stageId={stageId} state={state} />
+      <Composer stageId={stageId} state={state} isDone={isDone} />
     </section>
   );
 }

@@ -4,7 +4,8 @@ const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ fil
 const WORKING_KEYS = 'Enter queues it, Ctrl Enter steers the running turn, Ctrl Shift Enter interrupts and sends now.';
 
 /** What happens to a message that is sent now, and by which keys. */
-export function composerWords(state: SessionState | null): string {
+export function composerWords(state: SessionState | null, isDone = false): string {
+  if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
   switch (state) {
     case null:
       return 'Nothing runs yet.';

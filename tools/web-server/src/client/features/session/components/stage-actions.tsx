@@ -1,9 +1,9 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconArrowBackUp, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useAdvanceStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
 import { phaseAtGate } from '../model/phase-words.ts';
 import { CompleteActions } from './complete-actions.tsx';
@@ -30,7 +30,7 @@ export function StageActions({ stage, goOnHint }: StageActionsProps) {
 function MainActions({ stage, goOnHint }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
-  if (stage.completedAt !== null) return null;
+  if (stage.completedAt !== null) return <ReopenButton stage={stage} />;
   switch (session?.state) {
     case undefined:
       return <StartButton stage={stage} />;
@@ -75,6 +75,22 @@ function GoOnButton({ stage, goOnHint }: StageActionsProps) {
       onClick={goOn.run}
     >
       {goOn.label}
+    </Button>
+  );
+}
+
+/** A message does the same; this is for who has nothing to say yet. */
+function ReopenButton({ stage }: { stage: StageView }) {
+  const reopen = useReopenStage(stage.title);
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconArrowBackUp size={16} />}
+      disabled={!useCanCommand()}
+      loading={reopen.isPending}
+      onClick={() => reopen.mutate(stage.id)}
+    >
+      Reopen
     </Button>
   );
 }

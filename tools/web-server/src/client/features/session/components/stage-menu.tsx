@@ -38,10 +38,11 @@ export function StageMenu({ stage }: { stage: StageView }) {
         </Menu.Dropdown>
       </Menu>
       <ConfirmDelete
+        stageId={stage.id}
         opened={deleting}
         title={stage.title}
         busy={remove.isPending}
-        confirm={() => remove.mutate(stage.id)}
+        confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
         close={() => setDeleting(false)}
       />
     </>

@@ -1,0 +1,44 @@
+import { cp, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemCode } from './errors.ts';
+
+/**
+ * Moves a file or a folder; folders above the new place are made. Where the new place is on another file system it is
+ * copied, the copy is brought to the disk, and only then is the original removed.
+ * @throws a system error, and then the original is untouched
+ */
+export async function moveFile(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (systemCode(error) !== 'EXDEV') throw error;
+    await copyAcross(from, to);
+    await rm(from, { recursive: true, force: true });
+  }
+}
+
+async function copyAcross(from: string, to: string): Promise<void> {
+  try {
+    const asItIs = { recursive: true, verbatimSymlinks: true, preserveTimestamps: true };
+    await cp(from, to, { ...asItIs, errorOnExist: true, force: false });
+    await sync(to);
+    await syncFolder(dirname(to));
+  } catch (error) {
+    await rm(to, { recursive: true, force: true }); // half a copy helps nobody
+    throw error;
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const info = await lstat(path);
+  if (info.isDirectory()) {
+    for (const name of await readdir(path)) await sync(join(path, name));
+    await syncFolder(path);
+  } else if (info.isFile()) await syncFolder(path);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using handle = await open(path, 'r');
+  await handle.sync();
+}

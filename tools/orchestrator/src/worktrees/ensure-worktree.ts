@@ -1,0 +1,143 @@
+import { access, cp, mkdir, readdir, realpath } from 'node:fs/promises';
+import { basename, dirname, join, matchesGlob } from 'node:path';
+import type { Project, StageId, Worktree } from '@callboard/contract';
+import { OperationalError } from '../lib/errors.ts';
+import { ignoredFiles } from './ignored-files.ts';
+import { knownWorktree, removeHalfMade } from './known-worktree.ts';
+import type { Git } from './run-git.ts';
+import { prepareSubmodules } from './submodules.ts';
+
+export interface EnsureParts {
+  git: Git;
+  dataDir: string;
+  project: Project;
+  stageId: StageId;
+  /** The worktree that the stage is known to have had. */
+  recorded: Worktree | null;
+  /** Hears what people should know of a worktree that was just made. */
+  tell: (notice: string) => void;
+}
+
+type Place = Pick<Worktree, 'path' | 'branch'>;
+
+/** As `Worktrees.ensure`; to be called for one repository at a time. */
+export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
+  const { git, dataDir, project, stageId, recorded } = parts;
+  await requireRepository(project);
+  const parent = join(dataDir, 'worktrees', project.id);
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const folder = await realpath(parent); // git lists worktrees by their real paths
+  const place =
+    recorded === null
+      ? await freePlace(parts, folder)
+      : { path: join(folder, basename(recorded.path)), branch: recorded.branch };
+  const made = await makeIfMissing(parts, place);
+  if (made !== 'found' || recorded === null) await copyIgnored(git, project, place.path);
+  if (made !== 'found') {
+    const told = await prepareSubmodules(git, place.path, project.settings.submodules);
+    if (told !== null) parts.tell(told);
+  }
+  if (recorded === null && basename(place.path) !== stageId) tellOfPlace(parts, place);
+  const isSame = recorded !== null && made !== 'new branch';
+  const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', 'HEAD', place.branch]);
+  return { ...place, base };
+}
+
+async function requireRepository(project: Project): Promise<void> {
+  if (await isThere(project.path)) return;
+  const message = `The repository of ${project.name} is no longer at ${project.path}. Move it back there; or add it to the board from where it is now.`;
+  throw new OperationalError('worktree_failed', message);
+}
+
+function tellOfPlace({ stageId, tell }: EnsureParts, { branch }: Place): void {
+  tell(
+    `This stage works on the branch ${branch}, since callboard/${stageId} or its worktree was there already, with work that is not this stage's.`,
+  );
+}
+
+/** A folder and a branch that nobody has worked in: the stage's own names, or those with a number behind. */
+async function freePlace({ git, project, stageId }: EnsureParts, folder: string): Promise<Place> {
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? stageId : `${stageId}-${n}`;
+    const place = { path: join(folder, name), branch: `callboard/${name}` };
+    const known = await knownWorktree(git, project.path, place.path);
+    if (known === 'half-made') return place; // by a start of this stage that was cut off: nobody had it yet
+    const isTaken = (await isThere(place.path))
+      ? known === 'unknown'
+        ? !(await isEmpty(place.path))
+        : !(await isUntouched(git, project, place))
+      : await hasOtherWork(git, project, place.branch);
+    if (!isTaken) return place;
+  }
+}
+
+/** Made by a start that was cut off before the stage knew of it, and not used since. */
+async function isUntouched(git: Git, project: Project, { path, branch }: Place): Promise<boolean> {
+  const head = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  if (head.stdout.trim() !== branch) return false;
+  if ((await git.must(path, ['status', '--porcelain'])) !== '') return false;
+  const { files, buildFolders } = await ignoredFiles(git, project, path);
+  if (files.length + buildFolders.length > 0) return false;
+  return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD'])).failed;
+}
+
+/** A branch that stands where a new one would is as good as a new one. */
+async function hasOtherWork(git: Git, project: Project, branch: string): Promise<boolean> {
+  const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  if (tip.failed) return false;
+  return tip.stdout.trim() !== (await git.must(project.path, ['rev-parse', 'HEAD']));
+}
+
+type Made = 'found' | 'of its branch' | 'new branch';
+
+async function makeIfMissing({ git, project, recorded, tell }: EnsureParts, { path, branch }: Place): Promise<Made> {
+  const known = await knownWorktree(git, project.path, path);
+  if (known === 'half-made') await removeHalfMade(git, project.path, path);
+  if (known === 'whole' && (await isThere(path))) return 'found';
+  if (known !== 'half-made' && (await isThere(path)) && !(await isEmpty(path))) throw inTheWay(project, path);
+  const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+  const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
+  const added = await git.try(project.path, ['worktree', 'add', ...force, ...target]);
+  if (added.failed) {
+    const isMade =
+      !added.wasKilled && (await knownWorktree(git, project.path, path)) === 'whole' && (await isThere(path));
+    // Git runs it last, when all is checked out, and fails with it.
+    if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
+    else throw cannotBeMade(path, added.stderr);
+  }
+  if (recorded !== null && known !== 'half-made') tell(remadeWords(branch, isBranch.failed));
+  return isBranch.failed ? 'new branch' : 'of its branch';
+}
+
+const remadeWords = (branch: string, isNew: boolean): string =>
+  isNew
+    ? `The stage's worktree and its branch were gone. Both were made again: ${branch} begins at the repository's current commit, which Claude may not know.`
+    : `The stage's worktree was gone. It was made again from its branch ${branch}; what was not committed in it is not there.`;
+
+function inTheWay(project: Project, path: string): OperationalError {
+  const message = `The worktree cannot be made: ${path} is there already, and is not a worktree of ${project.path}. Move it away, then start the stage again.`;
+  return new OperationalError('worktree_failed', message);
+}
+
+const cannotBeMade = (path: string, words: string): OperationalError =>
+  new OperationalError('worktree_failed', `git could not make the worktree ${path}: ${words.trim()}`);
+
+async function copyIgnored(git: Git, project: Project, path: string): Promise<void> {
+  const { copyIgnored: globs } = project.settings;
+  if (globs.length === 0) return;
+  const ignored = await git.must(project.path, ['ls-files', '--others', '--ignored', '--exclude-standard', '-z']);
+  for (const file of ignored.split('\0')) {
+    if (file === '' || !globs.some((glob) => matchesGlob(file, glob))) continue;
+    await mkdir(dirname(join(path, file)), { recursive: true });
+    await cp(join(project.path, file), join(path, file), { errorOnExist: false, force: false });
+  }
+}
+
+const isEmpty = async (folder: string): Promise<boolean> => (await readdir(folder).catch(() => ['?'])).length === 0;
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

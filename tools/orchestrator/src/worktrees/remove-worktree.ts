@@ -1,0 +1,158 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type BuildFolders,
+  type KeptFile,
+  NAMED_FILES,
+  type Project,
+  type Removal,
+  type TrashEntry,
+  type Worktree,
+} from '@callboard/contract';
+import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
+import { worktreeEntry } from './known-worktree.ts';
+import type { Git } from './run-git.ts';
+import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
+
+/** How a worktree is to be removed. */
+export interface RemovalOrder {
+  buildFolders: BuildFolders;
+  /** Puts files of the worktree into the trash. */
+  keep: (files: readonly KeptFile[]) => Promise<TrashEntry | null>;
+  /** Asked once more when it is our turn. @throws Rejection when it must not be removed after all */
+  mayBegin: () => Promise<void>;
+}
+
+/** What became of a worktree. */
+export interface Removed {
+  /** What stayed where it is, in words; null: nothing. */
+  left: string | null;
+  kept: TrashEntry | null;
+  deleted: KeptFile[];
+}
+
+const NOTHING: IgnoredFiles = { files: [], buildFolders: [] };
+
+/** What removing it would do. @throws OperationalError `worktree_failed` */
+export async function planRemoval(git: Git, project: Project, worktree: Worktree): Promise<Removal> {
+  const left = await whyLeft(git, project, worktree);
+  const isHere = await isThere(worktree.path);
+  const { files, buildFolders } = left === null && isHere ? await ignoredFiles(git, project, worktree.path) : NOTHING;
+  return {
+    worktree: isHere ? worktree.path : null,
+    left,
+    files: files.slice(0, NAMED_FILES),
+    fileCount: files.length,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    buildFolders,
+    branch: await branchOf(git, project, worktree),
+  };
+}
+
+/**
+ * Removes the worktree, and its branch if that is merged. Ignored files go to the trash first; work that is not committed
+ * has everything left where it is.
+ * @throws what `mayBegin` throws; OperationalError `worktree_failed`; a system error where the files could not be moved
+ */
+export async function removeWorktree(
+  git: Git,
+  project: Project,
+  worktree: Worktree,
+  { buildFolders, keep, mayBegin }: RemovalOrder,
+): Promise<Removed> {
+  await mayBegin();
+  const { path } = worktree;
+  const left = await whyLeft(git, project, worktree);
+  if (left !== null) return { left, kept: null, deleted: [] };
+  const ignored = (await isThere(path)) ? await ignoredFiles(git, project, path) : NOTHING;
+  const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
+  const kept = toKeep.length === 0 ? null : await keep(toKeep);
+  const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
+  // Git does not remove one with submodules otherwise. That nothing is lost was looked at above.
+  const force = (await isThere(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
+  const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);
+  if (removal.failed) {
+    const inTrash = kept === null ? '' : ' Its ignored files are in the trash.';
+    return {
+      left: `The worktree ${path} was left where it is: ${gitsWords(removal.stderr)}${inTrash}`,
+      kept,
+      deleted: [],
+    };
+  }
+  const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
+  const isKept = branch.failed && (await branchOf(git, project, worktree)) !== null;
+  return { left: isKept ? branchWords(worktree) : null, kept, deleted };
+}
+
+const branchWords = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has work that is not merged.`;
+
+const stays = (path: string): string => `The worktree ${path} was left where it is, with all that is in it:`;
+
+/** Git's own words without its advice, which would lose what is there. */
+function gitsWords(words: string): string {
+  const [first = ''] = words.trim().split(/[;\n]|, use /);
+  return `git did not remove it (${first.replace(/^(fatal|error): /, '')}).`;
+}
+
+/** How many files are named. */
+const NAMED = 5;
+
+/** Why the worktree has to stay, in words; null: nothing would be lost. */
+async function whyLeft(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
+  if (!(await isThere(path))) return null;
+  if (!(await isThere(project.path))) {
+    return `${stays(path)} its repository is no longer at ${project.path}.`;
+  }
+  const entry = await worktreeEntry(git, project.path, path);
+  if (entry === null) return `${stays(path)} git does not know it as a worktree of ${project.path}.`;
+  if (entry.some((line) => /^locked\b/.test(line))) {
+    return `${stays(path)} somebody has locked it. To remove it, run "git worktree unlock" on it first.`;
+  }
+  const changed = await changedFiles(git, path);
+  if (typeof changed === 'string') return `${stays(path)} git cannot read it (${changed}).`;
+  if (changed.length > 0) {
+    const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : '';
+    return `${stays(path)} it has changes that are not committed (${changed.slice(0, NAMED).join(', ')}${more}).`;
+  }
+  const unpushed = await unpushedSubmodules(git, path);
+  if (unpushed.length === 0) return null;
+  return `${stays(path)} there are commits in ${unpushed.join(', ')} that no remote has.`;
+}
+
+/** What is not committed, also in repositories inside of this one; why that could not be read, in git's words. */
+async function changedFiles(git: Git, worktree: string): Promise<string[] | string> {
+  const status = [
+    'status',
+    '--porcelain',
+    '-z',
+    '--no-renames',
+    '--untracked-files=normal',
+    '--ignore-submodules=dirty',
+  ];
+  const outer = await changesIn(git, worktree, '', status);
+  if (typeof outer === 'string' || outer.length > 0) return outer;
+  for (const folder of await initializedSubmodules(git, worktree)) {
+    const inner = await changesIn(git, worktree, folder, status);
+    if (typeof inner === 'string' || inner.length > 0) return inner;
+  }
+  return [];
+}
+
+async function changesIn(git: Git, worktree: string, folder: string, status: string[]): Promise<string[] | string> {
+  const read = await git.try(join(worktree, folder), status);
+  if (read.failed) return read.stderr.trim();
+  return read.stdout.split('\0').flatMap((line) => (line === '' ? [] : [join(folder, line.slice(3))]));
+}
+
+async function branchOf(git: Git, project: Project, { branch }: Worktree): Promise<Removal['branch']> {
+  const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  if (tip.failed) return null;
+  const merged = await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD']);
+  return { name: branch, isKept: merged.failed };
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,142 @@
+import type { TrashEntry } from '@callboard/contract';
+import { Button, Group, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { useNow } from '../../../lib/clock.ts';
+import { sizeWords } from '../../../lib/removal-words.ts';
+import { count, exactTime } from '../../../lib/time.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { FailureNote, Note } from '../../../ui/note.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import { trashQuery, useRestore } from '../api/use-trash.ts';
+import css from './trash.module.css';
+
+/** What was kept of the worktrees of deleted stages. */
+export default function TrashPage() {
+  const trash = useQuery(trashQuery);
+  const restore = useRestore();
+  const [restoring, setRestoring] = useState<TrashEntry | null>(null);
+  const close = () => {
+    setRestoring(null);
+    if (restore.isError) restore.reset();
+  };
+  return (
+    <div className={css.page}>
+      <h1 className={css.head}>Trash</h1>
+      <p className={css.about}>
+        Files that git ignores, kept when their stage was deleted. They are deleted for good after 30 days.
+      </p>
+      {restore.isSuccess && (
+        <div role="status">
+          <Note>
+            {count(restore.data.fileCount, 'item')} restored into{' '}
+            <code className={css.where}>{restore.data.folder}</code>
+          </Note>
+        </div>
+      )}
+      {trash.error !== null && <FailureNote>The trash could not be read. {errorText(trash.error)}</FailureNote>}
+      {trash.data?.entries.length === 0 && <p className={css.about}>The trash is empty.</p>}
+      <ul className={css.list} aria-label="Trash">
+        {trash.data?.entries.map((entry) => (
+          <Entry key={entry.id} entry={entry} restore={() => setRestoring(entry)} />
+        ))}
+      </ul>
+      <Dialog opened={restoring !== null} close={close} title={`Restore ${restoring?.stageTitle ?? ''}`} size={520}>
+        {restoring !== null && (
+          <RestoreForm
+            entry={restoring}
+            problem={restore.error}
+            busy={restore.isPending}
+            close={close}
+            run={(folder) => restore.mutate({ entry: restoring, folder }, { onSuccess: () => setRestoring(null) })}
+          />
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+function Entry({ entry, restore }: { entry: TrashEntry; restore: () => void }) {
+  const { stageTitle, projectName, stageId, at, by, expiresAt, files, fileCount, bytes } = entry;
+  const days = Math.max(0, Math.ceil((Date.parse(expiresAt) - useNow()) / DAY_MS));
+  return (
+    <li className={css.entry}>
+      <div className={css.what}>
+        <div className={css.title}>{stageTitle}</div>
+        <div className={css.facts}>
+          <span>
+            {projectName} / {stageId}
+          </span>
+          <span>
+            deleted <TimeSince at={at} ago />
+            {by !== null && ` by ${by}`}
+          </span>
+          <span title={exactTime(expiresAt)}>{count(days, 'day')} left</span>
+        </div>
+        <details>
+          <summary>
+            {count(fileCount, 'item')}, {sizeWords(bytes)}
+          </summary>
+          <ul className={css.files}>
+            {files.map((file) => (
+              <li key={file.path}>
+                <code>{file.path}</code> <span className={css.size}>{sizeWords(file.bytes)}</span>
+              </li>
+            ))}
+            {fileCount > files.length && <li className={css.size}>and {fileCount - files.length} more</li>}
+          </ul>
+        </details>
+      </div>
+      <Button variant="default" size="compact-sm" aria-label={`Restore ${stageTitle}`} onClick={restore}>
+        Restore
+      </Button>
+    </li>
+  );
+}
+
+interface RestoreFormProps {
+  entry: TrashEntry;
+  problem: Error | null;
+  busy: boolean;
+  close: () => void;
+  run: (folder: string) => void;
+}
+
+function RestoreForm({ entry, problem, busy, close, run }: RestoreFormProps) {
+  const [folder, setFolder] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    run(folder);
+  };
+  return (
+    <form className={css.form} onSubmit={submit} noValidate>
+      <TextInput
+        label="Folder"
+        description={
+          entry.worktree === null
+            ? 'An absolute path. Leave empty for a new folder in the data directory.'
+            : 'An absolute path. Leave empty for the worktree of the stage.'
+        }
+        placeholder={entry.worktree ?? '/home/me/restored'}
+        value={folder}
+        onChange={(event) => setFolder(event.currentTarget.value)}
+        styles={{ input: { fontFamily: 'var(--font-code)' } }}
+        data-autofocus
+      />
+      <p className={css.facts}>Files that are there already are not overwritten.</p>
+      {problem !== null && <FailureNote>{errorText(problem)}</FailureNote>}
+      <Group justify="flex-end" gap="sm">
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+        <Button type="submit" disabled={!useCanCommand()} loading={busy}>
+          Restore
+        </Button>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,38 @@
+import type { CommandReply, KeptFile, Removal } from '@callboard/contract';
+import { count } from './time.ts';
+
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
+
+/** A size at a glance: "812 B", "3.4 MB". */
+export function sizeWords(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`;
+}
+
+export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** What happens to worktree and branch, a sentence each. */
+export function removalWords({ worktree, left, branch }: Removal): string[] {
+  if (left !== null) return [left];
+  const words = worktree === null ? [] : ['Its worktree is removed.'];
+  if (branch === null) return words;
+  return [
+    ...words,
+    branch.isKept
+      ? `The branch ${branch.name} is kept: it has work that is not merged.`
+      : `The branch ${branch.name} is removed: it has nothing that is not merged.`,
+  ];
+}
+
+/** What has happened, to be told where the stage was; null when there is nothing to add. */
+export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage'>): string | null {
+  const words = [
+    ...(kept === null ? [] : [`${count(kept.fileCount, 'item')} moved to the trash (${sizeWords(kept.bytes)}).`]),
+    ...(deleted.length === 0
+      ? []
+      : [`${count(deleted.length, 'build folder')} deleted (${sizeWords(sizeOf(deleted))}).`]),
+    ...(left === null ? [] : [left]),
+  ];
+  return words.length === 0 ? null : words.join(' ');
+}
