@@ -45,7 +45,7 @@ function run(nodes, reason) {
     fail(reason);
     return;
   }
-  const child = spawn(nodes[0], [main].concat(process.argv.slice(2)), {
+  const child = spawn(nodes[0], ['--disable-sigusr1', main].concat(process.argv.slice(2)), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   const forwarders = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => ({ signal, pass: () => child.kill(signal) }));

@@ -89,9 +89,20 @@ export async function restoreStore(
   const draft = `${database}.restoring`;
   await copyFile(backup, draft);
   await chmod(draft, 0o600);
+  forgetProcesses(draft);
   if (aside !== null) await putAside(database, aside);
   await rename(draft, database);
   return { proof, aside };
+}
+
+/** What the processes that it knows were given since is not in it, so what they tell of that is no alarm. */
+function forgetProcesses(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    database.exec(`update launches set end_reason = 'restored from a backup' where state <> 'ended'`);
+  } finally {
+    database.close();
+  }
 }
 
 /** The write-ahead log belongs to its database: without it the newest changes would be missing. */

@@ -82,7 +82,10 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
 
 function spawnServer({ entry, env }: ServerProcessParts): ChildProcess | Error {
   try {
-    return spawn(process.execPath, [entry], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...env } });
+    return spawn(process.execPath, ['--disable-sigusr1', entry], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env: { ...env },
+    });
   } catch (error) {
     return new Error(messageOf(error)); // what the system refuses is an event for some reasons, thrown for others
   }

@@ -30,7 +30,7 @@ export async function messagesInConversation(
 ): Promise<ReadonlySet<string> | null> {
   const found = new Set<string>();
   if (messageIds.length === 0) return found;
-  const files = await filesOf(conversationsFolder(env), conversationId);
+  const files = await conversationFiles(env, conversationId);
   for (const file of files) {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       if (!messageIds.some((id) => line.includes(id))) continue;
@@ -41,8 +41,12 @@ export async function messagesInConversation(
   return files.length === 0 ? null : found;
 }
 
-/** One at most, as a rule: it stays where the conversation was begun. */
-async function filesOf(folder: string, conversationId: string): Promise<string[]> {
+/** Where the conversation is kept. One file at most, as a rule: it stays where the conversation was begun. */
+export async function conversationFiles(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+): Promise<string[]> {
+  const folder = conversationsFolder(env);
   const folders = await readdir(folder).catch(() => []);
   const files = folders.map((name) => join(folder, name, `${conversationId}.jsonl`));
   const there = await Promise.all(files.map(isThere));

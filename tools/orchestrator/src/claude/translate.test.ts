@@ -228,8 +228,18 @@ it.each<[string, unknown, 'hook' | null]>([
   expect(tell(line)).toMatchObject([{ type: 'tool-result', toolUseId: 'a', allowedBy }]);
 });
 
-it('passes over the echo of a message, which has its entry already', () => {
-  expect(tell({ type: 'user', message: { role: 'user', content: 'Go on' }, isReplay: true, uuid: 'm1' })).toEqual([]);
+it('tells of the echo of a message, of what a command printed, and of replies and lines that nobody asked for', () => {
+  const echo = (content: string, more = {}) =>
+    tell({ type: 'user', message: { role: 'user', content }, isReplay: true, ...more });
+  expect(echo('Go on', { uuid: 'm1' })).toEqual([{ type: 'message-echoed', messageId: 'm1', text: 'Go on' }]);
+  expect(echo('Go on')).toEqual([]);
+  expect(echo('<local-command-stdout>Set model</local-command-stdout>')).toEqual([{ type: 'command-output' }]);
+  expect(echo('<local-command-stdout>Compacted </local-command-stdout>')).toEqual([]);
+  expect(tell({ type: 'control_response', response: { subtype: 'success' } })[0]).toEqual({ type: 'reply-to-nobody' });
+  const content = [{ type: 'text', text: 'I said' }];
+  expect(tell({ type: 'assistant', message: { role: 'assistant', content } })[0]).toEqual({ type: 'forged-line' });
+  const result = { type: 'result', subtype: 'success', is_error: false, origin: { kind: 'unclassified' } };
+  expect(tell(result)[0]).toEqual({ type: 'message-echoed', messageId: null, text: null });
 });
 
 it('reads streaming text and thinking, under the name of the block', () => {

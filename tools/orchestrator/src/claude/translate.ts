@@ -25,7 +25,7 @@ export function translate(frame: Frame): AgentEvent[] {
         { type: 'response', requestId: frame.requestId, ok: frame.ok, response: frame.response },
       ];
     case 'garbage':
-      return [shownRaw(frame.text)];
+      return [...replyToNobody(frame.text), shownRaw(frame.text)];
     case 'cut-off':
       return [
         notice(
@@ -39,6 +39,16 @@ export function translate(frame: Frame): AgentEvent[] {
       return [...conversationOf(frame.message), ...translateMessage(frame.type, frame.message)];
     default:
       return frame satisfies never;
+  }
+}
+
+/** Such a reply is no frame, since it has no id that could be waited for. */
+function replyToNobody(text: string): AgentEvent[] {
+  if (!text.includes('control_response')) return [];
+  try {
+    return wire.ReplyToNobody.safeParse(JSON.parse(text)).success ? [{ type: 'reply-to-nobody' }] : [];
+  } catch {
+    return [];
   }
 }
 
@@ -196,7 +206,9 @@ const LOST = /^No conversation found with session ID/;
 
 function resultEvents(result: Parsed<typeof wire.ResultMessage>): AgentEvent[] {
   if (result.errors?.some((error) => LOST.test(error)) === true) return [{ type: 'conversation-lost' }];
-  return [{ type: 'turn-ended', end: translateResult(result) }];
+  const unasked: AgentEvent[] =
+    result.origin?.kind === 'unclassified' ? [{ type: 'message-echoed', messageId: null, text: null }] : [];
+  return [...unasked, { type: 'turn-ended', end: translateResult(result) }];
 }
 
 type Parsed<S extends { _output: unknown }> = S['_output'];
@@ -205,14 +217,18 @@ function translateAssistant({
   message,
   parent_tool_use_id,
   error,
+  uuid,
 }: Parsed<typeof wire.AssistantMessage>): AgentEvent[] {
   if (error !== undefined && error !== null) return []; // the same text follows in the result
   const parentToolUseId = parent_tool_use_id ?? null;
-  return message.content.flatMap((content): AgentEvent[] => {
+  // A model's message has an id, and each line of the CLI a uuid. A line that a script gave to the CLI is printed as it is.
+  const forged: AgentEvent[] = message.id === '' && uuid === undefined ? [{ type: 'forged-line' }] : [];
+  const blocks = message.content.flatMap((content): AgentEvent[] => {
     const block = translateBlock(content);
     const event: AgentEvent = { type: 'block', apiMessageId: message.id, parentToolUseId, block };
     return block.kind === 'other' && SHOWN.has(content.type) ? [event, shownRaw(content)] : [event];
   });
+  return [...forged, ...blocks];
 }
 
 /** Blocks that people would miss: one that is not understood is shown raw. */
@@ -233,13 +249,28 @@ function translateBlock(block: unknown): AgentBlock {
 /** Blocks of what a person wrote. */
 const PROMPT = new Set(['text', 'image', 'document']);
 
+/** What the CLI itself prints of `/compact`, `/context` or a new model: it has the mark of an echo, and an id of its own. */
+const LOCAL_OUTPUT = /^<local-command-(?:stdout|stderr|caveat)>/;
+/** What it says when it has compacted the conversation, which it may do by itself. */
+const COMPACTED = /^<local-command-stdout>Compacted ?<\/local-command-stdout>$/;
+
+function echoOf(content: Parsed<typeof wire.UserMessage>['message']['content'], messageId = ''): AgentEvent[] {
+  const text = typeof content === 'string' ? content : null;
+  if (text !== null && COMPACTED.test(text)) return [];
+  if (text !== null && LOCAL_OUTPUT.test(text)) return [{ type: 'command-output' }];
+  return messageId === '' ? [] : [{ type: 'message-echoed', messageId, text }];
+}
+
 /** Of `user` lines only tool results are new to us: what a person wrote has its entry since it was given to the launch. */
 function translateUser({
   message,
   parent_tool_use_id,
   tool_result_meta,
   tool_use_result,
+  isReplay,
+  uuid,
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
+  if (isReplay === true) return echoOf(message.content, uuid);
   if (typeof message.content === 'string') return [];
   const results = message.content.flatMap((block): AgentEvent[] => {
     const result = wire.ToolResultBlock.safeParse(block);

@@ -26,6 +26,14 @@ export type AgentEvent =
       messageIds: readonly string[];
     }
   | { type: 'mode-changed'; mode: string }
+  /** The process has taken a message of a person; null: its id, or its text, was not told. */
+  | { type: 'message-echoed'; messageId: string | null; text: string | null }
+  /** It has printed what a command of its own says, in the shape of a message. */
+  | { type: 'command-output' }
+  /** A line that the process does not print by itself. */
+  | { type: 'forged-line' }
+  /** The process has done what something asked that gave no id, which nobody here does. */
+  | { type: 'reply-to-nobody' }
   /** `consumed`: the model reads it in the turn that runs now. */
   | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
   /** A content block of a model message is complete. */

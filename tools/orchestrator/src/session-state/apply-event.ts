@@ -4,10 +4,12 @@ import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRa
 import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
 import { own } from '../lib/own.ts';
 import { type SessionRecord, textMessage } from '../store/records.ts';
+import { alarmOf, raiseAlarm } from './alarm.ts';
 import { agentsWork } from './change-session.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { addEntry } from './draft.ts';
 import type { EventContext } from './event-context.ts';
+import { checkCommandOutput, checkEcho, checkMessages, foreignControl, takeMode } from './foreign.ts';
 import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
@@ -74,19 +76,26 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       draft.record = { ...record, promptBlocked: event.reason };
       return;
     case 'turn-started':
+      if (event.mode !== null) await takeMode(context, event.mode);
       draft.record = {
-        ...record,
+        ...draft.record,
         turnRunning: true,
         turnBegun: true,
         joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
         model: event.model ?? record.model,
-        mode: event.mode ?? record.mode,
         cliVersion: event.version ?? record.cliVersion,
       };
       return haveRead(context, event.messageIds);
     case 'mode-changed':
-      draft.record = { ...record, mode: event.mode };
-      return;
+      return takeMode(context, event.mode);
+    case 'message-echoed':
+      return checkEcho(context, event.messageId, event.text);
+    case 'command-output':
+      return checkCommandOutput(context);
+    case 'forged-line':
+      return raiseAlarm(context, alarmOf('forged-output'));
+    case 'reply-to-nobody':
+      return foreignControl(context);
     case 'message-progress':
       return messageProgress(context, event.messageId, event.progress);
     case 'block':
@@ -161,12 +170,14 @@ function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent,
 export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
 
 async function messageProgress(
-  { tx, draft, launchId, edges }: EventContext,
+  context: EventContext,
   messageId: string,
   progress: 'consumed' | 'finished' | 'cancelled',
 ): Promise<void> {
+  const { tx, draft, launchId, edges } = context;
   const row = await tx.outbox.findByWireId(launchId, messageId);
-  if (row === null || row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
+  if (row === null) return checkMessages(context, [messageId]);
+  if (row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
   if (progress === 'cancelled') {
     // An interrupt took it back before the model read it. It waits as a row again, under a new id: the CLI drops one it has seen.
     await tx.outbox.setVoid(row.id, 'taken back by an interrupt');

@@ -160,15 +160,6 @@ it('does not send what an interrupt took out again by itself, also if the end of
   expect(await session.record()).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
 });
 
-it('passes over what the CLI says of a message that is not ours', async () => {
-  const session = await busyTestSession();
-  const record = await session.record();
-  for (const progress of ['consumed', 'finished', 'cancelled'] as const) {
-    await session.tell({ type: 'message-progress', messageId: 'somebody else', progress });
-  }
-  expect(await session.record()).toEqual(record);
-});
-
 it('returns messages that a dead process did not read to the queue, under their old ids, and holds them', async () => {
   const session = await busyTestSession();
   const first = await session.enqueue('one');

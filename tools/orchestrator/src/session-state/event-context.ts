@@ -13,6 +13,8 @@ export interface EventContext {
   worktree: string | null;
   /** Something acted on the session that is neither a person nor Callboard: the process is to be stopped. */
   onAlarm: () => void;
+  /** Whether the store knows all that the process was given; not where a backup has taken its place. */
+  knowsAll: boolean;
   /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
   mayHooksAllow: boolean;
 }

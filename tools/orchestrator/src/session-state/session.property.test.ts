@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { beginTestSession, sampleAsk, type TestSession, type Told } from '../../test/support/test-session.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
-import { deriveState } from './change-session.ts';
+import { acknowledgeAlarm } from './alarm.ts';
+import { changeSession, deriveState } from './change-session.ts';
 
 const id = fc.constantFrom('r1', 'r2', 'r3', 'm1', 'constructor', '__proto__');
 const name = fc.oneof(id, fc.string());
@@ -106,7 +107,10 @@ async function carryOut(session: TestSession, { do: what, ...step }: Step, texts
     await session.enqueue(step.text);
   }
   if (what === 'end' && launchId !== null) await session.end();
-  if (what === 'begin' && launchId === null) await session.begin();
+  if (what === 'begin' && launchId === null) {
+    if ((await session.record()).alarm !== null) await acknowledge(session);
+    await session.begin();
+  }
   if (what === 'read' || what === 'take-back') {
     const given = (await session.outbox()).find((row) => row.kind === 'message' && row.state === 'accepted');
     if (given === undefined || launchId === null) return;
@@ -114,6 +118,9 @@ async function carryOut(session: TestSession, { do: what, ...step }: Step, texts
     await session.tell({ type: 'message-progress', messageId: given.wireId, progress });
   }
 }
+
+const acknowledge = ({ store, stageId }: TestSession) =>
+  store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeAlarm(draft, tx.now, 'Ada')));
 
 async function requireSound(session: TestSession): Promise<void> {
   const record = await session.record();
@@ -124,7 +131,7 @@ async function requireSound(session: TestSession): Promise<void> {
   expect(record.queued).toBe(queue.length);
   expect(record.launchId === null).toBe(record.state === 'ended' || record.state === 'failed');
   // Idle means that there is nothing to do: no message that may go waits.
-  if (record.state === 'idle') expect(queue.length === 0 || record.queueHeld).toBe(true);
+  if (record.state === 'idle' && record.alarm === null) expect(queue.length === 0 || record.queueHeld).toBe(true);
   const transcript = await session.transcript();
   expect(transcript.map((entry) => entry.index)).toEqual(transcript.map((_entry, index) => index + 1));
   expect(record.transcriptLength).toBe(transcript.length);

@@ -5,6 +5,7 @@ import type { Tx } from '../store/store.ts';
 import { alarmOf, raiseAlarm } from './alarm.ts';
 import { addEntry, addRaw, type SessionDraft } from './draft.ts';
 import type { EventContext } from './event-context.ts';
+import { foreignControl, takeMode } from './foreign.ts';
 import { closeRequest, openRequest, setDelivery } from './requests.ts';
 import { isSameAnswer } from './same-answer.ts';
 
@@ -73,7 +74,10 @@ export async function initialized(
   event: Extract<AgentEvent, { type: 'initialized' }>,
 ): Promise<void> {
   const { tx, draft, launchId } = context;
-  draft.record = { ...draft.record, phase: 'live', mode: event.mode ?? draft.record.mode };
+  const isFirst = draft.record.phase === 'starting';
+  draft.record = { ...draft.record, phase: 'live' };
+  if (event.mode !== null && isFirst) draft.record = { ...draft.record, mode: event.mode };
+  else if (event.mode !== null) await takeMode(context, event.mode);
   const theirs = new Set(event.open.map((open) => open.requestId));
   for (const request of await tx.requests.listOpenOf(draft.record.stageId)) {
     if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
@@ -155,6 +159,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   const { tx, draft, launchId } = context;
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
+    if (row.state === 'confirmed') return foreignControl(context); // by the one reply that there is
     await tx.outbox.setConfirmed(row.id, tx.now);
     // Whatever the reply looks like: who answers is up.
     const isUp = event.ok && row.body.request.subtype === 'initialize';
@@ -169,7 +174,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
     if (stored !== null) await setDelivery(tx, stored, 'confirmed');
     return;
   }
-  if (stored === null && row === null) return; // to nothing that we know
+  if (stored === null && row === null) return foreignControl(context);
   if (row !== null) await tx.outbox.setVoid(row.id, 'another answer counted');
   if (stored?.decision === null)
     await closeRequest(tx, draft, stored.request, 'Something other than Callboard answered it.');

@@ -1,6 +1,7 @@
 import type { LaunchId } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
 import { messagesInConversation } from '../claude/conversation-file.ts';
+import { conversationTail } from '../claude/conversation-tail.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
 import { mayUserHooksAllow } from '../claude/user-hooks.ts';
@@ -32,6 +33,7 @@ export async function attachLaunch(
   const place = {
     worktree: stage?.worktree?.path ?? null,
     mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
+    readConversation: (conversationId: string) => conversationTail(env, conversationId),
   };
   const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>

@@ -23,7 +23,7 @@ it('hears what a process prints by itself, and not what it was asked for', async
     launch,
     process,
     channel,
-    { worktree: null, mayHooksAllow: true },
+    { worktree: null, mayHooksAllow: true, readConversation: async () => null },
     {
       ...{ store, edges, log: silent, outboxBell: createBell(), onTextDelta: () => undefined, onVersion: alarm },
       ...{ onAlarm: alarm, onCutOff: alarm, onUnreadable: alarm },

@@ -11,6 +11,7 @@ import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged, settlesWithin } from '../lib/wait.ts';
+import { alarmOf, raiseAlarm } from '../session-state/alarm.ts';
 import { blockId } from '../session-state/apply-event.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
@@ -20,6 +21,7 @@ import { createFigures } from './figures.ts';
 import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 import { takeIn } from './take-in.ts';
+import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { watchUnknownLines } from './unknown-lines.ts';
 import { untilStored } from './until-stored.ts';
 
@@ -94,11 +96,19 @@ function unreadableWords(error: unknown): string {
   return `${messageOf(error)}.`;
 }
 
+/** Where and how the process works. */
+export interface ExecutorPlace {
+  worktree: string | null;
+  mayHooksAllow: boolean;
+  /** Claude Code's own record of a conversation. */
+  readConversation: TranscriptCheckParts['readConversation'];
+}
+
 export function createSessionExecutor(
   launch: LaunchRecord,
   process: AgentProcess,
   channel: Channel,
-  { worktree, mayHooksAllow }: { worktree: string | null; mayHooksAllow: boolean },
+  { worktree, mayHooksAllow, readConversation }: ExecutorPlace,
   parts: ExecutorParts,
 ): SessionExecutor {
   const { store, edges, outboxBell } = parts;
@@ -113,7 +123,9 @@ export function createSessionExecutor(
   const letting = new AbortController();
   const unknownLines = watchUnknownLines(() => parts.onCutOff(stageId));
   const onAlarm = () => parts.onAlarm(stageId);
-  const context = { launchId, edges, worktree, mayHooksAllow, onAlarm };
+  // A launch that has not ended and knows why it did stands in a backup that has taken the place of the store.
+  const knowsAll = launch.endReason === null;
+  const context = { launchId, edges, worktree, mayHooksAllow, knowsAll, onAlarm };
 
   function hearNow() {
     return { at: edges.now(), uptimeMs: edges.uptimeMs() };
@@ -141,8 +153,18 @@ export function createSessionExecutor(
     if (told.some(({ type }) => type === 'turn-ended')) {
       live.clear();
       figures.turnEnded();
+      if (!finishing && knowsAll) transcriptCheck.turnEnded();
     }
   }
+
+  const transcriptCheck = createTranscriptCheck({
+    ...{ store, log, stageId, readConversation, signal: letting.signal },
+    onForged: async () => {
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm }, alarmOf('transcript-mismatch'))),
+      );
+    },
+  });
 
   async function request(fields: { subtype: string; [field: string]: unknown }, signal: AbortSignal, reason?: string) {
     const wireId = edges.newWireId();

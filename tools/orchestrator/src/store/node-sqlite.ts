@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type SqliteDatabase, SqliteDialect } from 'kysely';
 
@@ -6,9 +7,18 @@ import { type SqliteDatabase, SqliteDialect } from 'kysely';
  * lends it to one query or transaction at a time. `synchronous=FULL`: a commit that returned survives a power cut.
  */
 export function nodeSqliteDialect(file: string): SqliteDialect {
+  for (const suffix of ['', '-wal', '-shm']) makePrivate(`${file}${suffix}`);
   const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory;');
   return new SqliteDialect({ database: adapt(database) });
+}
+
+/** SQLite gives its log the mode of the database; one that an older Callboard made may be open to others. */
+function makePrivate(file: string): void {
+  const isLog = file.endsWith('-wal') || file.endsWith('-shm');
+  if (!existsSync(file)) {
+    if (!isLog) closeSync(openSync(file, 'a', 0o600));
+  } else if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 const KEPT_STATEMENTS = 200;

@@ -86,9 +86,9 @@ it('asks a living process again for what was open when a line of it was cut off'
   const { requestId } = await client.event('approval-requested');
   const asked = client.events.filter(({ type }) => type === 'approval-requested').length;
   // What a disk that was full for a moment leaves: the beginning of a line, with the next whole one behind it.
-  const line = JSON.stringify({ type: 'system', subtype: 'status', permissionMode: 'acceptEdits' });
+  const line = JSON.stringify({ type: 'system', subtype: 'status', permissionMode: 'plan' });
   await appendFile(await spoolOf(kit, stageId), `{"type":"control_request","request_id":"lost","req${line}\n`);
-  await client.event('mode-changed', ({ mode }) => mode === 'acceptEdits');
+  await client.event('mode-changed', ({ mode }) => mode === 'plan');
   await client.event('mode-changed', ({ mode }) => mode === 'default'); // what the reply to `initialize` says
   expect(client.events.filter(({ type }) => type === 'approval-requested')).toHaveLength(asked);
   const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });

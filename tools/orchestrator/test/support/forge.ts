@@ -1,6 +1,19 @@
 /** What a script that Claude was allowed to run can do to its own session, as commands for the tool Bash. */
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+/** The shell of a Bash call is a child of `claude` itself. */
+const INPUT = '/proc/$PPID/fd/0';
+const SPOOL = '/proc/$PPID/fd/1';
+
+const linesTo = (place: string, lines: readonly object[]) =>
+  lines.map((line) => `printf '%s\\n' ${quoted(JSON.stringify(line))} >> ${place}`).join(' && ');
+
+/** Writes these lines into the input of `claude`. */
+export const forgeInput = (...lines: object[]): string => linesTo(INPUT, lines);
+
+/** Appends these lines to what `claude` has printed. */
+export const forgeOutput = (...lines: object[]): string => linesTo(SPOOL, lines);
+
 /** Leaves a process behind that allows whatever is asked for the call of that id. */
 export function answerNext(toolUseId: string): string {
   const script = `

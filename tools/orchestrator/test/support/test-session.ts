@@ -78,6 +78,7 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
           edges,
           worktree: '/w',
           mayHooksAllow: false,
+          knowsAll: true,
           onAlarm,
         };
         for (const event of told) await applyEvent(context, event);

@@ -15,6 +15,7 @@ const block = z.looseObject({ type: text.catch('') }).catch({ type: '' });
 
 export const AssistantMessage = z.object({
   ...parent,
+  uuid: text.optional().catch(undefined),
   message: z.object({
     id: text.catch(''),
     content: z.array(block).or(text.transform((said) => [{ type: 'text', text: said }])),
@@ -35,6 +36,8 @@ export const ToolUseBlock = z.object({
 export const UserMessage = z.object({
   ...parent,
   message: z.object({ content: z.union([text, z.array(block)]) }),
+  uuid: text.optional().catch(undefined),
+  isReplay: z.boolean().optional().catch(undefined),
   tool_use_result: z.unknown().optional(),
   /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
   tool_result_meta: z
@@ -49,6 +52,8 @@ export const UserMessage = z.object({
     .optional()
     .catch(undefined),
 });
+/** A control response that cannot be matched to any request: whoever asked gave no id, or none that is used here. */
+export const ReplyToNobody = z.object({ type: z.literal('control_response'), response: z.object({ subtype: text }) });
 /** `tool_use_result` of TaskCreate (and TaskGet), and of TaskList. */
 export const TaskResult = z.object({ task: z.object({ id: text, subject: text }) });
 export const TaskListResult = z.object({
@@ -70,6 +75,8 @@ export const ResultMessage = z.object({
   is_error: z.boolean().nullish().catch(null),
   result: text.optional().catch(undefined),
   terminal_reason: text.nullish().catch(undefined),
+  /** Who began the turn: `human`, `task-notification`, nobody for a command; `unclassified` for one made to look like the CLI's own. */
+  origin: z.object({ kind: text }).optional().catch(undefined),
   duration_ms: z.number().optional().catch(undefined),
   total_cost_usd: z.number().optional().catch(undefined),
   errors: z.array(text).optional().catch(undefined),

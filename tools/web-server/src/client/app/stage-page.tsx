@@ -6,6 +6,7 @@ import { RequestSection } from '../features/interaction/components/request-secti
 import { askFor, turnToPage } from '../features/interaction/model/arming-store.ts';
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
+import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { NotStarted } from '../features/session/components/not-started.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageChanges } from '../features/session/components/stage-changes.tsx';
@@ -48,6 +49,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   return (
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
+      <AlarmBanner stage={stage} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
       <UnsettledAnswers decisions={unsettled} isWide />

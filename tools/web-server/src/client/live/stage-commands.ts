@@ -34,6 +34,14 @@ export const useStartStage = (title: string) => useCommand({ run: startStage, fa
 export const useStopStage = (title: string) =>
   useCommand({ run: (stageId: StageId) => post(stageId, 'stop'), failed: `${title} was not stopped` });
 
+/** A person has looked at what raised the alarm: the session may go on. */
+export const useAcknowledgeAlarm = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) =>
+      call(`/api/sessions/${stageId}/alarm/acknowledge`, { method: 'POST', reply: commands.acknowledge_alarm.reply }),
+    failed: `The alarm of ${title} was not acknowledged`,
+  });
+
 export const useCompleteStage = (title: string) =>
   useCommand({ run: completeStage, failed: `${title} was not completed` });
 

@@ -1,6 +1,6 @@
 import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconMessages } from '@tabler/icons-react';
+import { IconMessages, IconShieldExclamation } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
@@ -54,6 +54,9 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
       {phase !== null && <div className={css.phase}>{phase}</div>}
       {sending === undefined ? (
         <div className={css.words} data-tone={words.tone} id={`${id}words`} title={words.text}>
+          {stage.session?.alarm != null && (
+            <IconShieldExclamation size={14} aria-hidden style={{ verticalAlign: -2, marginRight: 4 }} />
+          )}
           <PathIn text={words.text} path={words.path} />
         </div>
       ) : (
@@ -68,7 +71,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
         {stage.column === 'needs-you' && (
           <div className={css.actions}>
             <RequestSlot stageId={stage.id} describedBy={`${id}title ${id}words`} />
-            {stage.session?.atGate === true && pending === 0 && (
+            {stage.session?.atGate === true && stage.session.alarm === null && pending === 0 && (
               <AdvanceButton stage={stage} describedBy={`${id}title ${id}words`} />
             )}
           </div>

@@ -4,7 +4,7 @@ import { phaseNext, stoppedWords } from '../../../lib/need-words.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { waitsSince } from '../../../live/needs-you.ts';
-import { useAdvanceStage } from '../../../live/stage-commands.ts';
+import { useAcknowledgeAlarm, useAdvanceStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
@@ -17,7 +17,8 @@ import css from './inbox.module.css';
 export function InboxStage({ stage }: { stage: StageView }) {
   const titleId = useId();
   const { words, tone } = stateWords(stage, 0, 0);
-  const why = tone === 'fail' ? reasonWords(stage) : stoppedWords(stage).text;
+  const alarm = stage.session?.alarm?.detail;
+  const why = alarm ?? (tone === 'fail' ? reasonWords(stage) : stoppedWords(stage).text);
   const project = useProjectName(stage.id);
   return (
     <DecisionPlace about={String(stage.id)}>
@@ -81,6 +82,14 @@ interface NextStep {
 function useNextStep(stage: StageView): NextStep | null {
   const advance = useAdvanceStage(stage.title);
   const goOn = useGoOn(stage);
+  const acknowledge = useAcknowledgeAlarm(stage.title);
+  if (stage.session?.alarm != null)
+    return {
+      label: 'Acknowledge',
+      does: 'Allows the session to continue; what happened is on the stage’s page',
+      run: () => acknowledge.mutate(stage.id),
+      isSending: acknowledge.isPending,
+    };
   if (stage.session?.atGate === true)
     return {
       label: `Let ${phaseNext(stage)} begin`,

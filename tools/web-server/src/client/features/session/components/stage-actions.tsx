@@ -31,6 +31,7 @@ function MainActions({ stage, goOnHint }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return <ReopenButton stage={stage} />;
+  if (session?.alarm != null) return null; // the alarm has its own
   switch (session?.state) {
     case undefined:
       return <StartButton stage={stage} />;

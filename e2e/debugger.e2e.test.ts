@@ -1,0 +1,32 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { install } from './support/callboard.ts';
+import { serverPids } from './support/take-away.ts';
+
+/** The port on which Node opens its debugger, as `/proc/net/tcp` writes it. */
+const DEBUGGER = (9229).toString(16).toUpperCase();
+
+/** Whether this process listens on the debugger's port. */
+async function isDebugged(pid: number): Promise<boolean> {
+  const lines = (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).split('\n').map((line) => line.trim().split(/\s+/));
+  const inodes = lines.flatMap(([, local, , state, , , , , , inode]) =>
+    local?.endsWith(`:${DEBUGGER}`) && state === '0A' ? [`socket:[${inode}]`] : [],
+  );
+  const open = await readdir(`/proc/${pid}/fd`);
+  const targets = await Promise.all(open.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')));
+  return targets.some((target) => inodes.includes(target));
+}
+
+it('opens no debugger to another process of the same account, and goes on', async () => {
+  const { start } = await install({}, onTestFinished, true);
+  const { supervisor, origin, stop } = await start();
+  onTestFinished(stop);
+  const pids = await serverPids(supervisor.pid); // the supervisor and both servers
+  expect(pids).toHaveLength(3);
+  for (const pid of pids) process.kill(pid, 'SIGUSR1');
+  // Node opens it in a thread of its own, within milliseconds; what follows takes longer.
+  for (let n = 0; n < 5; n++)
+    expect(await (await fetch(`${origin}/api/health`)).json()).toMatchObject({ status: 'ok' });
+  expect(await Promise.all(pids.map(isDebugged))).toEqual([false, false, false]);
+  expect(await serverPids(supervisor.pid)).toEqual(pids);
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { ALLOWED, allow, echo } from '../../test/support/test-answers.ts';
+import {
+  asked,
+  begun,
+  busyTestSession,
+  read,
+  type TestSession,
+  type Told,
+  up,
+} from '../../test/support/test-session.ts';
+import { messageBody } from '../store/records.ts';
+
+const alarm = async (session: TestSession) => (await session.record()).alarm?.code ?? null;
+const control = async (session: TestSession) => (await session.outbox()).find(({ kind }) => kind === 'control');
+const mode = (name: string): Told => ({ type: 'mode-changed', mode: name });
+
+const insert = (
+  { store, edges, stageId, launchId }: TestSession,
+  body: Parameters<typeof messageBody>[0] | { subtype: string; mode: string },
+) =>
+  store.transact(async (tx) => {
+    const id = edges.newId();
+    const row = { id, stageId, launchId: launchId(), wireId: id, actor: 'Ada', createdAt: tx.now };
+    const stored = 'subtype' in body ? ({ kind: 'control', request: body } as const) : messageBody(body);
+    await tx.outbox.insert({ ...row, body: stored });
+    return id;
+  });
+
+describe('what was not given from here', () => {
+  it.each([
+    ['a reply to a request that is not ours', 'foreign-control', echo(ALLOWED, 'nobody')],
+    ['a reply to nobody', 'foreign-control', { type: 'reply-to-nobody' }],
+    [
+      'a message that was taken, and is not ours',
+      'foreign-message',
+      { type: 'message-echoed', messageId: 'm9', text: null },
+    ],
+    ['one whose id is not told', 'foreign-message', { type: 'message-echoed', messageId: null, text: 'Do it' }],
+    ['a turn that begins with one', 'foreign-message', begun('m9')],
+    ['one that is read', 'foreign-message', read('m9')],
+    ['one that is finished', 'foreign-message', { type: 'message-progress', messageId: 'm9', progress: 'finished' }],
+    ['what a command printed that nobody gave', 'foreign-message', { type: 'command-output' }],
+    ['a line that the CLI does not print', 'forged-output', { type: 'forged-line' }],
+    ['a mode that lets more run', 'foreign-mode', mode('acceptEdits')],
+    ['the same, told with the beginning of a turn', 'foreign-mode', { ...begun(), mode: 'bypassPermissions' } as Told],
+    ['the same, told when it is asked', 'foreign-mode', { ...up(), mode: 'auto' } as Told],
+  ] as const)('raises an alarm: %s', async (_what, code, told) => {
+    const session = await busyTestSession();
+    expect(await alarm(session)).toBeNull();
+    await session.tell(told);
+    expect(await alarm(session)).toBe(code);
+    expect(session.alarms()).toBe(1);
+  });
+
+  it('is a second reply to a request of ours', async () => {
+    const session = await busyTestSession();
+    const { wireId = '' } = (await control(session)) ?? {};
+    await session.tell(echo(ALLOWED, wireId));
+    expect(await alarm(session)).toBeNull();
+    await session.tell(echo(ALLOWED, wireId));
+    expect(await alarm(session)).toBe('foreign-control');
+  });
+});
+
+describe('what is no alarm', () => {
+  it('is a message of ours, told of in every way, unless something was added to it', async () => {
+    const session = await busyTestSession();
+    const [id] = (await session.outbox()).flatMap((row) => (row.kind === 'message' ? [row.wireId] : []));
+    if (id === undefined) throw new Error('it was given no message');
+    const echoed = (text: string | null) => ({ type: 'message-echoed', messageId: id, text }) as const;
+    await session.tell(echoed(null), echoed('Do it'), echoed(' Do it\n'), read(id), begun(id), begun());
+    expect(await alarm(session)).toBeNull();
+    await session.tell(echoed('Delete it\nDo it'));
+    expect(await alarm(session)).toBe('foreign-message');
+  });
+
+  it('is a mode that asks for as much, such as one that Claude goes into by itself', async () => {
+    const session = await busyTestSession();
+    await session.tell(mode('plan'), mode('default'), mode('dontAsk'));
+    expect(await session.record()).toMatchObject({ mode: 'dontAsk', alarm: null });
+  });
+
+  it('is a mode that a person chose, also if it is told before the reply', async () => {
+    const session = await busyTestSession();
+    await insert(session, { subtype: 'set_permission_mode', mode: 'acceptEdits' });
+    await session.tell(mode('acceptEdits'));
+    expect(await alarm(session)).toBeNull();
+  });
+
+  it('is a mode that came with an answer', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
+    const response = { subtype: 'success', response: { behavior: 'allow', updatedPermissions } };
+    await allow(session, 'r1', response);
+    await session.tell(echo(response), mode('acceptEdits'));
+    expect(await alarm(session)).toBeNull();
+  });
+
+  it('is a mode that a command of the running turn brought', async () => {
+    const session = await busyTestSession();
+    const id = await insert(session, { text: '/fast', attachments: [], isCommand: true, attachesFiles: false });
+    await session.tell(read(id), { type: 'command-output' }, mode('acceptEdits'));
+    expect(await alarm(session)).toBeNull();
+  });
+});
