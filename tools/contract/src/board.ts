@@ -3,8 +3,8 @@ import { column } from './column.ts';
 import type { BoardEvent } from './events.ts';
 import { Project } from './projects.ts';
 import { Decision, isUnsettled, PendingRequest } from './requests.ts';
-import type { SessionSummary } from './sessions.ts';
-import { type Stage, StageView } from './stages.ts';
+import { SessionState, type SessionSummary } from './sessions.ts';
+import { Column, type Stage, StageView } from './stages.ts';
 
 /** All that the board shows, true at `seq`. */
 export const BoardView = z.object({
@@ -34,6 +34,27 @@ export interface BoardParts {
   unsettled: Decision[];
   warnings: string[];
   paused: string | null;
+}
+
+/** How many there are of each, for monitoring; a state or column that has none is left out. */
+export const BoardCounts = z.object({
+  /** Requests that wait for an answer. */
+  pending: z.int().nonnegative(),
+  /** Stages, by column. */
+  stages: z.partialRecord(Column, z.int().positive()),
+  /** Sessions, by state. */
+  sessions: z.partialRecord(SessionState, z.int().positive()),
+});
+export type BoardCounts = z.infer<typeof BoardCounts>;
+
+/** Counts what is on a board. */
+export function boardCounts({ pending, stages }: Pick<BoardView, 'pending' | 'stages'>): BoardCounts {
+  const counts: BoardCounts = { pending: pending.length, stages: {}, sessions: {} };
+  for (const { column, session } of stages) {
+    counts.stages[column] = (counts.stages[column] ?? 0) + 1;
+    if (session !== null) counts.sessions[session.state] = (counts.sessions[session.state] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** Puts every stage into its column. */

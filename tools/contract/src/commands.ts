@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BoardNotices, BoardView } from './board.ts';
+import { BoardCounts, BoardNotices, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
@@ -66,6 +66,8 @@ export type SessionView = z.infer<typeof SessionView>;
 /** Every command: the fields it takes and the data of its reply. The one list of what an orchestrator can do. */
 export const commands = {
   get_board: { input: nothing, reply: BoardView },
+  /** For monitoring. */
+  get_counts: { input: nothing, reply: z.object({ counts: BoardCounts }) },
   get_events: {
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: what came after `since` is no longer kept, or `since` is ahead of us; load the board anew. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BoardNotices } from './board.ts';
+import { BoardCounts, BoardNotices } from './board.ts';
 import { TextDelta } from './events.ts';
 
 /** Whether the web server can pass commands on. */
@@ -31,5 +31,7 @@ export const Health = z.object({
   orchestrator: z
     .object({ status: OrchestratorStatus, version: z.string().nullable(), seq: z.int().nullable() })
     .optional(),
+  /** What is on the board; left out while the orchestrator does not answer. */
+  counts: BoardCounts.optional(),
 });
 export type Health = z.infer<typeof Health>;

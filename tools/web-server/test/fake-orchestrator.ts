@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import {
   type BoardEvent,
   type BoardNotices,
+  boardCounts,
   CommandFrame,
   type CommandInput,
   type CommandReply,
@@ -89,6 +90,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
 
   const handlers: Handlers = {
     get_board: () => board(seq()),
+    get_counts: () => ({ counts: boardCounts(board(seq())) }),
     get_events: ({ since, limit = 1000 }) => {
       const resync = since < pruned || since > seq();
       return { events: resync ? [] : events.filter((event) => event.seq > since).slice(0, limit), resync };

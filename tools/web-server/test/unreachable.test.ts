@@ -30,6 +30,7 @@ it('tells more of its health to those who are logged in, and no less to the othe
     version: '0.1.0',
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: 'ready', version: '0.1.0', seq: 1 },
+    counts: { pending: 0, stages: { ready: 1 }, sessions: {} },
   });
   const stranger = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });
   expect([stranger.statusCode, stranger.json()]).toEqual([200, { status: 'ok' }]);

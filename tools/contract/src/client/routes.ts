@@ -1,7 +1,7 @@
 import type { CommandType } from '../commands.ts';
 
 /** Those that the REST API has no route for: they belong to the web server's own work, or to one event stream. */
-type Unrouted = 'get_events' | 'watch' | `auth_${string}`;
+type Unrouted = 'get_counts' | 'get_events' | 'watch' | `auth_${string}`;
 export type RoutedCommand = Exclude<CommandType, Unrouted>;
 
 export interface Route {

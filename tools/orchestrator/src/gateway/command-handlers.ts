@@ -2,6 +2,7 @@ import {
   type Actor,
   type BoardEvent,
   type BoardView,
+  boardCounts,
   boardView,
   type CommandInput,
   type CommandReply,
@@ -180,6 +181,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
   return {
     get_board: board,
+    get_counts: async () => ({ counts: boardCounts(await board()) }),
     get_events: ({ since, limit }) => eventsSince(since, limit ?? EVENTS_PAGE),
     watch: async ({ stageIds }, { watch }) => {
       watch(stageIds);

@@ -1,6 +1,7 @@
 import { PAGE_HEADER } from '@callboard/contract';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
 import { schemaNotes } from './schemas.ts';
 
 const DESCRIPTION = `Everything that the board can do. JSON in and out; an error is \`application/problem+json\` with a stable \`code\`.
@@ -26,6 +27,7 @@ export interface DocumentParts {
 
 /** How the routes become the OpenAPI document. It is made when it is first asked for. */
 export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicSwaggerOptions {
+  const toJsonSchema = createJsonSchemaTransform({ schemaRegistry: schemaNotes });
   const addSchemas = createJsonSchemaTransformObject({ schemaRegistry: schemaNotes });
   return {
     openapi: {
@@ -51,7 +53,11 @@ export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicS
       },
       security: [{ cookie: [], page: [] }, { bearer: [] }],
     },
-    transform: createJsonSchemaTransform({ schemaRegistry: schemaNotes }),
+    transform(parts) {
+      const route = toJsonSchema(parts);
+      keepExample(parts.schema.body, route.schema.body);
+      return route;
+    },
     transformObject(parts) {
       const document = addSchemas(parts);
       const schemes = 'components' in document ? document.components?.securitySchemes : undefined;
@@ -59,4 +65,10 @@ export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicS
       return document;
     },
   };
+}
+
+/** zod leaves the examples of a body out where one of its fields is read in a way of its own. */
+function keepExample(body: unknown, json: unknown): void {
+  const examples = body instanceof z.ZodType ? schemaNotes.get(body)?.examples : undefined;
+  if (examples !== undefined && typeof json === 'object' && json !== null) Object.assign(json, { examples });
 }

@@ -95,6 +95,7 @@ const READS: ReadonlySet<CommandType> = new Set([
   'auth_prove',
   'get_logins',
   'get_board',
+  'get_counts',
   'get_projects',
   'get_rules',
   'get_stage',

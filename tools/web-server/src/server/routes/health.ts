@@ -21,7 +21,8 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     tags: ['service'],
     security: [],
     summary: 'Whether commands can be given',
-    description: 'Needs no login; with one it tells versions and states as well.',
+    description:
+      'Needs no login. With one it tells versions and states as well, and how many requests are pending, and how many stages and sessions there are by column and state.',
     response: {
       200: json('They can', Ok),
       503: json('Not yet: the orchestrator is away, or still re-attaches to its sessions', Starting),
@@ -29,7 +30,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     },
   };
   app.get('/api/health', { schema }, async (request, reply) => {
-    const details = (await gate.isLoggedIn(request)) ? detailsOf(client, version) : {};
+    const details = (await gate.isLoggedIn(request)) ? await detailsOf(client, version) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
     return reply
@@ -39,8 +40,12 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
   });
 };
 
-const detailsOf = (client: OrchestratorClient, version: string): Omit<Health, 'status'> => ({
-  version,
-  protocol: PROTOCOL_VERSION,
-  orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },
-});
+async function detailsOf(client: OrchestratorClient, version: string): Promise<Omit<Health, 'status'>> {
+  const counts = await client.send('get_counts', {}).catch(() => null);
+  return {
+    version,
+    protocol: PROTOCOL_VERSION,
+    orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },
+    ...counts,
+  };
+}
