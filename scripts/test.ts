@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ensureChromium } from './chromium.ts';
+import { ensureSystemPackages } from './system-packages.ts';
 
 const Test = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
 const Report = z.object({
@@ -49,9 +50,11 @@ function tests(args: string[]): void {
 }
 
 ensureChromium();
+const missing = ensureSystemPackages();
 for (const script of ['lint', 'types', 'dead-code']) check(script);
 tests(process.argv.slice(2));
 for (const { fullName, failureMessages } of unsteady)
   console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
+for (const name of missing) console.log(`tests that need ${name} were skipped: it is not installed`);
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 && count.passed > 3 ? 0 : 1;

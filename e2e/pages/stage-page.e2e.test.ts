@@ -340,13 +340,13 @@ it('changes the mode, shows what was changed, and merges it or says why not', as
   await page.getByRole('link', { name: /Changes/ }).click();
   const change = page.getByRole('region', { name: 'Changes of made.ts' });
   await change.getByText('export const made = 1;').waitFor();
-  await page.getByText('1 file, +1 -0').waitFor();
+  await page.getByText('1 file, +1 −0').waitFor();
 
   await page.getByRole('button', { name: 'Complete and merge' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
   await page
     .getByRole('alert')
-    .getByText(/Not merged.*uncommitted/)
+    .getByText(/Not merged.*1 file has changes that are not committed/)
     .waitFor();
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await page.getByRole('link', { name: 'Details' }).click();

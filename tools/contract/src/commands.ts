@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BoardCounts, BoardNotices, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
-import { StageDiff } from './diff.ts';
+import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
@@ -30,8 +30,11 @@ export const ModelBody = z.strictObject({
   model: z.string().trim().min(1).max(200).nullable().optional(),
   effort: Effort.optional(),
 });
-/** With `merge` the stage's branch is merged into the branch that the repository's main checkout is on. */
-export const CompleteBody = z.strictObject({ merge: z.boolean().optional() });
+/**
+ * With `merge` the stage's branch is merged into the branch that the repository's main checkout is on; with `head` and
+ * `tree`, as the diff told them, only while they are still true.
+ */
+export const CompleteBody = z.strictObject({ merge: z.boolean().optional(), ...SeenDiff.shape });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({
@@ -124,7 +127,7 @@ export const commands = {
     input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
     reply: z.object({ folder: z.string(), files: z.array(KeptFile), fileCount: z.int().nonnegative() }),
   },
-  get_diff: { input: z.object(onStage), reply: z.object({ diff: StageDiff }) },
+  get_diff: { input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },
   /** Files of the stage's worktree whose paths fit what was typed, the best first; without a query the topmost ones. */
   suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
   start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },

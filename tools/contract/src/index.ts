@@ -20,3 +20,4 @@ export * from './stages.ts';
 export * from './supervision.ts';
 export * from './transcript.ts';
 export * from './trash.ts';
+export * from './visible.ts';

@@ -45,6 +45,7 @@ export const problems = {
   session_alarm: 409,
   no_alarm: 409,
   uncommitted_work: 409,
+  head_moved: 409,
   merge_conflict: 409,
   merge_refused: 409,
   refused_by_claude: 409,

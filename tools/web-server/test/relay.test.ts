@@ -59,6 +59,7 @@ const cases: Case[] = [
   [['PATCH', '/stages/STAGE-1', { held: true }], 'update_stage', { ...onStage, patch: { held: true } }, 200],
   [['DELETE', '/stages/STAGE-1'], 'remove_stage', onStage, 200],
   [['GET', '/stages/STAGE-1/diff'], 'get_diff', onStage, 200],
+  [['GET', '/stages/STAGE-1/diff?path=a%20b%2Fc.ts'], 'get_diff', { ...onStage, path: 'a b/c.ts' }, 200],
   [['POST', '/stages/STAGE-1/start'], 'start_stage', onStage, 202],
   [['POST', '/stages/STAGE-1/advance'], 'advance_stage', onStage, 202],
   [['POST', '/stages/STAGE-1/stop'], 'stop_stage', onStage, 202],

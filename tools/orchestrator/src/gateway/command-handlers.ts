@@ -7,9 +7,11 @@ import {
   type CommandInput,
   type CommandReply,
   type CommandType,
+  type DiffQuery,
   type ProjectId,
   type Removal,
   type SessionView,
+  type StageDiff,
   type StageId,
   type StageView,
   type TranscriptEntry,
@@ -144,14 +146,14 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     return { stage: await stages.remove(stageId), ...removed };
   }
 
-  async function completeStage(stageId: StageId, merge: boolean): Promise<void> {
+  async function completeStage({ stageId, merge = false, ...seen }: CommandInput<'complete_stage'>): Promise<void> {
     const stage = await store.read.stages.find(stageId);
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     const session = await store.read.sessions.find(stageId);
     const toMerge = merge && stage?.completedAt === null && stage.worktree !== null ? stage.worktree : null;
     const works = session !== null && !['idle', 'ended', 'failed'].includes(session.state);
     // Before its process is ended, which a refusal would not take back.
-    if (toMerge !== null && project !== null && !works) await worktrees.requireMergeable(project, toMerge);
+    if (toMerge !== null && project !== null && !works) await worktrees.requireMergeable(project, toMerge, seen);
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
       if (!(await sessions.endIfIdle(stageId, 'Ended, since its stage was completed.'))) {
         const message = `${stageId} was given work at the same moment, so it is not completed. Wait for its end, or stop it first.`;
@@ -160,7 +162,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     }
     // Before the merge: a refusal behind it would look as if nothing had been done.
     await stages.requireCompletable(stageId);
-    if (toMerge !== null && project !== null) await worktrees.merge(project, toMerge);
+    if (toMerge !== null && project !== null) await worktrees.merge(project, toMerge, seen);
     await stages.complete(stageId);
   }
 
@@ -170,6 +172,14 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     if (stage.worktree === null)
       throw new Rejection('no_session', `${stageId} has no worktree yet: it was never started.`);
     return stage.worktree;
+  }
+
+  async function diffOf(stageId: StageId, query: DiffQuery): Promise<StageDiff> {
+    const worktree = await worktreeOf(stageId);
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    if (project === null) throw unknownStage(stageId);
+    return worktrees.diff(project, worktree, query);
   }
 
   async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
@@ -211,7 +221,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     remove_stage: (input, { actor }) => removeStage(input, actor.name),
     get_trash: async () => ({ entries: await trash.list() }),
     restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
-    get_diff: async ({ stageId }) => ({ diff: await worktrees.diff(await worktreeOf(stageId)) }),
+    get_diff: async ({ stageId, ...query }) => ({ diff: await diffOf(stageId, query) }),
     suggest_files: async ({ stageId, query = '' }) => ({
       files: await worktrees.suggestFiles(await worktreeOf(stageId), query),
     }),
@@ -233,9 +243,9 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await stages.reopen(stageId, actor.name);
       return viewOf(stageId);
     },
-    complete_stage: async ({ stageId, merge }) => {
-      await completeStage(stageId, merge ?? false);
-      return viewOf(stageId);
+    complete_stage: async (input) => {
+      await completeStage(input);
+      return viewOf(input.stageId);
     },
 
     get_capabilities: (wanted) => capabilities(wanted),

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Project } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { silent } from '../../test/support/test-store.ts';
@@ -12,7 +13,7 @@ it('counts once for each turn that ends, and ends the git that counts when it is
   let counted = 0;
   let hangs = false;
   let ended = 0;
-  async function countChanges(_worktree: typeof WORKTREE, signal: AbortSignal) {
+  async function countChanges(_project: Project, _worktree: typeof WORKTREE, signal: AbortSignal) {
     counted++;
     if (hangs) {
       await once(signal, 'abort');

@@ -26,10 +26,12 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
 
   async function count(stageId: StageId): Promise<void> {
     const record = await store.read.sessions.find(stageId);
-    const worktree = (await store.read.stages.find(stageId))?.worktree ?? null;
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    const worktree = stage?.worktree ?? null;
     const turn = record?.lastTurn?.at;
-    if (worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
-    const changes = await worktrees.countChanges(worktree, stopping.signal);
+    if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
+    const changes = await worktrees.countChanges(project, worktree, stopping.signal);
     await store.transact((tx) =>
       changeSession(tx, stageId, (draft) => {
         draft.record = { ...draft.record, changes, changesCountedFor: turn };

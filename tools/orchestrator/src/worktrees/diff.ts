@@ -1,114 +1,78 @@
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import type { ChangeCounts, FileDiff, StageDiff, Worktree } from '@callboard/contract';
+import type { ChangeCounts, DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
+import { OperationalError, Rejection } from '../lib/errors.ts';
+import { filePatch } from './file-patch.ts';
+import { withPlainGit } from './plain-git.ts';
 import type { Git } from './run-git.ts';
+import { takeIn } from './take-in.ts';
+import { type TreeChange, treeChanges } from './tree-changes.ts';
 
-/** A longer diff of one file is not shown; its counts are. */
-const LONGEST_PATCH = 400_000;
+/** A stage's worktree, and the main checkout that its branch would be merged into. */
+export interface DiffPlace {
+  worktree: Worktree;
+  checkout: string;
+}
 
-const STATUS: Readonly<Record<string, FileDiff['status']>> = {
-  A: 'added',
-  M: 'modified',
-  D: 'deleted',
-  R: 'renamed',
-  T: 'modified',
-};
+type Ends = Omit<StageDiff, 'files'>;
 
-const AGAINST = ['--cached', '--no-color', '--no-ext-diff', '--find-renames'];
-
-/** A worktree's change against its base: commits, uncommitted changes and new files together. Touches nothing. */
-export function diffOf(git: Git, worktree: Worktree): Promise<StageDiff> {
-  return withEverythingAdded(git, worktree, async (env) => {
-    const against = [...AGAINST, worktree.base];
-    const names = await git.must(worktree.path, ['diff', '--name-status', '-z', ...against], env);
-    const counts = await git.must(worktree.path, ['diff', '--numstat', '-z', ...against], env);
-    const patches = await git.must(
-      worktree.path,
-      ['diff', '--patch', '--src-prefix=a/', '--dst-prefix=b/', ...against],
-      env,
-    );
-    return {
-      base: worktree.base,
-      branch: worktree.branch,
-      files: join3(parseNames(names), parseCounts(counts), splitPatches(patches)),
-    };
+/**
+ * A worktree's change: commits, uncommitted changes and new files together, as two trees and nothing else tell it. With
+ * a `path` that file alone, with its patch. Stages nothing.
+ * @throws OperationalError `worktree_failed`; Rejection `head_moved` where what is asked for is no longer known
+ */
+export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: DiffQuery = {}): Promise<StageDiff> {
+  const now = await endsOf(git, place, tree);
+  const ends = { ...now, base: base ?? now.base };
+  return withPlainGit(git, place.worktree.path, async (plain) => {
+    const changes = await treeChanges(plain, ends.base, ends.tree);
+    if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
+    if (path === undefined) return { ...ends, files: changes.map(withoutIds) };
+    const files: FileDiff[] = [];
+    for (const change of changes.filter((one) => one.path === path))
+      files.push({ ...withoutIds(change), patch: await filePatch(plain, change) });
+    return { ...ends, files };
   });
 }
 
-/** How much that is. Touches nothing. */
-export function countsOf(git: Git, worktree: Worktree): Promise<ChangeCounts> {
-  return withEverythingAdded(git, worktree, async (env) => {
-    const numbers = await git.must(worktree.path, ['diff', '--numstat', '-z', ...AGAINST, worktree.base], env);
-    const files = parseCounts(numbers);
-    return {
-      files: files.length,
-      additions: files.reduce((sum, file) => sum + file.additions, 0),
-      deletions: files.reduce((sum, file) => sum + file.deletions, 0),
-    };
-  });
+/** How much that is. Stages nothing. @throws OperationalError `worktree_failed` */
+export async function countsOf(git: Git, place: DiffPlace): Promise<ChangeCounts> {
+  const { files } = await diffOf(git, place);
+  return {
+    files: files.length,
+    additions: files.reduce((sum, file) => sum + file.additions, 0),
+    deletions: files.reduce((sum, file) => sum + file.deletions, 0),
+  };
+}
+
+/** The branch's newest commit; where the branch is gone, the worktree's. @throws OperationalError `worktree_failed` */
+export async function headOf(git: Git, { path, branch }: Worktree): Promise<string> {
+  const own = await git.try(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
+  return own.failed ? git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']) : own.stdout.trim();
+}
+
+async function endsOf(git: Git, { worktree, checkout }: DiffPlace, tree: string | undefined): Promise<Ends> {
+  const { path, branch } = worktree;
+  const head = await headOf(git, worktree);
+  const taken = tree === undefined ? await takeIn(git, path) : { tree, unread: [] };
+  return { base: await baseOf(git, worktree, checkout, head), branch, head, ...taken };
 }
 
 /**
- * Works with an index of our own that has all changes and new files in it, so that nothing is staged in the worktree. It
- * begins as a copy of the worktree's: git knows from it which files need not be read again, however many there are.
+ * What a merge would start from. Not where the branch once began: a branch that has merged the main one, and undone
+ * something of it, would not show that. Once all is merged, or nothing committed, it is where it began.
  */
-async function withEverythingAdded<T>(
-  git: Git,
-  { path }: Worktree,
-  use: (env: Record<string, string>) => Promise<T>,
-): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
-  try {
-    const index = join(folder, 'index');
-    const env = { GIT_INDEX_FILE: index };
-    const own = resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
-    await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
-    await git.must(path, ['add', '--all'], env);
-    return await use(env);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+async function baseOf(git: Git, { base }: Worktree, checkout: string, head: string): Promise<string> {
+  const isIn = await git.try(checkout, ['merge-base', '--is-ancestor', head, 'HEAD']);
+  if (!isIn.failed) return base;
+  const common = await git.try(checkout, ['merge-base', 'HEAD', head]);
+  return common.failed ? base : common.stdout.trim();
 }
 
-type Named = Pick<FileDiff, 'path' | 'oldPath' | 'status'>;
-type Counted = Pick<FileDiff, 'additions' | 'deletions' | 'isBinary'>;
-
-/** Git prints all three in the same order. */
-function join3(names: Named[], counts: Counted[], patches: string[]): FileDiff[] {
-  return names.map((named, index) => {
-    const counted = counts[index] ?? { additions: 0, deletions: 0, isBinary: false };
-    const patch = patches[index] ?? null;
-    return {
-      ...named,
-      ...counted,
-      patch: counted.isBinary || patch === null || patch.length > LONGEST_PATCH ? null : patch,
-    };
-  });
+function withoutIds({ oldId: _old, newId: _new, ...file }: TreeChange): FileDiff {
+  return file;
 }
 
-/** `M\0path\0`, or `R100\0old\0new\0`. */
-function parseNames(output: string): Named[] {
-  const fields = output.split('\0');
-  const names: Named[] = [];
-  for (let at = 0; at + 1 < fields.length; ) {
-    const letter = (fields[at] ?? '').slice(0, 1);
-    const isMove = letter === 'R' || letter === 'C';
-    const oldPath = isMove ? (fields[at + 1] ?? '') : null;
-    names.push({ status: STATUS[letter] ?? 'modified', oldPath, path: fields[at + (isMove ? 2 : 1)] ?? '' });
-    at += isMove ? 3 : 2;
-  }
-  return names;
+function unknownEnds({ base, tree }: Ends, wasAsked: boolean): Error {
+  if (!wasAsked) return new OperationalError('worktree_failed', `git cannot compare ${base} with ${tree}.`);
+  const message = 'The files you were shown are not kept any more. Reload the changes and look again.';
+  return new Rejection('head_moved', message);
 }
-
-/** `1\t2\tpath\0`, or `1\t2\t\0old\0new\0`; `-` for a binary file. */
-function parseCounts(output: string): Counted[] {
-  return output.split('\0').flatMap((field) => {
-    const match = /^(\d+|-)\t(\d+|-)\t/.exec(field);
-    if (match === null) return [];
-    const isBinary = match[1] === '-';
-    return [{ isBinary, additions: isBinary ? 0 : Number(match[1]), deletions: isBinary ? 0 : Number(match[2]) }];
-  });
-}
-
-const splitPatches = (output: string): string[] => (output === '' ? [] : output.split(/^(?=diff --git )/m));

@@ -79,11 +79,11 @@ describe('what a person had set up when the repository was registered', () => {
       await chmod(join(path, '.git', 'monitor.sh'), 0o755);
       await lab.git(path, 'config', 'core.fsmonitor', join(path, '.git', 'monitor.sh'));
     });
-    const { worktree, worktrees, path, folder, ran, told } = scene;
-    await worktrees.countChanges(worktree, never);
+    const { worktree, worktrees, project, path, folder, ran, told } = scene;
+    await worktrees.countChanges(project, worktree, never);
     expect(told()).toEqual([]);
     await writeFile(join(path, '.git', 'monitor.sh'), `#!/bin/sh\necho evil >> ${folder}/ran\nexit 1\n`);
-    await worktrees.countChanges(worktree, never);
+    await worktrees.countChanges(project, worktree, never);
     expect(told()).toEqual(['core.fsmonitor']);
     expect(await ran()).toBe('');
   });
@@ -103,11 +103,11 @@ describe('what the user has set up for all repositories', () => {
     const { git, worktree, worktrees, project, path, canary, forget, ran, told } = scene;
     await git(path, 'config', 'filter.upper.clean', canary);
     await writeFile(join(worktree.path, 'a.up'), 'small\n');
-    expect((await worktrees.countChanges(worktree, never)).additions).toBe(1);
+    expect((await worktrees.countChanges(project, worktree, never)).additions).toBe(1);
     await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'add', '--all');
     await git(worktree.path, '-c', 'filter.upper.clean=tr a-z A-Z', 'commit', '--quiet', '-m', 'Work');
     await forget();
-    expect((await worktrees.diff(worktree)).files).toMatchObject([{ path: 'a.up', additions: 1 }]);
+    expect((await worktrees.diff(project, worktree)).files).toMatchObject([{ path: 'a.up', additions: 1 }]);
     await worktrees.merge(project, worktree);
     expect(await git(path, 'show', 'HEAD:a.up')).toBe('SMALL');
     expect(await readFile(join(path, 'a.up'), 'utf8')).toBe('small\n');
@@ -118,23 +118,23 @@ describe('what the user has set up for all repositories', () => {
 
 it('refuses, in words, what would come out wrong without a filter that must run', async () => {
   const scene = await setUpGitScene();
-  const { git, worktree, worktrees, path, canary, ran, forget } = scene;
+  const { git, worktree, worktrees, project, path, canary, ran, forget } = scene;
   await git(path, 'config', 'filter.crypt.clean', canary);
   await git(path, 'config', 'filter.crypt.required', 'true');
   await writeFile(join(worktree.path, '.gitattributes'), '*.txt filter=crypt\n');
   await writeFile(join(worktree.path, 'secret.txt'), 'open\n');
   await forget();
-  const refused = expect(worktrees.diff(worktree)).rejects;
+  const refused = expect(worktrees.diff(project, worktree)).rejects;
   await refused.toMatchObject({
     code: 'worktree_failed',
     message: expect.stringContaining(`filter.crypt.clean = ${canary}`),
   });
-  await expect(worktrees.diff(worktree)).rejects.toThrow(
+  await expect(worktrees.diff(project, worktree)).rejects.toThrow(
     /Agree to it on the project’s page .* git config --file .* --remove-section/,
   );
   expect(await ran()).toBe('');
   await git(path, 'config', '--file', join(path, '.git', 'config'), '--remove-section', 'filter.crypt');
-  expect((await worktrees.diff(worktree)).files).toHaveLength(2);
+  expect((await worktrees.diff(project, worktree)).files).toHaveLength(2);
 });
 
 const hasLfs = await run('git-lfs', ['version']).then(
@@ -159,9 +159,9 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
       });
       const { git, worktree, worktrees, project, path, told } = scene;
       expect(await readFile(join(worktree.path, 'old.bin'), 'utf8')).toBe(CONTENT);
-      expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
+      expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
       await writeFile(join(worktree.path, 'new.bin'), CONTENT);
-      const before = await worktrees.diff(worktree);
+      const before = await worktrees.diff(project, worktree);
       expect(before.files).toMatchObject([{ path: 'new.bin', additions: 3 }]); // the pointer
       await git(worktree.path, 'add', '--all');
       await git(worktree.path, 'commit', '--quiet', '-m', 'Work');
@@ -175,13 +175,13 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
 
   it('is refused, and writes no wrong content, where the agent has installed it, until somebody agrees', async () => {
     const scene = await setUpGitScene();
-    const { git, worktree, worktrees, path, told } = scene;
+    const { git, worktree, worktrees, project, path, told } = scene;
     await git(worktree.path, 'lfs', 'install', '--local');
     await git(worktree.path, 'lfs', 'track', '*.bin');
     await writeFile(join(worktree.path, 'new.bin'), CONTENT);
-    await expect(worktrees.diff(worktree)).rejects.toThrow('The filter "lfs" is off');
+    await expect(worktrees.diff(project, worktree)).rejects.toThrow('The filter "lfs" is off');
     expect(told()).toEqual(expect.arrayContaining(['filter.lfs.clean', 'filter.lfs.smudge', 'filter.lfs.process']));
-    const { files } = await scene.agreeing().diff(worktree);
+    const { files } = await scene.agreeing().diff(project, worktree);
     expect(files).toMatchObject([{ path: '.gitattributes' }, { path: 'new.bin', additions: 3 }]);
     expect(await git(path, 'status', '--porcelain')).toBe('');
   });

@@ -31,9 +31,9 @@ async function work({ worktree }: GitScene): Promise<void> {
 async function liveThrough(scene: GitScene): Promise<string> {
   const { worktrees, project, worktree, path, ran } = scene;
   await work(scene);
-  const diff = await worktrees.diff(worktree);
+  const diff = await worktrees.diff(project, worktree);
   expect(diff.files.map((file) => `${file.status} ${file.path}`)).toEqual(['modified data.txt', 'added new.txt']);
-  expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 2, additions: 2, deletions: 1 });
+  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 2, additions: 2, deletions: 1 });
   expect(await worktrees.suggestFiles(worktree, 'new')).toEqual(['new.txt']);
   await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
   const before = await ran();
@@ -51,7 +51,7 @@ async function liveThrough(scene: GitScene): Promise<string> {
 async function callAll(scene: GitScene, worktrees: Worktrees): Promise<string> {
   const { project, worktree, ran } = scene;
   await work(scene);
-  await worktrees.diff(worktree).catch(() => undefined);
+  await worktrees.diff(project, worktree).catch(() => undefined);
   const before = await ran();
   await commitWork(scene);
   await worktrees.ensure(project, stageId('STAGE-2'), null).catch(() => undefined);
@@ -193,9 +193,9 @@ describe('nothing of the agent’s runs in our calls of git, and they do what th
     const { worktrees, worktree, project, forget, ran } = scene;
     await forget();
     await work(scene);
-    const { files } = await worktrees.diff(worktree);
+    const { files } = await worktrees.diff(project, worktree);
     expect(files.map(({ path }) => path)).toEqual(['data.txt', 'inner', 'new.txt']);
-    await worktrees.countChanges(worktree, never);
+    await worktrees.countChanges(project, worktree, never);
     await expect(worktrees.merge(project, worktree)).rejects.toMatchObject({ code: 'uncommitted_work' });
     expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
@@ -220,14 +220,14 @@ describe('a worktree whose .git file leads elsewhere', () => {
     await git(prepared, 'config', 'core.fsmonitor', canary);
     await writeFile(join(worktree.path, '.git'), `gitdir: ${join(prepared, '.git')}\n`);
     await forget();
-    await expect(worktrees.diff(worktree)).rejects.toMatchObject({
+    await expect(worktrees.diff(project, worktree)).rejects.toMatchObject({
       code: 'worktree_failed',
       message: expect.stringContaining(`worktree repair ${worktree.path}`),
     });
     expect((await worktrees.remove(project, worktree, ORDER)).left).not.toBeNull();
     expect(await ran()).toBe('');
     await git(project.path, '-c', 'core.fsmonitor=', 'worktree', 'repair', worktree.path);
-    expect((await worktrees.diff(worktree)).files).toEqual([]);
+    expect((await worktrees.diff(project, worktree)).files).toEqual([]);
   });
 
   it('cannot have another common folder either', async () => {
@@ -238,13 +238,13 @@ describe('a worktree whose .git file leads elsewhere', () => {
     const admin = join(project.path, '.git', 'worktrees', 'STAGE-1');
     await writeFile(join(admin, 'commondir'), `${join(prepared, '.git')}\n`);
     await forget();
-    await expect(worktrees.diff(worktree)).rejects.toMatchObject({ code: 'worktree_failed' });
+    await expect(worktrees.diff(project, worktree)).rejects.toMatchObject({ code: 'worktree_failed' });
     expect(await ran()).toBe('');
   });
 });
 
 it('is led nowhere by variables that Callboard was started with', async () => {
-  const { startedWith, worktree, git, folder } = await setUpGitScene();
+  const { startedWith, project, worktree, git, folder } = await setUpGitScene();
   const other = join(folder, 'other');
   await git(folder, 'init', '--quiet', other);
   const worktrees = startedWith({
@@ -254,7 +254,7 @@ it('is led nowhere by variables that Callboard was started with', async () => {
     GIT_EXTERNAL_DIFF: 'false',
   });
   await appendFile(join(worktree.path, 'data.txt'), 'six\n');
-  expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 1, additions: 1, deletions: 0 });
+  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 1, additions: 1, deletions: 0 });
 });
 
 it('leaves nothing in the repository of what it overrides', async () => {

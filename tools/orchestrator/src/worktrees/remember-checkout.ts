@@ -7,14 +7,14 @@ import type { Git } from './run-git.ts';
 const PATHS_PER_CALL = 500;
 
 /**
- * Remembers a checkout without changes of tracked files, to put it back after a merge of `branch` that failed. The
+ * Remembers a checkout without changes of tracked files, to put it back after a merge of `commit` that failed. The
  * answer says what could not be put back; null where all is as it was.
  * @throws Rejection `merge_refused` where another git has locked it
  */
 export async function rememberCheckout(
   git: Git,
   checkout: string,
-  branch: string,
+  commit: string,
 ): Promise<(wasKilled: boolean) => Promise<string | null>> {
   const head = await git.must(checkout, ['rev-parse', 'HEAD']);
   const lock = resolve(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
@@ -23,7 +23,7 @@ export async function rememberCheckout(
     throw new Rejection('merge_refused', message);
   }
   const touched = parsePaths(
-    await git.must(checkout, ['diff', '--name-only', '-z', '--no-renames', `${head}...${branch}`]),
+    await git.must(checkout, ['diff', '--name-only', '-z', '--no-renames', `${head}...${commit}`]),
   );
   const tracked = new Set(parsePaths(await git.must(checkout, ['ls-files', '-z'])));
   const missing: string[] = [];

@@ -205,6 +205,62 @@ describe('merging', () => {
   });
 });
 
+describe('what is merged is what was seen', () => {
+  async function setUpSeen() {
+    const all = await setUp();
+    const { worktrees, project, commit, git, path } = all;
+    const worktree = await worktrees.ensure(project, STAGE, null);
+    await commit(worktree.path, 'feature.txt', 'new\n');
+    const { head, tree } = await worktrees.diff(project, worktree);
+    const merge = () => worktrees.merge(project, worktree, { head, tree });
+    return { ...all, worktree, merge, head, before: await git(path, 'rev-parse', 'HEAD') };
+  }
+
+  it('whatever options a script has set for merges into the branch', async () => {
+    const { merge, git, path, head } = await setUpSeen();
+    await git(path, 'config', 'branch.main.mergeOptions', '--strategy=ours --no-commit');
+    await merge();
+    expect(await git(path, 'rev-parse', 'HEAD^2')).toBe(head);
+    expect(await readFile(join(path, 'feature.txt'), 'utf8')).toBe('new\n');
+  });
+
+  it('not another commit, nor with other files beside it; the refusal says which', async () => {
+    const { merge, git, path, before, worktree, commit, head } = await setUpSeen();
+    await writeFile(join(worktree.path, 'feature.txt'), 'other\n');
+    await expect(merge()).rejects.toMatchObject({
+      code: 'head_moved',
+      message: expect.stringContaining('files in the'),
+    });
+    await git(worktree.path, 'update-index', '--assume-unchanged', 'feature.txt');
+    await expect(merge()).rejects.toMatchObject({
+      code: 'head_moved',
+      message: expect.stringContaining('files in the'),
+    });
+    await git(worktree.path, 'update-index', '--no-assume-unchanged', 'feature.txt');
+    await git(worktree.path, 'checkout', '--', '.');
+    await git(worktree.path, 'commit', '--quiet', '--allow-empty', '-m', 'The same files');
+    const refusal = { code: 'head_moved', message: expect.stringContaining('callboard/STAGE-1 has other commits.') };
+    await expect(merge()).rejects.toMatchObject(refusal);
+    expect(await git(path, 'rev-parse', 'HEAD')).toBe(before);
+    await git(worktree.path, 'reset', '--quiet', '--hard', head);
+    await commit(path, 'meanwhile.txt', 'main goes on\n');
+    await merge();
+    expect(await git(path, 'rev-parse', 'HEAD^2')).toBe(head);
+  });
+
+  it('not files of another branch that the worktree has been put on, though nothing is uncommitted', async () => {
+    const { git, worktree, worktrees, project, path, before } = await setUpSeen();
+    await git(worktree.path, 'checkout', '--quiet', '-b', 'elsewhere', 'HEAD~1');
+    const { head, tree } = await worktrees.diff(project, worktree);
+    const merging = worktrees.merge(project, worktree, { head, tree });
+    await expect(merging).rejects.toMatchObject({
+      code: 'uncommitted_work',
+      message: expect.stringContaining('feature.txt'),
+    });
+    expect(await git(path, 'rev-parse', 'HEAD')).toBe(before);
+  });
+});
+
 it('makes many worktrees of one repository at once', async () => {
   const { worktrees, project } = await setUp();
   const stages = Array.from({ length: 30 }, (_, n) => stageId(`STAGE-${n + 1}`));
@@ -237,7 +293,7 @@ it('counts what was changed since the base, staged or not, committed or not, and
   const { worktrees, project, git } = await setUp();
   const worktree = await worktrees.ensure(project, STAGE, null);
   const file = (name: string) => join(worktree.path, name);
-  expect(await worktrees.countChanges(worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
+  expect(await worktrees.countChanges(project, worktree, never)).toEqual({ files: 0, additions: 0, deletions: 0 });
   await writeFile(file('committed.txt'), 'one\ntwo\n');
   await git(worktree.path, 'add', '.');
   await git(worktree.path, 'commit', '--quiet', '--no-gpg-sign', '-m', 'More');
@@ -246,10 +302,10 @@ it('counts what was changed since the base, staged or not, committed or not, and
   await writeFile(file('new.txt'), 'four\n');
   await rm(file('README.md'));
   const status = await git(worktree.path, 'status', '--porcelain');
-  const counts = await worktrees.countChanges(worktree, never);
+  const counts = await worktrees.countChanges(project, worktree, never);
   expect(counts).toMatchObject({ files: 4, additions: 4 });
   expect(counts.deletions).toBeGreaterThan(0);
-  const { files } = await worktrees.diff(worktree);
+  const { files } = await worktrees.diff(project, worktree);
   expect(files.map(({ path, status }) => `${status} ${path}`)).toEqual([
     'deleted README.md',
     'added committed.txt',

@@ -2,10 +2,12 @@ import { access, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   ChangeCounts,
+  DiffQuery,
   GitSettingItem,
   Project,
   Removal,
   RepositoryHook,
+  SeenDiff,
   StageDiff,
   StageId,
   Worktree,
@@ -53,10 +55,13 @@ export interface Worktrees {
     recorded: Worktree | null,
     tell?: (notice: string) => void,
   ): Promise<Worktree>;
-  /** What was changed since the base. @throws OperationalError `worktree_failed` */
-  diff(worktree: Worktree): Promise<StageDiff>;
-  /** How much was changed since the base. @throws OperationalError `worktree_failed`, also when the signal aborts */
-  countChanges(worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
+  /**
+   * What a merge would change, and what is not committed; with a path that file, with its patch.
+   * @throws OperationalError `worktree_failed`; Rejection `head_moved`: a tree that was asked for is no longer known
+   */
+  diff(project: Project, worktree: Worktree, query?: DiffQuery): Promise<StageDiff>;
+  /** How much that is. @throws OperationalError `worktree_failed`, also when the signal aborts */
+  countChanges(project: Project, worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
   /**
    * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
    * A list may be five seconds old. @throws OperationalError `worktree_failed`
@@ -64,11 +69,12 @@ export interface Worktrees {
   suggestFiles(worktree: Worktree, query: string): Promise<string[]>;
   /**
    * Merges the stage's branch into the branch that the main checkout is on, and leaves the checkout untouched if it cannot.
-   * @throws Rejection `uncommitted_work`, `merge_refused`, `merge_conflict`
+   * @param seen merges nothing but this, where it is given
+   * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
-  merge(project: Project, worktree: Worktree): Promise<void>;
+  merge(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
   /** Refuses what `merge` would refuse, as far as that can be seen beforehand. @throws as `merge` */
-  requireMergeable(project: Project, worktree: Worktree): Promise<void>;
+  requireMergeable(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
   /** The repository's own allow rules, which Claude Code ignores in a worktree that nobody has trusted in a terminal. */
   allowRules(project: Project): Promise<string[]>;
   /** The hooks that Claude Code would run in a worktree (null: in one made now), trusted or not, from the repository's settings files. */
@@ -121,11 +127,12 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
     ensure: (project, stageId, recorded, tell = () => undefined) =>
       makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, tell })),
 
-    diff: (worktree) => diffOf(git, worktree),
-    countChanges: (worktree, signal) => countsOf(git.until(signal), worktree),
+    diff: (project, worktree, query) => diffOf(git, { worktree, checkout: project.path }, query),
+    countChanges: (project, worktree, signal) => countsOf(git.until(signal), { worktree, checkout: project.path }),
     suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
-    requireMergeable: async (project, worktree) => void (await requireMergeable(git, project, worktree)),
-    merge: (project, worktree) => merges(project.path, () => mergeInto(git, project, worktree)),
+    requireMergeable: async (project, worktree, seen = {}) =>
+      void (await requireMergeable(git, project, worktree, seen)),
+    merge: (project, worktree, seen = {}) => merges(project.path, () => mergeInto(git, project, worktree, seen)),
 
     allowRules: (project) => allowRulesOf(project.path),
     gitSettings: (project) => git.look(project.path),

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
@@ -127,9 +127,15 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
   await writeFile(join(path, 'nëu file.txt'), 'new\n');
   const { diff } = await client.command('get_diff', { stageId });
   expect(diff.files).toMatchObject([
-    { path: 'README.md', status: 'modified', additions: 2, deletions: 0, patch: expect.stringContaining('+More.') },
+    { path: 'README.md', status: 'modified', additions: 2, deletions: 0 },
     { path: 'nëu file.txt', status: 'added', additions: 1, isBinary: false },
   ]);
+  const one = (await client.command('get_diff', { stageId, path: 'README.md' })).diff;
+  expect(one).toMatchObject({
+    head: diff.head,
+    tree: diff.tree,
+    files: [{ patch: '@@ -1 +1,3 @@\n # Shop\n+\n+More.\n' }],
+  });
   expect(await git(path, 'diff', '--cached', '--name-only')).toBe('');
   await expect(client.command('complete_stage', { stageId, merge: true })).rejects.toMatchObject({
     code: 'uncommitted_work',
@@ -151,6 +157,43 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
   const { stage } = await client.command('complete_stage', { stageId, merge: true });
   expect(stage.column).toBe('done');
   expect(await readFile(join(repo, 'nëu file.txt'), 'utf8')).toBe('new\n');
+});
+
+it('merges what was seen, and nothing else', async () => {
+  const { client, startStage, repo } = await createKit();
+  const stageId = await startStage(said('Nothing yet.'));
+  await client.state(stageId, 'idle');
+  const path = (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  const before = await git(repo, 'rev-parse', 'HEAD');
+  const commit = async (content: string) => {
+    await writeFile(join(path, 'a.txt'), content);
+    await git(path, 'add', '.');
+    await git(path, 'commit', '--quiet', '-m', 'Work');
+  };
+  const look = async () => {
+    const { head, tree } = (await client.command('get_diff', { stageId })).diff;
+    return { stageId, merge: true, head, tree };
+  };
+  const isRefused = async (seen: Awaited<ReturnType<typeof look>>, words: string) => {
+    await expect(client.command('complete_stage', seen)).rejects.toMatchObject({
+      code: 'head_moved',
+      message: expect.stringContaining(words),
+    });
+    expect(await git(repo, 'rev-parse', 'HEAD')).toBe(before);
+    // Refused before anything is done: its process is there as it was.
+    expect((await client.command('get_session', { stageId })).session).toMatchObject({ state: 'idle' });
+  };
+  await commit('seen\n');
+  const first = await look();
+  await commit('not seen\n');
+  await isRefused(first, 'has other commits');
+  const second = await look();
+  await writeFile(join(path, 'b.txt'), 'not seen\n');
+  await isRefused(second, 'files in the worktree have changed');
+  await rm(join(path, 'b.txt'));
+  await client.command('complete_stage', await look());
+  expect(await git(repo, 'rev-parse', 'HEAD^2')).toBe(second.head);
+  expect(await git(repo, 'log', '-1', '--format=%s')).toBe(`Merge branch 'callboard/${stageId}' into main`);
 });
 
 it('merges nothing of a stage that cannot be completed', async () => {

@@ -1,4 +1,4 @@
-import { type PendingRequest, questionsOf } from '@callboard/contract';
+import { type PendingRequest, questionsOf, visibleText } from '@callboard/contract';
 import { shortPath } from './paths.ts';
 import { count } from './time.ts';
 import { field, filePath, toolTitle, toolWords } from './tool-words.ts';
@@ -41,7 +41,7 @@ export function askWords(request: PendingRequest, folder: string | null): string
     case 'plan':
       return 'has a plan';
     case 'elicitation':
-      return `has a form from ${request.displayName}`;
+      return `has a form from ${visibleText(request.displayName, 'prose')}`;
     default:
       return request.kind satisfies never;
   }
@@ -56,11 +56,11 @@ export function askSummary(request: PendingRequest, folder: string | null): stri
       return object === '' ? `asks to ${to}` : `asks to ${to}: ${firstLine(object)}`;
     }
     case 'question':
-      return `asks: ${firstLine(questionsOf(request.input)[0]?.question ?? 'a question')}`;
+      return `asks: ${visibleText(firstLine(questionsOf(request.input)[0]?.question ?? 'a question'), 'prose')}`;
     case 'plan':
       return 'has a plan for you to accept';
     case 'elicitation':
-      return `asks for ${request.displayName}: ${firstLine(field(request.input, 'message'))}`;
+      return `asks for ${visibleText(`${request.displayName}: ${firstLine(field(request.input, 'message'))}`, 'prose')}`;
     default:
       return request.kind satisfies never;
   }

@@ -1,4 +1,4 @@
-import type { ToolInput } from '@callboard/contract';
+import { type ToolInput, visibleText } from '@callboard/contract';
 import { relativePath } from './paths.ts';
 
 /** A tool call in a few words: a verb, its object, and whether the object is code (a command, a path). */
@@ -40,15 +40,17 @@ const WORDS: Record<string, (input: ToolInput, folder: string | null) => ToolWor
   ExitPlanMode: () => ({ verb: 'Present', object: 'a plan', isCode: false }),
 };
 
+/** Hidden characters stand as codes in it. */
 export function toolWords(toolName: string, input: ToolInput, folder: string | null = null): ToolWords {
-  return WORDS[toolName]?.(input, folder) ?? otherTool(toolName, input);
+  const words = WORDS[toolName]?.(input, folder) ?? otherTool(toolName, input);
+  return { ...words, object: visibleText(words.object, words.isCode ? 'command' : 'prose') };
 }
 
 /** "github: create issue" for `mcp__github__create_issue`. */
 export function toolTitle(toolName: string): string {
   const [prefix, server, ...rest] = toolName.split('__');
-  if (prefix !== 'mcp' || server === undefined || rest.length === 0) return toolName;
-  return `${server}: ${rest.join(' ').replaceAll('_', ' ')}`;
+  const isTool = prefix === 'mcp' && server !== undefined && rest.length > 0;
+  return visibleText(isTool ? `${server}: ${rest.join(' ').replaceAll('_', ' ')}` : toolName, 'command');
 }
 
 function otherTool(toolName: string, input: ToolInput): ToolWords {

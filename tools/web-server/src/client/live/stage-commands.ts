@@ -69,13 +69,13 @@ export const useDeleteStage = (title: string, done: () => void) =>
     },
   });
 
-/** Completes it and merges its branch into the one that the repository's main checkout is on; the caller tells of refusals. */
+/** Completes it and merges what was seen of its branch; the caller tells of refusals. */
 export const useMergeStage = () =>
   useCommand({
-    run: (stageId: StageId) =>
+    run: ({ stageId, ...seen }: { stageId: StageId; head: string; tree: string }) =>
       call(`/api/stages/${stageId}/complete`, {
         method: 'POST',
-        body: { merge: true },
+        body: { merge: true, ...seen },
         reply: commands.complete_stage.reply,
       }),
   });

@@ -2,6 +2,7 @@ import clsx from 'clsx';
 import { lineDiff } from '../lib/line-diff.ts';
 import css from './code.module.css';
 import { Highlighted } from './highlighted.tsx';
+import { Seen } from './seen.tsx';
 
 interface CodeBlockProps {
   text: string;
@@ -16,7 +17,7 @@ export function CodeBlock({ text, isCommand = false, language = isCommand ? 'bas
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
     <pre className={clsx(css.block, isCommand && css.prompt)} tabIndex={0}>
-      <Highlighted text={text} language={language} />
+      <Highlighted text={text} language={language} kind={isCommand ? 'command' : 'code'} />
     </pre>
   );
 }
@@ -32,7 +33,7 @@ export function Diff({ before, after }: { before: string; after: string }) {
         // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
         <div key={index} data-line className={line.kind === 'same' ? undefined : css[line.kind]}>
           <span className="visually-hidden">{SAID[line.kind]}</span>
-          {line.text}
+          <Seen text={line.text} kind="code" />
         </div>
       ))}
     </div>

@@ -1,6 +1,8 @@
+import type { TextKind } from '@callboard/contract';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import type { HighlightTree } from '../lib/highlighter.ts';
 import './highlighted.css';
+import { Seen } from './seen.tsx';
 
 type Highlight = (text: string, language: string) => HighlightTree | null;
 
@@ -36,26 +38,32 @@ function useHighlighter(wanted: boolean): Highlight | undefined {
   return highlighter;
 }
 
-/** Code with colours, as far as its language is known; its text is what it was given. */
-export function Highlighted({ text, language }: { text: string; language: string | null }) {
+interface HighlightedProps {
+  text: string;
+  language: string | null;
+  kind?: Exclude<TextKind, 'prose'>;
+}
+
+/** Code with colours, as far as its language is known; its text is what it was given, with hidden characters as codes. */
+export function Highlighted({ text, language, kind = 'code' }: HighlightedProps) {
   const isWanted = language !== null && text.length <= LONGEST;
   const highlighter = useHighlighter(isWanted);
   const tree = useMemo(
     () => (isWanted && highlighter !== undefined ? highlighter(text, language) : null),
     [isWanted, highlighter, text, language],
   );
-  return tree === null ? text : tree.children.map(toReact);
+  return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, key) => toReact(node, key, kind));
 }
 
 type Node = HighlightTree['children'][number];
 
-function toReact(node: Node, key: number): ReactNode {
-  if (node.type === 'text') return node.value;
+function toReact(node: Node, key: number, kind: TextKind): ReactNode {
+  if (node.type === 'text') return <Seen key={key} text={node.value} kind={kind} />;
   if (node.type !== 'element') return null;
   const { className } = node.properties;
   return (
     <span key={key} className={Array.isArray(className) ? className.join(' ') : undefined}>
-      {node.children.map(toReact)}
+      {node.children.map((child, index) => toReact(child, index, kind))}
     </span>
   );
 }

@@ -1,10 +1,15 @@
 import css from './code.module.css';
+import { Seen } from './seen.tsx';
 
 /** Any value as a readable tree: names on the left, values on the right, lists below each other. */
 export function InputTree({ value }: { value: unknown }) {
   if (Array.isArray(value)) return <ListTree items={value} />;
   if (typeof value === 'object' && value !== null) return <RecordTree record={value} />;
-  return <span>{typeof value === 'string' ? value : JSON.stringify(value)}</span>;
+  return (
+    <span>
+      <Seen text={typeof value === 'string' ? value : String(JSON.stringify(value))} kind="code" />
+    </span>
+  );
 }
 
 function RecordTree({ record }: { record: object }) {
@@ -14,7 +19,9 @@ function RecordTree({ record }: { record: object }) {
     <dl className={css.tree}>
       {rows.map(([name, value]) => (
         <div key={name} style={{ display: 'contents' }}>
-          <dt>{name.replaceAll('_', ' ')}</dt>
+          <dt>
+            <Seen text={name.replaceAll('_', ' ')} kind="code" />
+          </dt>
           <dd>
             <InputTree value={value} />
           </dd>

@@ -2,8 +2,11 @@ import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { Highlighted } from './highlighted.tsx';
 import css from './markdown.module.css';
+import { rehypeSeen } from './rehype-seen.ts';
+import { Seen } from './seen.tsx';
 
 const plugins = [remarkGfm];
+const rehypePlugins = [rehypeSeen];
 
 const components: Components = {
   a: ({ href, children }) => (
@@ -13,25 +16,21 @@ const components: Components = {
   ),
   code: ({ className, children }) => {
     const language = /language-(\S+)/.exec(className ?? '')?.[1] ?? null;
-    return (
-      <code>
-        {language !== null && typeof children === 'string' ? (
-          <Highlighted text={children} language={language} />
-        ) : (
-          children
-        )}
-      </code>
-    );
+    return <code>{typeof children === 'string' ? <Highlighted text={children} language={language} /> : children}</code>;
   },
   // Nothing is fetched because a text says so.
-  img: ({ src, alt }) => <span>{alt === undefined || alt === '' ? src : alt}</span>,
+  img: ({ src, alt }) => (
+    <span>
+      <Seen text={alt === undefined || alt === '' ? (src ?? '') : alt} kind="prose" />
+    </span>
+  ),
 };
 
 /** Markdown without raw HTML: what a model writes is text. */
 export default function MarkdownView({ text }: { text: string }) {
   return (
     <div className={css.markdown}>
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
+      <ReactMarkdown remarkPlugins={plugins} rehypePlugins={rehypePlugins} components={components}>
         {text}
       </ReactMarkdown>
     </div>

@@ -1,4 +1,4 @@
-import type { ToolInput } from '@callboard/contract';
+import { type ToolInput, visibleText } from '@callboard/contract';
 import { z } from 'zod';
 import { languageOf } from '../lib/code-language.ts';
 import { relativePath } from '../lib/paths.ts';
@@ -6,6 +6,7 @@ import { field, filePath } from '../lib/tool-words.ts';
 import css from './code.module.css';
 import { CodeBlock, Diff } from './code.tsx';
 import { InputTree } from './input-tree.tsx';
+import { Seen } from './seen.tsx';
 
 interface ToolInputProps {
   toolName: string;
@@ -66,8 +67,8 @@ function FileCaption({ input, folder }: Omit<ToolInputProps, 'toolName'>) {
   const path = filePath(input);
   if (path === '') return null;
   return (
-    <div className={css.caption} title={path}>
-      {relativePath(path, folder)}
+    <div className={css.caption} title={visibleText(path, 'command')}>
+      <Seen text={relativePath(path, folder)} kind="command" />
     </div>
   );
 }

@@ -159,15 +159,20 @@ export const rule = PermissionRule.parse({
 export const diff = StageDiff.parse({
   base: '6f1ed002ab5595859014ebf0951522d9d0b6a3c1',
   branch: 'callboard/STAGE-1',
+  head: '0c2f6a3d8be1474d0c1f43a1d6d9a2f6a5b0e7c9',
+  tree: '9b1de2a4c50f7d3e68a4bb2c17f0d9635e8ac741',
+  unread: [],
   files: [
     {
       path: 'src/login.ts',
       oldPath: null,
       status: 'added',
+      oldMode: null,
+      newMode: '100644',
       additions: 1,
       deletions: 0,
       isBinary: false,
-      patch: '--- /dev/null\n+++ b/src/login.ts\n@@ -0,0 +1 @@\n+export {};\n',
+      patch: '@@ -0,0 +1 @@\n+export {};\n',
     },
   ],
 });

@@ -50,7 +50,7 @@ export const examples: Examples = {
     input: { trashId: the.trashEntry.id, folder: '/repos/restored' },
     reply: { folder: '/repos/restored', files: the.trashEntry.files, fileCount: the.trashEntry.fileCount },
   },
-  get_diff: { input: onStage, reply: { diff: the.diff } },
+  get_diff: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: the.diff } },
   suggest_files: {
     input: { ...onStage, query: 'login' },
     reply: { files: ['src/login.ts', 'src/pages/login-form.tsx'] },
@@ -59,7 +59,7 @@ export const examples: Examples = {
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
   reopen_stage: { input: onStage, reply: { stage } },
-  complete_stage: { input: { ...onStage, merge: true }, reply: { stage } },
+  complete_stage: { input: { ...onStage, merge: true, head: the.diff.head, tree: the.diff.tree }, reply: { stage } },
 
   get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },

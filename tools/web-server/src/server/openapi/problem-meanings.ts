@@ -45,6 +45,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   session_alarm: 'The session is under alarm; a person has to acknowledge it first.',
   no_alarm: 'The session is not under alarm.',
   uncommitted_work: 'There is work that is not committed, and that this would lose or leave out.',
+  head_moved: 'The branch or its files are no longer what was shown; `detail` says what changed. Look again.',
   merge_conflict: 'The branches change the same lines; merge by hand.',
   merge_refused: 'The merge is not possible as things stand; `detail` says why.',
   refused_by_claude: 'Claude Code itself refused; `detail` has its words.',

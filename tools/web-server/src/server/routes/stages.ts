@@ -1,4 +1,4 @@
-import { SuggestFiles } from '@callboard/contract';
+import { DiffQuery, SuggestFiles } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
 /** Stages, and the commands that move them. */
@@ -33,9 +33,11 @@ export const stageRelays = {
     problems: ['unknown_stage', 'not_done'],
   },
   get_diff: {
-    summary: "The worktree's change against its base, per file",
-    description: 'Committed or not.',
-    problems: ['unknown_stage', 'no_session', 'worktree_failed'],
+    query: DiffQuery,
+    summary: "The worktree's change, per file",
+    description:
+      'Committed or not, against what the branch would be merged into. It is made of the contents alone: attributes, configuration and filters for display have no say. With `path` that file alone, with its patch; with `base` and `tree` as well, between those two, whatever has changed since.',
+    problems: ['unknown_stage', 'no_session', 'head_moved', 'worktree_failed'],
   },
   suggest_files: {
     query: SuggestFiles,
@@ -85,13 +87,15 @@ export const stageRelays = {
     status: 202,
     isBodyOptional: true,
     summary: 'Declares a stage done',
-    description: "With `merge` its branch is merged into the branch that the repository's main checkout is on, first.",
+    description:
+      "With `merge` its newest commit is merged into the branch that the repository's main checkout is on, first. With `head` and `tree`, as the diff told them, nothing else is merged: where they are no longer true, it is refused with `head_moved`.",
     problems: [
       'unknown_stage',
       'stage_running',
       'already_done',
       'session_alarm',
       'uncommitted_work',
+      'head_moved',
       'merge_conflict',
       'merge_refused',
       'worktree_failed',

@@ -2,6 +2,7 @@ import { type PendingRequest, RuleScope } from '@callboard/contract';
 import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useCanAnswer } from '../../../live/live-context.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
@@ -97,7 +98,7 @@ function Offer({ offer, folder, isOnly, checked, choose }: OfferProps) {
       {offer.kind === 'directory' && <span className={css.hint}>Work in {isOwn ? 'the stage’s own ' : ''}folder </span>}
       {offer.rules.map((rule) => (
         <code key={rule} className={css.rule}>
-          {rule}
+          <Seen text={rule} kind="command" />
         </code>
       ))}
     </span>

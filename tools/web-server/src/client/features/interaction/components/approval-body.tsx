@@ -1,3 +1,4 @@
+import { visibleText } from '@callboard/contract';
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -6,6 +7,7 @@ import { relativePath } from '../../../lib/paths.ts';
 import { asSentence } from '../../../lib/request-words.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { Part } from '../../../ui/part.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
@@ -34,7 +36,7 @@ export function ApprovalBody({ request }: RequestBodyProps) {
   const approve = useApprove(request);
   const [{ edited }, change] = useDraft(request);
   const { description, reason, blockedPath } = request;
-  const isSaid = toolWords(request.toolName, request.input, folder).object === description;
+  const isSaid = toolWords(request.toolName, request.input, folder).object === visibleText(description ?? '', 'prose');
   const sent = approve.isPending || approve.isSuccess;
   const isBroken = edited !== null && editProblem(request, edited) !== null;
   const offers = alwaysAllowOffers(request);
@@ -60,9 +62,13 @@ export function ApprovalBody({ request }: RequestBodyProps) {
           </Part>
         )}
         <div>
-          {description !== null && !isSaid && <p>{description}</p>}
-          {blockedPath !== null && <p className={css.why}>{pathWords(blockedPath, folder)}</p>}
-          <p className={css.why}>Why it asks: {asSentence(reason ?? 'no rule allows it')}</p>
+          {description !== null && !isSaid && (
+            <p>
+              <Seen text={description} kind="prose" />
+            </p>
+          )}
+          {blockedPath !== null && <p className={css.why}>{visibleText(pathWords(blockedPath, folder), 'command')}</p>}
+          <p className={css.why}>Why it asks: {visibleText(asSentence(reason ?? 'no rule allows it'), 'prose')}</p>
         </div>
         <div className={content.disclosures}>
           <Disclosure

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import clsx from 'clsx';
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import codeCss from '../../../ui/code.module.css';
+import { Seen } from '../../../ui/seen.tsx';
 import { cutText } from '../model/cut-text.ts';
 import { type ShellPiece, shellPieces } from '../model/shell-words.ts';
 import css from './content.module.css';
@@ -51,7 +52,7 @@ function Pieces({ pieces, from, to }: { pieces: readonly ShellPiece[]; from: num
     return part === '' ? null : (
       // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
       <span key={index} className={css[kind]}>
-        {part}
+        <Seen text={part} kind="command" />
       </span>
     );
   });

@@ -1,4 +1,4 @@
-import type { PendingRequest, ToolInput } from '@callboard/contract';
+import { type PendingRequest, type ToolInput, visibleText } from '@callboard/contract';
 import { lineDiff } from '../../../lib/line-diff.ts';
 import { relativePath } from '../../../lib/paths.ts';
 import { isPathCut } from '../../../lib/request-words.ts';
@@ -6,6 +6,7 @@ import { count } from '../../../lib/time.ts';
 import { field, filePath } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Diff } from '../../../ui/code.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { isCommand } from '../model/edited-input.ts';
 import { AskedCommand } from './asked-command.tsx';
@@ -40,8 +41,12 @@ function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
   const path = relativePath(filePath(input), folder);
   return (
     <>
-      <div className={codeCss.caption} title={filePath(input)}>
-        {isPathCut(path) && <div>{path}</div>}
+      <div className={codeCss.caption} title={visibleText(filePath(input), 'command')}>
+        {isPathCut(path) && (
+          <div>
+            <Seen text={path} kind="command" />
+          </div>
+        )}
         {toolName === 'Write' ? `Its whole content, +${count(added, 'line')}` : `+${added} -${removed}`}
       </div>
       <Diff before={before} after={after} />

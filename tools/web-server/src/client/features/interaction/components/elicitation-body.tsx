@@ -1,5 +1,6 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
+import { Seen } from '../../../ui/seen.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import {
@@ -24,7 +25,9 @@ export function ElicitationBody({ request }: RequestBodyProps) {
     <>
       <div className={css.scroll}>
         <RequestMeta request={request} />
-        <p>{field(request.input, 'message')}</p>
+        <p>
+          <Seen text={field(request.input, 'message')} kind="prose" />
+        </p>
         {fields.map((one) => (
           <ElicitationField
             key={one.name}

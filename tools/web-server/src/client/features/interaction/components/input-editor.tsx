@@ -1,5 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { Textarea } from '@mantine/core';
+import { HiddenNote } from '../../../ui/seen.tsx';
 import { editProblem, isCommand } from '../model/edited-input.ts';
 
 interface InputEditorProps {
@@ -16,20 +17,24 @@ export default function InputEditor({ request, edited, disabled, refusal, change
   const problem = editProblem(request, edited);
   const command = isCommand(request);
   return (
-    <Textarea
-      label={command ? 'Command' : 'Input as JSON'}
-      description={command ? 'Runs in the place of what Claude asked for.' : 'The whole input of the call.'}
-      value={edited}
-      error={problem?.message ?? refusal ?? undefined}
-      disabled={disabled}
-      autosize
-      minRows={command ? 2 : 4}
-      maxRows={16}
-      spellCheck={false}
-      autoCapitalize="off"
-      autoComplete="off"
-      styles={{ input: { fontFamily: 'var(--font-code)', fontSize: 13, color: 'var(--text)' } }}
-      onChange={(event) => change(event.currentTarget.value)}
-    />
+    <>
+      <Textarea
+        label={command ? 'Command' : 'Input as JSON'}
+        description={command ? 'Runs in the place of what Claude asked for.' : 'The whole input of the call.'}
+        value={edited}
+        error={problem?.message ?? refusal ?? undefined}
+        disabled={disabled}
+        autosize
+        minRows={command ? 2 : 4}
+        maxRows={16}
+        spellCheck={false}
+        autoCapitalize="off"
+        autoComplete="off"
+        styles={{ input: { fontFamily: 'var(--font-code)', fontSize: 13, color: 'var(--text)' } }}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
+      {/* A text box shows no codes: what is in it is told. */}
+      <HiddenNote texts={[[edited, command ? 'command' : 'code']]} />
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call, errorText } from '../../../lib/api.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { FailureNote } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { useFolder } from '../api/use-request.ts';
 import css from './content.module.css';
 
@@ -34,7 +35,9 @@ export function LastSteps({ request }: { request: PendingRequest }) {
       {steps.map(({ index, who, text, isCode }) => (
         <li key={index}>
           <span className={css.hint}>{who}</span>
-          <span className={isCode ? css.stepCode : css.stepText}>{text}</span>
+          <span className={isCode ? css.stepCode : css.stepText}>
+            <Seen text={text} kind={isCode ? 'command' : 'prose'} />
+          </span>
         </li>
       ))}
     </ol>

@@ -1,3 +1,4 @@
+import { visibleText } from '@callboard/contract';
 import { ActionIcon, Button, Textarea } from '@mantine/core';
 import { IconMessagePlus, IconX } from '@tabler/icons-react';
 import { type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
@@ -51,7 +52,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
               color="gray"
               size={28}
               disabled={disabled}
-              aria-label={`Comment on: ${quoteOf(block)}`}
+              aria-label={`Comment on: ${visibleText(quoteOf(block), 'prose')}`}
               title="Comment"
               onClick={() => begin({ block: index, quote: quoteOf(block) })}
             >

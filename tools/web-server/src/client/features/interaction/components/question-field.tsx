@@ -4,6 +4,7 @@ import clsx from 'clsx';
 import { useId, useState } from 'react';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { type AnswerDraft, choose, typeOther } from '../model/answers.ts';
 import css from './request.module.css';
 
@@ -24,9 +25,11 @@ export function QuestionField({ question, draft, disabled, digits, change }: Que
       <fieldset disabled={disabled}>
         <legend className={css.legend}>
           {question.header !== undefined && question.header !== '' && (
-            <span className={css.chip}>{question.header}</span>
+            <span className={css.chip}>
+              <Seen text={question.header} kind="prose" />
+            </span>
           )}
-          {question.question}
+          <Seen text={question.question} kind="prose" />
         </legend>
         {options.length > 0 ? (
           <>
@@ -83,7 +86,9 @@ function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, '
       </div>
       {hasPreviews && (
         <figure className={css.preview}>
-          <figcaption>{shown}</figcaption>
+          <figcaption>
+            <Seen text={shown ?? ''} kind="prose" />
+          </figcaption>
           {preview === undefined ? <p className={css.why}>No preview.</p> : <CodeBlock text={preview} />}
         </figure>
       )}
@@ -120,11 +125,11 @@ function Option({ label, description, name, type, checked, change, look, digit, 
       />
       <span>
         <span className={css.label} id={`${id}label`}>
-          {label}
+          <Seen text={label} kind="prose" />
         </span>
         {description !== undefined && (
           <span className={css.description} id={`${id}description`}>
-            {description}
+            <Seen text={description} kind="prose" />
           </span>
         )}
       </span>

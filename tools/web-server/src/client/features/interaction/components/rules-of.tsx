@@ -1,4 +1,4 @@
-import type { PermissionRule, ProjectId, RepositoryHook } from '@callboard/contract';
+import { type PermissionRule, type ProjectId, type RepositoryHook, visibleText } from '@callboard/contract';
 import { Button, Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useId } from 'react';
@@ -6,6 +6,7 @@ import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { rulesQuery } from '../../../live/rules.ts';
 import { FailureNote } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
 import { useProjectSetting, useTakeBack } from '../api/use-rules.ts';
@@ -57,7 +58,9 @@ function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionR
     <li>
       <div>
         {rule.kind === 'directory' && <span className={css.hint}>Folder </span>}
-        <code className={css.rule}>{rule.rule}</code>
+        <code className={css.rule}>
+          <Seen text={rule.rule} kind="command" />
+        </code>
         <div className={css.hint}>
           {rule.stageId === null ? 'all stages of the project' : <OneStage stageId={rule.stageId} />}
           {rule.by !== null && `, by ${rule.by}`}, <TimeSince at={rule.createdAt} ago />
@@ -66,7 +69,7 @@ function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionR
       <Button
         variant="default"
         size="compact-md"
-        aria-label={`Take back ${rule.rule}`}
+        aria-label={`Take back ${visibleText(rule.rule, 'command')}`}
         disabled={!canCommand}
         loading={takeBack.isPending}
         onClick={() => takeBack.mutate(rule)}
@@ -93,7 +96,9 @@ function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: re
       items={rules}
       row={(rule, isOn) => (
         <li key={rule}>
-          <code className={css.rule}>{rule}</code>
+          <code className={css.rule}>
+            <Seen text={rule} kind="command" />
+          </code>
           <span className={css.hint}>{isOn ? 'passed' : 'ignored'}</span>
         </li>
       )}
@@ -118,7 +123,9 @@ function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: re
               {event}
               {matcher !== null && `, ${matcher}`}, in {file}
             </div>
-            <code className={css.rule}>{command}</code>
+            <code className={css.rule}>
+              <Seen text={command} kind="command" />
+            </code>
           </div>
           <span className={css.hint}>{isOn ? 'runs' : 'off'}</span>
         </li>

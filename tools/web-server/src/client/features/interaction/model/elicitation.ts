@@ -1,4 +1,4 @@
-import type { ToolInput } from '@callboard/contract';
+import { type ToolInput, visibleText } from '@callboard/contract';
 import { z } from 'zod';
 
 /** What a form's field holds while it is filled in. */
@@ -34,10 +34,13 @@ export function fieldsOf(input: ToolInput): FormField[] {
   const { properties, required } = schema.data;
   return Object.entries(properties).map(([name, property]) => ({
     name,
-    label: property.title ?? name,
-    description: property.description,
+    label: visibleText(property.title ?? name, 'prose'),
+    description: property.description === undefined ? undefined : visibleText(property.description, 'prose'),
     kind: kindOf(property),
-    choices: (property.enum ?? []).map((value, i) => ({ value, label: property.enumNames?.[i] ?? value })),
+    choices: (property.enum ?? []).map((value, i) => ({
+      value,
+      label: visibleText(property.enumNames?.[i] ?? value, 'prose'),
+    })),
     required: required.includes(name),
     initial: property.type === 'boolean' ? property.default === true : String(property.default ?? ''),
   }));

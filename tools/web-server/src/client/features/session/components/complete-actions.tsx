@@ -1,19 +1,40 @@
-import type { StageView } from '@callboard/contract';
+import type { StageDiff, StageView } from '@callboard/contract';
 import { Button, Menu } from '@mantine/core';
 import { IconChevronDown } from '@tabler/icons-react';
 import { useState } from 'react';
+import { useNavigate } from 'react-router';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useCompleteStage, useMergeStage } from '../../../live/stage-commands.ts';
-import { Confirm } from '../../../ui/confirm.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
+import { isMoved, useLookAgain } from '../api/stage-diff.ts';
+import { MergeConfirm } from './merge-confirm.tsx';
 import css from './stage-head.module.css';
 
 /** Ends the work on a stage, with or without merging it. `isQuiet`: something else is the likelier thing to do. */
 export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
   const [asking, setAsking] = useState(false);
+  const [asked, setAsked] = useState(0);
   const complete = useCompleteStage(stage.title);
   const merge = useMergeStage();
+  const lookAgain = useLookAgain(stage.id);
+  const navigate = useNavigate();
+  const mergeSeen = ({ head, tree }: StageDiff) =>
+    merge.mutate(
+      { stageId: stage.id, head, tree },
+      {
+        onError: (error) => {
+          if (!isMoved(error)) return;
+          lookAgain();
+          void navigate(`/stages/${stage.id}?tab=changes`, { replace: true });
+        },
+        onSettled: () => setAsking(false),
+      },
+    );
+  const ask = () => {
+    setAsked(asked + 1);
+    setAsking(true);
+  };
   const off = !useCanCommand() || complete.isPending || merge.isPending;
   const { worktree } = stage;
   const isFolded = isQuiet && worktree !== null;
@@ -35,7 +56,7 @@ export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet:
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => complete.mutate(stage.id)}>Complete without merging</Menu.Item>
-            <Menu.Item onClick={() => setAsking(true)}>Complete and merge</Menu.Item>
+            <Menu.Item onClick={ask}>Complete and merge</Menu.Item>
           </Menu.Dropdown>
         </Menu>
       )}
@@ -54,7 +75,7 @@ export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet:
           variant={isQuiet ? 'default' : 'filled'}
           disabled={off}
           loading={merge.isPending}
-          onClick={() => setAsking(true)}
+          onClick={ask}
         >
           Complete and merge
         </Button>
@@ -69,13 +90,12 @@ export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet:
           </Button>
         </div>
       )}
-      <Confirm
+      <MergeConfirm
+        key={asked}
+        stage={stage}
         opened={asking}
-        title={`Complete ${stage.title} and merge it`}
-        text={`The branch ${worktree?.branch ?? ''} is merged, with a merge commit, into the branch that the repository's main checkout is on. If that does not work, nothing changes and you are told why.`}
-        verb="Complete and merge"
         busy={merge.isPending}
-        confirm={() => merge.mutate(stage.id, { onSettled: () => setAsking(false) })}
+        confirm={mergeSeen}
         close={() => setAsking(false)}
       />
     </>

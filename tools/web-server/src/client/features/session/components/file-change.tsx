@@ -1,7 +1,14 @@
-import type { FileDiff } from '@callboard/contract';
+import { type FileDiff, type StageDiff, type StageId, visibleText } from '@callboard/contract';
 import { Button } from '@mantine/core';
+import { useInViewport } from '@mantine/hooks';
 import { IconChevronRight } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { useId, useMemo, useState } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { HiddenNote, Seen } from '../../../ui/seen.tsx';
+import { filePatchQuery, isMoved, useLookAgain } from '../api/stage-diff.ts';
+import { emptyWords, kindWords, unseenWords } from '../model/file-words.ts';
 import { useOpen } from '../model/open-items.ts';
 import { type PatchLine, patchLines } from '../model/patch.ts';
 import css from './stage-changes.module.css';
@@ -12,9 +19,17 @@ const FIRST = 400;
 
 const STATUS = { added: 'new', modified: '', deleted: 'deleted', renamed: 'renamed' };
 
-/** One file's change; `id` is its own among all that can be opened. */
-export function FileChange({ id, file }: { id: string; file: FileDiff }) {
-  const [open, setOpen] = useOpen(`file:${id}`, file.additions + file.deletions <= LONG);
+interface FileChangeProps {
+  stageId: StageId;
+  /** The moment that is shown. */
+  diff: StageDiff;
+  file: FileDiff;
+}
+
+/** One file's change. */
+export function FileChange({ stageId, diff, file }: FileChangeProps) {
+  const kind = kindWords(file);
+  const [open, setOpen] = useOpen(`file:${stageId}:${file.path}`, file.additions + file.deletions <= LONG);
   const bodyId = useId();
   return (
     <div className={css.file}>
@@ -27,36 +42,81 @@ export function FileChange({ id, file }: { id: string; file: FileDiff }) {
           onClick={() => setOpen(!open)}
         >
           <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
-          <span className={css.path} title={file.path}>
-            {file.oldPath !== null && `${file.oldPath} → `}
-            {file.path}
+          <span className={css.path} title={visibleText(file.path, 'command')}>
+            {file.oldPath !== null && (
+              <>
+                <Seen text={file.oldPath} kind="command" />
+                {' → '}
+              </>
+            )}
+            <Seen text={file.path} kind="command" />
           </span>
+          {kind !== null && <span className={css.status}>{kind}</span>}
           {STATUS[file.status] !== '' && <span className={css.status}>{STATUS[file.status]}</span>}
           <span className={css.counts}>
-            <span className={css.plus}>+{file.additions}</span> <span className={css.minus}>-{file.deletions}</span>
+            <span className={css.plus}>+{file.additions}</span> <span className={css.minus}>−{file.deletions}</span>
           </span>
         </button>
       </h2>
       {open && (
         <div id={bodyId}>
-          <FileBody file={file} />
+          <FileBody stageId={stageId} diff={diff} file={file} />
         </div>
       )}
     </div>
   );
 }
 
-function FileBody({ file }: { file: FileDiff }) {
-  if (file.isBinary) return <p className={css.remark}>A binary file: its content is not shown.</p>;
-  if (file.patch === null) return <p className={css.remark}>This change is too long to be shown here.</p>;
-  if (file.patch === '' && file.status === 'added') return <p className={css.remark}>An empty file.</p>;
-  return <Patch patch={file.patch} path={file.path} />;
+/** Its patch is read once it comes into view. */
+function FileBody({ stageId, diff, file }: FileChangeProps) {
+  const { ref, inViewport } = useInViewport<HTMLDivElement>();
+  const query = filePatchQuery(stageId, diff, file.path);
+  const { data: patch, error } = useQuery({
+    ...query,
+    enabled: (state) => inViewport || state.state.data !== undefined,
+  });
+  const lookAgain = useLookAgain(stageId);
+  if (error !== null)
+    return (
+      <FailureNote>
+        {errorText(error)}{' '}
+        {isMoved(error) && (
+          <Button size="compact-sm" variant="default" onClick={lookAgain}>
+            Reload the changes
+          </Button>
+        )}
+      </FailureNote>
+    );
+  if (patch === undefined)
+    return (
+      <div
+        ref={ref}
+        className={css.unread}
+        role="status"
+        aria-label={`Reading the changes of ${visibleText(file.path, 'command')}`}
+      />
+    );
+  const empty = emptyWords(file, patch);
+  const unseen = unseenWords(file, patch ?? '');
+  return (
+    <>
+      <HiddenNote
+        texts={[
+          [file.path, 'command'],
+          [file.oldPath ?? '', 'command'],
+          [patch ?? '', 'code'],
+        ]}
+      />
+      {unseen !== null && <p className={css.remark}>{unseen}</p>}
+      {empty !== null && <p className={css.remark}>{empty}</p>}
+      {patch !== null && patch !== '' && <Patch patch={patch} path={visibleText(file.path, 'command')} />}
+    </>
+  );
 }
 
 function Patch({ patch, path }: { patch: string; path: string }) {
   const lines = useMemo(() => patchLines(patch), [patch]);
   const [shown, setShown] = useState(FIRST);
-  if (lines.length === 0) return <p className={css.remark}>Its content is unchanged.</p>;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
@@ -85,7 +145,10 @@ function Line({ line }: { line: PatchLine }) {
   if (line.kind === 'gap' || line.kind === 'remark')
     return (
       <tr className={css[line.kind]}>
-        <td colSpan={3}>{line.kind === 'gap' ? `⋯ ${line.text}` : line.text}</td>
+        <td colSpan={3}>
+          {line.kind === 'gap' && '⋯ '}
+          <Seen text={line.text} kind="code" />
+        </td>
       </tr>
     );
   return (
@@ -94,7 +157,7 @@ function Line({ line }: { line: PatchLine }) {
       <td className={css.number}>{line.after}</td>
       <td className={css.code}>
         <span className="visually-hidden">{SAID[line.kind]}</span>
-        {line.text}
+        <Seen text={line.text} kind="code" />
       </td>
     </tr>
   );

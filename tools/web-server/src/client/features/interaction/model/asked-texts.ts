@@ -1,0 +1,37 @@
+import type { PendingRequest, TextKind } from '@callboard/contract';
+
+type Asked = readonly [text: string, kind: TextKind];
+
+/** Fields that people read as words, and those that hold what is in a file; in all others every character counts. */
+const PROSE = ['description', 'message', 'plan', 'question', 'header', 'label', 'title', 'prompt', 'preview'];
+const CONTENTS = ['content', 'new_string', 'old_string', 'new_source'];
+
+/** What a tool server is given may be words as well as commands. */
+const kindOfInput = (toolName: string): TextKind => (/^[A-Z]\w*$/.test(toolName) ? 'command' : 'code');
+
+/** Everything in a request that a person decides on, the names of fields included. */
+export function askedTexts({
+  toolName,
+  input,
+  description,
+  reason,
+  blockedPath,
+  agent,
+  suggestions,
+}: PendingRequest): Asked[] {
+  const said = [description, reason, agent].flatMap((text): Asked[] => (text === null ? [] : [[text, 'prose']]));
+  const exact = [toolName, blockedPath ?? ''].map((text): Asked => [text, 'command']);
+  return [...exact, ...said, ...textsIn(input, kindOfInput(toolName)), ...textsIn(suggestions, 'command')];
+}
+
+function textsIn(value: unknown, kind: TextKind): Asked[] {
+  if (typeof value === 'string') return [[value, kind]];
+  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, kind));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, item]) => [[name, kind] as const, ...textsIn(item, kindOf(name, kind))]);
+}
+
+function kindOf(name: string, kind: TextKind): TextKind {
+  if (PROSE.includes(name)) return 'prose';
+  return CONTENTS.includes(name) ? 'code' : kind;
+}

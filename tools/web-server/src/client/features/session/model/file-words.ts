@@ -1,0 +1,34 @@
+import type { FileDiff } from '@callboard/contract';
+
+const KINDS: Readonly<Record<string, string>> = {
+  '100644': 'file',
+  '100755': 'executable file',
+  '120000': 'symbolic link',
+  '160000': 'submodule',
+};
+
+const kindOf = (mode: string) => KINDS[mode] ?? `mode ${mode}`;
+
+/** What a file's counts do not say: what kind it is where it is no plain file, and how that changed. */
+export function kindWords({ oldMode, newMode }: FileDiff): string | null {
+  if (oldMode !== null && newMode !== null && oldMode !== newMode) return `${kindOf(oldMode)} → ${kindOf(newMode)}`;
+  const mode = newMode ?? oldMode ?? '100644';
+  return mode === '100644' ? null : kindOf(mode);
+}
+
+const LFS = /^[+-]version https:\/\/git-lfs\.github\.com\/spec\//m;
+
+/** What a patch cannot show of a file, in words. */
+export function unseenWords({ oldMode, newMode, isBinary }: FileDiff, patch: string): string | null {
+  if (oldMode === '160000' || newMode === '160000') return 'Another repository: what changes in it is not shown here.';
+  if (LFS.test(patch)) return 'Kept by Git LFS: this is its note of the content, which is not shown here.';
+  return isBinary ? 'Git takes this text for binary, since it has NUL characters in it.' : null;
+}
+
+/** Why there is nothing to show; null where there is. */
+export function emptyWords({ status, isBinary }: FileDiff, patch: string | null): string | null {
+  if (patch === null)
+    return isBinary ? 'A binary file: its content is not shown.' : 'This change is too long to be shown here.';
+  if (patch !== '') return null;
+  return status === 'added' || status === 'deleted' ? 'An empty file.' : 'Its content is unchanged.';
+}
