@@ -66,8 +66,8 @@ it('allows a rule for good, gives it to the next start, and takes it back', asyn
   const rules = page.getByRole('dialog', exact('Rules'));
   await rules.getByText('Bash(npm pkg *)').waitFor();
   await rules.getByText('all stages of the project').waitFor();
-  await rules.getByRole('button', { name: 'Take back Bash(npm pkg *)' }).click();
-  await rules.getByText(/^Nothing\. /).waitFor();
+  await rules.getByRole('button', { name: 'Remove Bash(npm pkg *)' }).click();
+  await rules.getByText(/^No rules yet/).waitFor();
   await rules.getByRole('button', { name: 'Close' }).click();
 
   await begin('Footer', [bash('npm pkg get license'), done]);

@@ -11,11 +11,12 @@ import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply 
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
-import { PermissionRule, RepositoryHook } from './rules.ts';
+import { PermissionRule } from './rules.ts';
 import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
+import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
 
 /** Raised when the two parts could no longer understand each other; checked on connect. */
 export const PROTOCOL_VERSION = 2;
@@ -88,18 +89,15 @@ export const commands = {
     reply: z.object({ project: Project }),
   },
   get_projects: { input: nothing, reply: z.object({ projects: z.array(Project) }) },
+  /** Agrees to these rules of the main checkout's or the user's own settings, and to nothing else. */
+  agree_rules: { input: RulesBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Stages from the Markdown files of a folder; all of them or, when one is wrong, none. */
   import_stages: { input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },
-  /** `repository`: the allow rules of the repository's own settings, which Claude Code ignores unless the project passes them. */
-  get_rules: {
-    input: z.object({ projectId: ProjectId }),
-    reply: z.object({
-      rules: z.array(PermissionRule),
-      /** The repository's own allow rules, and its hooks. */
-      repository: z.array(z.string()),
-      hooks: z.array(RepositoryHook),
-    }),
-  },
+  get_rules: { input: z.object({ projectId: ProjectId }), reply: z.object({ rules: z.array(PermissionRule) }) },
+  /** What the repository's own settings would switch on, looked at anew; with a stage: those in its worktree. */
+  get_trust: { input: TrustQuery.extend({ projectId: ProjectId }), reply: z.object({ trust: ProjectTrust }) },
+  /** Agrees to exactly what has this hash; `trust_changed` where it is not what is there now. */
+  trust_project: { input: TrustBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Running sessions keep it until their process ends. */
   remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },
 

@@ -20,4 +20,5 @@ export * from './stages.ts';
 export * from './supervision.ts';
 export * from './transcript.ts';
 export * from './trash.ts';
+export * from './trust.ts';
 export * from './visible.ts';

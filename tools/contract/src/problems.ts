@@ -40,6 +40,7 @@ export const problems = {
   project_in_use: 409,
   project_exists: 409,
   git_settings_changed: 409,
+  trust_changed: 409,
   not_running: 409,
   not_at_gate: 409,
   session_alarm: 409,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
 import { ProjectId } from './ids.ts';
+import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
 
 /** What a project may have its own way; each has a default. */
 export const ProjectSettings = z.object({
@@ -10,13 +11,6 @@ export const ProjectSettings = z.object({
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
   /** Check the repository's submodules out in every new worktree, which may fetch them from their addresses. */
   submodules: z.boolean().default(false),
-  /** Pass the repository's own allow rules: Claude Code ignores them in a worktree nobody has trusted in a terminal. */
-  passRepositoryRules: z.boolean().default(false),
-  /**
-   * Run the hooks of the repository's settings files. A hook may allow tools without anybody being asked, so they are
-   * off until somebody has looked at them; the user's own hooks are off with them, since Claude Code knows one switch.
-   */
-  runRepositoryHooks: z.boolean().default(false),
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
 
@@ -30,6 +24,8 @@ export const Project = z.object({
   settings: ProjectSettings,
   /** What of the repository's git settings Callboard's own calls of git leave off, since nobody has agreed to it. */
   gitSettings: GitSettings.default(NOTHING_TO_AGREE),
+  /** What the repository's own settings would switch on, as it was when last looked at. */
+  trust: ProjectTrust.default(NOTHING_TO_TRUST),
 });
 export type Project = z.infer<typeof Project>;
 
@@ -48,6 +44,13 @@ const IgnoredGlob = z
     'must name files inside the repository, relative to it: without "/" at the beginning, and without ".."',
   );
 
+/** A setting of an earlier version: who still sends it is told what has taken its place. */
+const replacedByTrust = z
+  .never({
+    error: 'has been replaced by trust: agree to what the project lists with POST /api/projects/:projectId/trust',
+  })
+  .optional();
+
 export const ProjectPatch = z.strictObject({
   name: z.string().trim().min(1).max(200).optional(),
   settings: z
@@ -55,8 +58,8 @@ export const ProjectPatch = z.strictObject({
       requestTimeoutMs: z.int().min(1_000).nullable().optional(),
       copyIgnored: z.array(IgnoredGlob).max(50).optional(),
       submodules: z.boolean().optional(),
-      passRepositoryRules: z.boolean().optional(),
-      runRepositoryHooks: z.boolean().optional(),
+      passRepositoryRules: replacedByTrust,
+      runRepositoryHooks: replacedByTrust,
     })
     .optional(),
 });

@@ -22,16 +22,3 @@ export const PermissionRule = z.object({
   createdAt: z.iso.datetime(),
 });
 export type PermissionRule = z.infer<typeof PermissionRule>;
-
-/** A command that a settings file of the repository has Claude Code run at some moment of its work. */
-export const RepositoryHook = z.object({
-  /** `PreToolUse`, `Stop`, ... */
-  event: z.string(),
-  /** The tools it is for; null: all. */
-  matcher: z.string().nullable(),
-  /** What is run, or that it could not be read. */
-  command: z.string(),
-  /** The settings file, relative to the repository's folder. */
-  file: z.string(),
-});
-export type RepositoryHook = z.infer<typeof RepositoryHook>;

@@ -57,6 +57,15 @@ export const Todo = z.object({
 });
 export type Todo = z.infer<typeof Todo>;
 
+/** What of the repository's own settings a launch went without, since nobody had agreed to it. */
+export const LeftOut = z.object({
+  /** In a few words: "2 hooks, 1 MCP server". */
+  summary: z.string(),
+  /** Commands, agents and skills of the repository that are not there without its settings. */
+  unavailable: z.array(z.string()),
+});
+export type LeftOut = z.infer<typeof LeftOut>;
+
 /** As the CLI names them. */
 export const Effort = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 export type Effort = z.infer<typeof Effort>;
@@ -133,6 +142,8 @@ export const SessionSummary = z.object({
   stalledSince: z.iso.datetime().nullable().default(null),
   /** Null while nothing is wrong, and once a person has acknowledged what was. The first one stands. */
   alarm: SessionAlarm.nullable().default(null),
+  /** Null where the newest launch went with everything, or there was nothing to agree to. */
+  leftOut: LeftOut.nullable().default(null),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),
   /** True after a failed or interrupted turn: queued messages wait for a person. */

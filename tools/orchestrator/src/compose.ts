@@ -35,6 +35,7 @@ import { startIdleWatch } from './sessions/idle-watch.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
+import { startSettingsWatch } from './sessions/settings-watch.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
 import { createGitSettings } from './stages/git-settings.ts';
@@ -47,6 +48,7 @@ import { openSqliteStore } from './store/sqlite-store.ts';
 import { troubleOf } from './store/storage-failure.ts';
 import type { Store } from './store/store.ts';
 import { createTrash } from './trash/trash.ts';
+import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
@@ -85,6 +87,8 @@ export interface TimeLimits {
   /** An idle process holds some 200 MiB; the next message resumes its session in under a second. */
   idleMs: number;
   watchdogLookMs: number;
+  /** How often settings files of running sessions are looked at. */
+  settingsLookMs: number;
   /** How often the free space of the disk is looked at, and a store that cannot write is tried. */
   diskLookMs: number;
   /** How often sessions are tried that could not be taken up again. */
@@ -99,6 +103,7 @@ const TIME_LIMITS: TimeLimits = {
   confirmationMs: 2_000,
   idleMs: 60 * 60 * 1_000,
   watchdogLookMs: 15_000,
+  settingsLookMs: 2_000,
   diskLookMs: 2_000,
   againMs: 5_000,
   trialDelayMs: 5_000,
@@ -141,6 +146,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const worktrees = createWorktrees({ dataDir, env, repositories });
     const gitSettings = createGitSettings({ store, worktrees, repositories, log });
     await gitSettings.lookAtAll(); // before anything else calls git: what stands there now is what a person set up
+    const trust = createTrust({ store, worktrees, log, env });
     const deltaListeners = new Set<(delta: TextDelta) => void>();
     const claude = createClaudeWatch({
       dataDir,
@@ -156,6 +162,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       log,
       outboxBell,
       worktrees,
+      trust,
       dataDir,
       env,
       graces: limits.graces,
@@ -164,8 +171,15 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       onTextDelta: (delta) => {
         for (const listener of deltaListeners) listener(delta);
       },
+      onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
     });
     life.onStop('sessions', sessions.detachAll);
+    const settingsWatch = startSettingsWatch({
+      ...{ store, trust, log, lookMs: limits.settingsLookMs },
+      running: sessions.executors,
+      raiseAlarm: sessions.raiseAlarm,
+    });
+    life.onStop('settings watch', settingsWatch.stop);
     const { signalMs } = limits.graces;
     const reAttaching = await reAttachAll({ store, sessions, log, signalGraceMs: signalMs, againMs: limits.againMs });
     life.onStop('re-attaching', reAttaching.stop);
@@ -181,6 +195,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       tokenSha256,
       ...(onCodeUsed && { onCodeUsed }),
     });
+    await trust.lookAtAll();
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const messages = createMessageQueue({
       store,
@@ -223,6 +238,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       imports: createStageImports({ store }),
       worktrees,
       trash,
+      trust,
       logins,
     });
     const { host, port, secret } = config;

@@ -73,7 +73,18 @@ function describeFolders(
 }
 
 describe('the orchestrator', () => {
-  const services = ['approvals', 'auth', 'disk', 'messages', 'scheduler', 'sessions', 'stages', 'trash', 'worktrees'];
+  const services = [
+    'approvals',
+    'auth',
+    'disk',
+    'messages',
+    'scheduler',
+    'sessions',
+    'stages',
+    'trash',
+    'trust',
+    'worktrees',
+  ];
   const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
 
   describeFolders('orchestrator/src', (path) => path.split('/')[0] ?? '', {
@@ -90,7 +101,8 @@ describe('the orchestrator', () => {
     trash: ['lib', 'type store'],
     approvals: ['domain', 'lib', 'session-state', 'type store'],
     messages: ['lib', 'session-state', 'store'],
-    sessions: ['claude', 'lib', 'session-state', 'store', 'type domain', 'type worktrees'],
+    trust: ['claude', 'lib', 'type store', 'type worktrees'],
+    sessions: ['claude', 'domain', 'lib', 'session-state', 'store', 'type trust', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
     gateway: ['lib', 'session-state', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],
     doctor: ['claude', 'lib', 'store'],
@@ -109,7 +121,7 @@ describe('the orchestrator', () => {
       'node:sqlite': /^orchestrator\/src\/(store\/node-sqlite|backup)\.ts$/,
       ws: /^orchestrator\/src\/gateway\//,
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
-      yaml: /^orchestrator\/src\/stages\//,
+      yaml: /^orchestrator\/src\/(stages|trust)\//,
       'node:child_process': /^orchestrator\/src\/(claude\/launch|doctor|lib)\//,
       execa: /^orchestrator\/src\/(claude\/launch|doctor|worktrees)\//,
     };

@@ -24,6 +24,9 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
   agree_git_settings: { method: 'POST', path: '/api/projects/:projectId/git-settings' },
   import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
+  get_trust: { method: 'GET', path: '/api/projects/:projectId/trust' },
+  trust_project: { method: 'POST', path: '/api/projects/:projectId/trust' },
+  agree_rules: { method: 'POST', path: '/api/projects/:projectId/trust/rules' },
   get_rules: { method: 'GET', path: '/api/projects/:projectId/rules' },
   remove_rule: { method: 'DELETE', path: '/api/rules/:ruleId' },
 

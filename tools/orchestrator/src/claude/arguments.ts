@@ -8,8 +8,14 @@ export interface LaunchArguments {
   /** Permission rules that hold from the start, and folders outside of the worktree that may be read. */
   allow: readonly string[];
   directories: readonly string[];
-  /** No hook runs, whoever wrote it. It holds against `disableAllHooks: false` of a settings file (tried). */
-  withoutHooks: boolean;
+  /** Rules that go before those of any file: what is to be asked for, and what is denied. */
+  ask: readonly string[];
+  deny: readonly string[];
+  /**
+   * Leaves the settings files, hooks and MCP servers of the repository out, and its commands, agents and skills with them; its
+   * CLAUDE.md is read all the same (tried). Null: everything counts.
+   */
+  userSettingsOnly: { worktree: string; preferences: Readonly<Record<string, unknown>> } | null;
   /** The options that the program's help lists; null where that is not known, and then it is given all. */
   flags: ReadonlySet<string> | null;
   /** A conversation to go on with, or the id that a new one is to have. */
@@ -31,7 +37,7 @@ export const missingFlags = (flags: LaunchArguments['flags']): string[] =>
 
 /** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is in no help, so what is needed is always given). */
 export function claudeArguments(launch: LaunchArguments): string[] {
-  const { permissionMode, model, effort, conversation, flags } = launch;
+  const { permissionMode, model, effort, conversation, flags, userSettingsOnly } = launch;
   const optional = (['--include-partial-messages', '--forward-subagent-text'] as const).filter((flag) =>
     knows(flags, flag),
   );
@@ -48,20 +54,28 @@ export function claudeArguments(launch: LaunchArguments): string[] {
     permissionMode,
     ...(model === null ? [] : ['--model', model]),
     ...(effort === null || !knows(flags, '--effort') ? [] : ['--effort', effort]),
+    ...(userSettingsOnly === null ? [] : ['--setting-sources', 'user', '--add-dir', userSettingsOnly.worktree]),
     '--settings',
     JSON.stringify(settings(launch)),
   ];
 }
 
-function settings({ dataDir, allow, directories, withoutHooks }: LaunchArguments): object {
+/** What a launch needs in its environment beside what all get. */
+export const claudeVariables = ({
+  userSettingsOnly,
+}: Pick<LaunchArguments, 'userSettingsOnly'>): Record<string, string> =>
+  userSettingsOnly === null ? {} : { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' };
+
+function settings({ dataDir, allow, directories, ask, deny, userSettingsOnly }: LaunchArguments): object {
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
+    ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
-    ...(withoutHooks && { disableAllHooks: true }),
     // Callboard's own files are none of the agent's business.
     permissions: {
-      deny: own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]),
+      deny: [...own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]), ...deny],
+      ...(ask.length > 0 && { ask }),
       allow,
       additionalDirectories: directories,
     },

@@ -21,7 +21,9 @@ it('reads the options out of a help text, and none out of what it says of them',
 
 const launch = {
   ...{ dataDir: '/data', permissionMode: 'default', model: null, effort: 'low', allow: [], directories: [] },
-  withoutHooks: false,
+  ask: [],
+  deny: [],
+  userSettingsOnly: null,
   conversation: { start: 'c' },
 };
 

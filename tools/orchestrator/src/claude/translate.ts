@@ -285,6 +285,7 @@ function translateUser({
         isError: is_error ?? false,
         text: textOf(content),
         allowedBy: permission?.decision === 'accept' && permission.source === 'hook' ? 'hook' : null,
+        ...(permission?.decision === 'accept' && permission.source === 'config' && { underRule: true as const }),
       },
     ];
   });

@@ -68,8 +68,10 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     const folder = join(root, 'launches', launchId);
     const args = claudeArguments({
       ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
-      withoutHooks: false,
       flags,
+      ask: [],
+      deny: [],
+      userSettingsOnly: null,
       conversation,
     });
     current = await startTrial({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });

@@ -46,6 +46,8 @@ export type AgentEvent =
       text: string;
       /** `hook`: a hook allowed it, and nobody was asked. */
       allowedBy: 'hook' | null;
+      /** A permission rule may have allowed it, and nobody was asked. */
+      underRule?: true;
     }
   /** The result of a call told of the list of what the agent has to do. */
   | { type: 'todos'; news: TodoNews }

@@ -34,6 +34,7 @@ import type { Stages } from '../stages/stages.ts';
 import { summaryOf } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Trash } from '../trash/trash.ts';
+import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
 export interface HandlerParts {
@@ -54,6 +55,7 @@ export interface HandlerParts {
   imports: StageImports;
   worktrees: Worktrees;
   trash: Trash;
+  trust: Trust;
   logins: Logins;
 }
 
@@ -86,7 +88,7 @@ const NO_WORKTREE: Removal = {
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
   const { store, board, projects, gitSettings, stages, sessions, approvals, lostAnswers } = parts;
-  const { messages, drafts, draftFiles, capabilities, imports, worktrees, trash, logins } = parts;
+  const { messages, drafts, draftFiles, capabilities, imports, worktrees, trash, trust, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
     const stage = boardView(await store.boardOf(stageId)).stages.find((candidate) => candidate.id === stageId);
@@ -183,10 +185,9 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
   }
 
   async function rulesOf(projectId: ProjectId): Promise<CommandReply<'get_rules'>> {
-    const project = await store.read.projects.find(projectId);
-    if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
-    const [repository, hooks] = await Promise.all([worktrees.allowRules(project), worktrees.hooks(project, null)]);
-    return { rules: await store.read.rules.listOf(projectId), repository, hooks };
+    if ((await store.read.projects.find(projectId)) === null)
+      throw new Rejection('unknown_project', `There is no project ${projectId}.`);
+    return { rules: await store.read.rules.listOf(projectId) };
   }
 
   return {
@@ -198,11 +199,24 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       return {};
     },
 
-    create_project: (input) => projects.register(input),
+    create_project: async (input) => {
+      const { project, created } = await projects.register(input);
+      return { project: await trust.look(project.id), created };
+    },
     update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
     agree_git_settings: async ({ projectId, hash }) => ({ project: await gitSettings.agree(projectId, hash) }),
     remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
-    get_projects: async () => ({ projects: await store.read.projects.list() }),
+    get_projects: async () => {
+      await trust.lookAtAll();
+      return { projects: await store.read.projects.list() };
+    },
+    get_trust: async ({ projectId, stageId }) => ({
+      trust: stageId === undefined ? (await trust.look(projectId)).trust : await trust.lookAtStage(projectId, stageId),
+    }),
+    trust_project: async ({ projectId, hash }, { actor }) => ({
+      project: await trust.agree(projectId, hash, actor.name),
+    }),
+    agree_rules: async ({ projectId, rules }) => ({ project: await trust.agreeToRules(projectId, rules) }),
     import_stages: async ({ projectId, path }) => {
       const { ids, ...done } = await imports.run(projectId, path);
       const views = new Map((await board()).stages.map((stage) => [stage.id, stage]));

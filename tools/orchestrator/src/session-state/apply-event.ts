@@ -102,7 +102,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       block(context, event);
       return;
     case 'tool-result': {
-      const { type: kind, text, ...result } = event;
+      const { type: kind, text, underRule: _, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
       return settleByResult(tx, record.stageId, context.launchId, event);

@@ -29,10 +29,9 @@ export async function attachLaunch(
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
-  const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   const place = {
     worktree: stage?.worktree?.path ?? null,
-    mayHooksAllow: project?.settings.runRepositoryHooks === true || (await mayUserHooksAllow(env)),
+    mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
   };
   const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);

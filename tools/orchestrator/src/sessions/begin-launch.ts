@@ -156,6 +156,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     cliVersion: null,
     cliGaps: [],
     backgroundTasks: [],
+    leftOut: null,
     queued: 0,
     queueHeld: false,
     transcriptLength: 0,

@@ -1,5 +1,5 @@
 import type { LaunchId, StageId } from '@callboard/contract';
-import { claudeArguments } from '../claude/arguments.ts';
+import { claudeArguments, claudeVariables } from '../claude/arguments.ts';
 import { endMarked } from '../claude/launch/end-processes.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
@@ -9,12 +9,14 @@ import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from 
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
-import type { LaunchRecord, MessageRow } from '../store/records.ts';
+import type { LaunchRecord, LaunchSettings, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
+import type { LaunchTrust } from '../trust/launch-trust.ts';
+import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
-import { hooksOffNotice, prepareWorktree } from './prepare-worktree.ts';
+import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktree.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import { tellProgram } from './tell-program.ts';
 import { type UntilStoredParts, untilStored } from './until-stored.ts';
@@ -28,6 +30,7 @@ export interface LaunchingParts {
   storing: UntilStoredParts;
   edges: Edges;
   worktrees: Worktrees;
+  trust: Pick<Trust, 'forLaunch'>;
   dataDir: string;
   /** As `ClaudeWatch.program`, and what is done with one that did not come up. */
   claude: LaunchPrograms;
@@ -70,7 +73,7 @@ export interface Launching {
 }
 
 export function createLaunching(parts: LaunchingParts): Launching {
-  const { storing, edges, worktrees, dataDir, env, graces, initializeTimeoutMs, attach, claude } = parts;
+  const { storing, edges, worktrees, trust, dataDir, env, graces, initializeTimeoutMs, attach, claude } = parts;
   const { store, log } = storing;
   const launching = new Set<Promise<unknown>>();
   const beforeProcess = new Map<StageId, Promise<void>>();
@@ -78,28 +81,36 @@ export function createLaunching(parts: LaunchingParts): Launching {
   async function spawn(stageId: StageId, begun: BegunLaunch, onTakenUp: () => void): Promise<void> {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const program = await claude.program();
-    const { cwd, repositoryRules, hooksOff } = await prepareWorktree({ store, worktrees }, stageId);
+    const { cwd, trust: given } = await prepareWorktree({ store, worktrees, trust }, stageId);
     const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
     const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
     await createLaunchFolder(folder);
-    const args = claudeArguments({
+    const launch = {
       dataDir,
       permissionMode,
       model,
       effort,
       conversation,
-      allow: [...allow, ...repositoryRules],
-      directories,
+      allow: [...allow, ...given.allow],
+      directories: [...directories, ...given.directories],
+      // What was allowed here is allowed, wherever else it stands.
+      ask: given.ask.filter((rule) => !allow.includes(rule)),
+      deny: given.deny,
       flags: program.flags,
-      withoutHooks: hooksOff.length > 0,
+      userSettingsOnly: given.leftOut === null ? null : { worktree: cwd, preferences: given.preferences },
+    };
+    const variables = { ...claudeVariables(launch), [LAUNCH_MARKER]: launchId };
+    const process = await spawnClaude({
+      command: program.path,
+      args: claudeArguments(launch),
+      cwd,
+      env: { ...env, ...variables },
+      folder,
     });
-    const marked = { ...env, [LAUNCH_MARKER]: launchId };
-    const process = await spawnClaude({ command: program.path, args, cwd, env: marked, folder });
-    const session = await takeUp(launchId, process, async (tx) => {
-      await changeSession(tx, stageId, (draft) => {
-        if (hooksOff.length > 0) addEntry(draft, tx.now, hooksOffNotice(hooksOff));
-        tellProgram(draft, tx.now, program);
-      });
+    const settings = { runsRepositoryHooks: given.hasHooks, ...withRules(given, allow), isKnown: true };
+    const session = await takeUp(launchId, process, settings, async (tx) => {
+      await tellTrust(tx, stageId, given);
+      await changeSession(tx, stageId, (draft) => tellProgram(draft, tx.now, program));
     });
     onTakenUp();
     await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
@@ -109,11 +120,12 @@ export function createLaunching(parts: LaunchingParts): Launching {
   async function takeUp(
     launchId: LaunchId,
     process: AgentProcess,
+    settings: LaunchSettings,
     tell: (tx: Tx) => Promise<void>,
   ): Promise<RunningSession> {
     try {
       await untilStored(storing, async (tx) => {
-        await tx.launches.setLive(launchId, process.identity);
+        await tx.launches.setLive(launchId, process.identity, settings);
         await tell(tx);
       });
       return await attach(launchId, process);
@@ -222,6 +234,23 @@ export function createLaunching(parts: LaunchingParts): Launching {
       await Promise.allSettled(launching);
     },
   };
+}
+
+/** What Callboard allows itself is not new where it stands in a file as well. */
+const withRules = ({ atLaunch }: LaunchTrust, allow: readonly string[]): LaunchTrust['atLaunch'] => ({
+  ...atLaunch,
+  rules: [...atLaunch.rules, ...allow],
+});
+
+/** What the launch went without, and what is asked for all the same. */
+async function tellTrust(tx: Tx, stageId: StageId, { leftOut, newPersonal }: LaunchTrust): Promise<void> {
+  const before = (await tx.sessions.find(stageId))?.leftOut ?? null;
+  if (leftOut === null && before === null && newPersonal.length === 0) return;
+  await changeSession(tx, stageId, (draft) => {
+    draft.record = { ...draft.record, leftOut };
+    if (leftOut !== null) addEntry(draft, tx.now, leftOutNotice(leftOut));
+    if (newPersonal.length > 0) addEntry(draft, tx.now, newRulesNotice(newPersonal));
+  });
 }
 
 function launchRejection(error: unknown): unknown {

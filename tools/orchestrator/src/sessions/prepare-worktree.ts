@@ -1,22 +1,22 @@
-import type { NewTranscriptEntry, RepositoryHook, StageId, Worktree } from '@callboard/contract';
+import type { LeftOut, NewTranscriptEntry, StageId, Worktree } from '@callboard/contract';
+import { leftOutText } from '../domain/left-out-text.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { Store } from '../store/store.ts';
+import type { LaunchTrust } from '../trust/launch-trust.ts';
+import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { requireStage } from './begin-launch.ts';
 
-/** Where a launch works, and what the repository brings along. */
+/** Where a launch works, and what it may take from settings files. */
 export interface LaunchPlace {
   cwd: string;
-  /** The repository's allow rules, if its project passes them. */
-  repositoryRules: string[];
-  /** The repository's hooks, if its project does not run them. */
-  hooksOff: RepositoryHook[];
+  trust: LaunchTrust;
 }
 
 /** Makes or finds the stage's worktree, and keeps it in the stage. @throws OperationalError `worktree_failed` */
 export async function prepareWorktree(
-  { store, worktrees }: { store: Store; worktrees: Worktrees },
+  { store, worktrees, trust }: { store: Store; worktrees: Worktrees; trust: Pick<Trust, 'forLaunch'> },
   stageId: StageId,
 ): Promise<LaunchPlace> {
   const stage = await store.read.stages.find(stageId);
@@ -34,12 +34,7 @@ export async function prepareWorktree(
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
     });
   }
-  const { passRepositoryRules, runRepositoryHooks } = project.settings;
-  return {
-    cwd: worktree.path,
-    repositoryRules: passRepositoryRules ? await worktrees.allowRules(project) : [],
-    hooksOff: runRepositoryHooks ? [] : await worktrees.hooks(project, worktree),
-  };
+  return { cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
 }
 
 const isSame = (one: Worktree | null, other: Worktree): boolean =>
@@ -53,9 +48,15 @@ const worktreeNotice = (text: string): NewTranscriptEntry => ({
   text,
 });
 
-/** Said in the transcript of every launch whose hooks are off: nobody is to believe that they ran. */
-export function hooksOffNotice(hooks: readonly RepositoryHook[]): NewTranscriptEntry {
-  const named = [...new Set(hooks.map(({ event, file }) => `${event} (${file})`))].join(', ');
-  const text = `All hooks are off in this session, your own too: the repository has some that nobody has agreed to, ${named}. A hook may allow tools without anybody being asked. The project's rules list them and can have them run from the next start on.`;
-  return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'hooks-off', text };
+/** Said in the transcript of a launch without the repository's settings: nobody is to believe that they were there. */
+export function leftOutNotice(leftOut: LeftOut): NewTranscriptEntry {
+  const text = leftOutText(leftOut);
+  return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'settings-left-out', text };
+}
+
+/** Said where a rule that Claude Code finds in a file is asked for, since nobody has agreed to it. */
+export function newRulesNotice(rules: readonly { value: string; file: string }[]): NewTranscriptEntry {
+  const named = rules.map(({ value, file }) => `${value} (${file})`).join(', ');
+  const text = `New since anybody looked, so asked for all the same: ${named}. If that was you, agree to it on the project’s Rules page.`;
+  return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'new-rules', text };
 }

@@ -34,6 +34,8 @@ export interface ExecutorParts {
   onTextDelta: (delta: TextDelta) => void;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
+  /** A call ran, and a permission rule may be why nobody was asked. */
+  onRuleUsed: (stageId: StageId, toolUseId: string) => void;
   /** A line of a living process was cut off or is not understood, and what it said is lost. */
   onCutOff: (stageId: StageId) => void;
   /** A process tells its version, as it does at the beginning of each turn. */
@@ -144,7 +146,10 @@ export function createSessionExecutor(
     storedOffset = end;
     writer.nudge();
     for (const { events } of lasting)
-      for (const event of events) if (event.type === 'turn-started' && event.version) parts.onVersion(event.version);
+      for (const event of events) {
+        if (event.type === 'turn-started' && event.version) parts.onVersion(event.version);
+        if (event.type === 'tool-result' && event.underRule) parts.onRuleUsed(stageId, event.toolUseId);
+      }
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();
     const told = lasting.flatMap(({ events }) => events);

@@ -36,7 +36,15 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
       ...createWorktrees({ dataDir: folder, env }),
       ensure: async () => ({ path: folder, branch: 'callboard/S1', base: 'main' }),
     },
+    trust: {
+      forLaunch: async () => ({
+        ...{ leftOut: null, allow: [], directories: [], ask: [], deny: [], preferences: {}, newPersonal: [] },
+        hasHooks: false,
+        atLaunch: { items: [], rules: [] },
+      }),
+    },
     onTextDelta: () => undefined,
+    onRuleUsed: () => undefined,
   });
   await expect(sessions.start(stageId, 'Ada')).rejects.toThrow('too many open files');
   expect(marked).toHaveLength(1);

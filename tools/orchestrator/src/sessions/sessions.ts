@@ -10,6 +10,7 @@ import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
+import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
@@ -23,6 +24,7 @@ import { tellProgram } from './tell-program.ts';
 
 export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'> {
   worktrees: Worktrees;
+  trust: Pick<Trust, 'forLaunch'>;
   dataDir: string;
   /** Looked at for every launch, since another one may have been installed meanwhile. */
   claude: LaunchPrograms;

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import {
   type NewProject,
   NOTHING_TO_AGREE,
+  NOTHING_TO_TRUST,
   type Project,
   ProjectId,
   type ProjectPatch,
@@ -46,6 +47,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
             createdAt: tx.now,
             settings: ProjectSettings.parse({}),
             gitSettings: NOTHING_TO_AGREE,
+            trust: NOTHING_TO_TRUST,
           }),
           created: true,
         };
@@ -66,6 +68,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
         if (await tx.stages.isUsed(id))
           throw new Rejection('project_in_use', `${id} still has stages. Delete them first.`);
         await tx.projects.remove(id);
+        await tx.agreed.remove(id);
         await tx.emit({ type: 'project-removed', data: { projectId: id } });
         return project;
       }),

@@ -84,4 +84,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `create index requests_by_decision on requests(decided_at)`,
     ],
   },
+  {
+    id: 5,
+    statements: [
+      `alter table projects add column trust text`,
+      `alter table launches add column settings text`,
+      `create table agreed (scope text primary key, document text not null)`,
+      // What held until now goes on: hooks that a person had agreed to, with all that they could have done anyway, and
+      // what was allowed in a terminal. Decision 039.
+      `insert into agreed (scope, document) select 'project:' || id, json_object('adopt',
+         case when json_extract(settings, '$.runRepositoryHooks') then 'all' else 'personal' end) from projects`,
+    ],
+  },
 ];

@@ -54,6 +54,39 @@ export type SessionRecord = z.infer<typeof SessionRecord>;
 /** What of it everyone may see. */
 export const summaryOf = (record: SessionRecord): SessionSummary => SessionSummary.parse(record);
 
+/** What of settings files a person agreed to: in a project, or in the user's own settings. */
+export const AgreedSettings = z.object({
+  /** What a repository switched on as a whole, newest last: branches may differ. */
+  contents: z
+    .array(
+      z.object({
+        hash: z.string(),
+        fingerprints: z.array(z.string()),
+        by: z.string().nullable(),
+        at: z.iso.datetime(),
+      }),
+    )
+    .default([]),
+  /** Rules and folders that the person allowed in a terminal, each as `rule:...` or `directory:...`. */
+  personal: z.array(z.string()).default([]),
+  /** From before trust was asked for: the first look agrees to what is there, to all of it or to the personal part. */
+  adopt: z.enum(['all', 'personal']).nullable().default(null),
+});
+export type AgreedSettings = z.infer<typeof AgreedSettings>;
+
+/** What settings files had switched on when a process was started: what is new since then is told from that. */
+export const LaunchSettings = z.object({
+  /** Hooks of the repository run that a person agreed to. */
+  runsRepositoryHooks: z.boolean().default(false),
+  /** Everything that settings files switched on then, as `<file> <kind>:<value>`. */
+  items: z.array(z.string()).default([]),
+  /** The allow rules among them, and those that Callboard gave. */
+  rules: z.array(z.string()).default([]),
+  /** False for a process that was started before this was kept. */
+  isKnown: z.boolean().default(false),
+});
+export type LaunchSettings = z.infer<typeof LaunchSettings>;
+
 export interface LaunchRecord {
   id: LaunchId;
   stageId: StageId;
@@ -65,6 +98,7 @@ export interface LaunchRecord {
   createdAt: string;
   endedAt: string | null;
   endReason: string | null;
+  settings: LaunchSettings;
 }
 
 /**

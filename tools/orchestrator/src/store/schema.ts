@@ -13,6 +13,15 @@ interface ProjectsTable {
   created_at: string;
   /** A `GitAgreement`; null: nobody has looked at its git settings yet. */
   git: string | null;
+  /** A `ProjectTrust`; null before anybody looked. */
+  trust: string | null;
+}
+
+interface AgreedTable {
+  /** `user`, or `project:<id>`. */
+  scope: string;
+  /** An `AgreedSettings`, whole. */
+  document: string;
 }
 
 interface StagesTable {
@@ -44,6 +53,8 @@ interface LaunchesTable {
   created_at: string;
   ended_at: string | null;
   end_reason: string | null;
+  /** A `LaunchSettings`; null before it was spawned. */
+  settings: string | null;
 }
 
 export interface OutboxTable {
@@ -160,6 +171,7 @@ interface CountersTable {
 }
 
 export interface Schema {
+  agreed: AgreedTable;
   projects: ProjectsTable;
   stages: StagesTable;
   sessions: SessionsTable;

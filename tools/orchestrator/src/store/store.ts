@@ -2,6 +2,7 @@ import type { BoardEvent, BoardParts, NewEvent, Stage, StageId } from '@callboar
 import type { Database } from './database.ts';
 import { type SessionRecord, summaryOf } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
+import { agreedTable } from './tables/agreed.ts';
 import { capabilitiesTable } from './tables/capabilities.ts';
 import { clockTable } from './tables/clock.ts';
 import { draftFilesTable } from './tables/draft-files.ts';
@@ -20,6 +21,7 @@ import { transcriptTable } from './tables/transcript.ts';
 /** The tables, as one reads them. */
 export function tables(db: Database) {
   return {
+    agreed: agreedTable(db),
     projects: projectsTable(db),
     stages: stagesTable(db),
     sessions: sessionsTable(db),

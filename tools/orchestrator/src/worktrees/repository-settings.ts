@@ -1,79 +1,100 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { RepositoryHook } from '@callboard/contract';
-import { z } from 'zod';
-import { systemCode } from '../lib/errors.ts';
-
-/** What the settings files of a repository bring along, read as Claude Code reads them. */
-
-const SHARED = join('.claude', 'settings.json');
-const LOCAL = join('.claude', 'settings.local.json');
-
-const WithRules = z.object({ permissions: z.object({ allow: z.array(z.string()) }) });
-const WithHooks = z.object({
-  hooks: z
-    .record(z.string(), z.array(z.object({ matcher: z.string().optional(), hooks: z.array(z.unknown()) })))
-    .optional(),
-});
-const CommandHook = z.object({ command: z.string() });
-
-/** The allow rules of the committed settings. None, if the file is missing or cannot be read. */
-export async function allowRulesOf(repository: string): Promise<string[]> {
-  const parsed = WithRules.safeParse(parseJson((await textOf(join(repository, SHARED))) ?? ''));
-  return parsed.success ? parsed.data.permissions.allow : [];
-}
+import { dirname } from 'node:path';
+import { inMainCheckout, LOCAL, MCP, SHARED } from '../lib/settings-files.ts';
+import { folderTree, type RepositoryTree } from './repository-tree.ts';
 
 /**
- * The hooks of the committed and the local settings of the worktree, and of the main checkout's local ones, which hold
- * in every worktree (docs/protocol.md). A file that cannot be understood is listed as one hook, since it may hold some.
- * @param worktree null: as if one were made now
+ * The files with which a repository, or its main checkout, can change how Claude Code works, as Claude Code reads them in
+ * a worktree (docs/protocol.md, "Settings and trust").
  */
-export async function hooksOf(repository: string, worktree: string | null): Promise<RepositoryHook[]> {
-  const files =
-    worktree === null
-      ? [join(repository, SHARED), join(repository, LOCAL)]
-      : [join(worktree, SHARED), join(worktree, LOCAL), join(repository, LOCAL)];
-  const found = await Promise.all(
-    files.map(async (file) => {
-      const text = await textOf(file);
-      return text === null ? [] : hooksIn(text, file.endsWith(LOCAL) ? LOCAL : SHARED);
-    }),
+
+/** Folders whose Markdown files can carry settings of their own. */
+type Extra = 'agents' | 'commands' | 'skills';
+const EXTRAS: readonly Extra[] = ['agents', 'commands', 'skills'];
+
+export interface SettingsFile {
+  /** What it is, so how it is to be read. */
+  kind: 'settings' | 'mcp' | Extra;
+  /** As a person knows it: relative to the repository; outside of the worktree with where it is. */
+  name: string;
+  text: string;
+  /** The untracked local settings of the main checkout: what the person allowed "for this project" in a terminal. */
+  isPersonal: boolean;
+}
+
+/** All of them in one place, and the other files that they may name. */
+export interface RepositorySettings {
+  files: SettingsFile[];
+  /** The text of another file of the repository; null: there is none. */
+  read(path: string): Promise<string | null>;
+}
+
+export interface SettingsPlace {
+  /** The worktree, or the commit that one would be made from. */
+  tree: RepositoryTree;
+  /** The main checkout. */
+  checkout: RepositoryTree;
+  /** Whether the repository itself brings the main checkout's local settings along. */
+  isLocalCommitted: boolean;
+  /** Folders above the worktree in which Claude Code looks for MCP servers as well, absolute. */
+  above: readonly string[];
+}
+
+/** Reads all of them. */
+export async function repositorySettings(place: SettingsPlace): Promise<RepositorySettings> {
+  const { tree, checkout, isLocalCommitted, above } = place;
+  const file = (kind: SettingsFile['kind'], name: string, text: string | null, isPersonal = false): SettingsFile[] =>
+    text === null ? [] : [{ kind, name, text, isPersonal }];
+  const [shared, local, ofCheckout, mcp] = await Promise.all([
+    tree.read(SHARED),
+    tree.read(LOCAL),
+    checkout.read(LOCAL),
+    tree.read(MCP),
+  ]);
+  const outside = await Promise.all(
+    above.map(async (folder) => file('mcp', `${folder}/${MCP}`, await folderTree(folder).read(MCP))),
   );
-  return found.flat();
+  const extras = await Promise.all(EXTRAS.map((extra) => extraFiles(tree, checkout, extra)));
+  return {
+    files: [
+      ...file('settings', SHARED, shared),
+      // A copy of the main checkout's own says nothing new.
+      ...(local === ofCheckout ? [] : file('settings', LOCAL, local)),
+      ...file('settings', inMainCheckout(LOCAL), ofCheckout, !isLocalCommitted),
+      ...file('mcp', MCP, mcp),
+      ...outside.flat(),
+      ...extras.flat(),
+    ],
+    read: (path) => tree.read(path),
+  };
 }
 
-function hooksIn(text: string, file: string): RepositoryHook[] {
-  const parsed = WithHooks.safeParse(parseJson(text));
-  if (!parsed.success) return [{ event: 'unknown', matcher: null, command: 'The file could not be understood.', file }];
-  return Object.entries(parsed.data.hooks ?? {}).flatMap(([event, groups]) =>
-    groups.flatMap(({ matcher, hooks }) =>
-      hooks.map((hook) => {
-        const command = CommandHook.safeParse(hook);
-        return {
-          event,
-          matcher: matcher === undefined || matcher === '' || matcher === '*' ? null : matcher,
-          command: command.success ? command.data.command : JSON.stringify(hook),
-          file,
-        };
-      }),
-    ),
+/** The settings files alone, as they are on the disk now: cheap enough to be read again and again. */
+export async function settingsFiles(worktree: string, checkout: string): Promise<SettingsFile[]> {
+  const tree = folderTree(worktree);
+  const texts = await Promise.all([tree.read(SHARED), tree.read(LOCAL), folderTree(checkout).read(LOCAL)]);
+  const names = [SHARED, LOCAL, inMainCheckout(LOCAL)];
+  return texts.flatMap((text, index): SettingsFile[] =>
+    text === null ? [] : [{ kind: 'settings', name: names[index] ?? SHARED, text, isPersonal: index === 2 }],
   );
 }
 
-async function textOf(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    // A folder above it that is a file, or a folder in its place: Claude Code finds no settings there either.
-    if (['ENOENT', 'ENOTDIR', 'EISDIR'].includes(systemCode(error) ?? '')) return null;
-    throw error;
-  }
+/** Those of the main checkout count where the worktree has no such folder (tried). */
+async function extraFiles(tree: RepositoryTree, main: RepositoryTree, kind: Extra): Promise<SettingsFile[]> {
+  const folder = `.claude/${kind}`;
+  const own = await tree.list(folder);
+  const source = own === null ? main : tree;
+  const paths = (own ?? (await main.list(folder)) ?? []).filter((path) =>
+    kind === 'skills' ? path.endsWith('/SKILL.md') : path.endsWith('.md'),
+  );
+  const read = await Promise.all(paths.map(async (path) => ({ path, text: await source.read(path) })));
+  return read.flatMap(({ path, text }) =>
+    text === null ? [] : [{ kind, name: own === null ? inMainCheckout(path) : path, text, isPersonal: false }],
+  );
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** The folders between a worktree and the data directory, that one included. */
+export function foldersAbove(worktree: string, dataDir: string): string[] {
+  const folders: string[] = [];
+  for (let folder = dirname(worktree); folder.startsWith(dataDir); folder = dirname(folder)) folders.push(folder);
+  return folders;
 }

@@ -6,23 +6,32 @@ import type {
   GitSettingItem,
   Project,
   Removal,
-  RepositoryHook,
   SeenDiff,
   StageDiff,
   StageId,
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { LOCAL } from '../lib/settings-files.ts';
 import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
+import { execute } from './execute-git.ts';
 import { createFileLists } from './file-lists.ts';
 import { firstSeen } from './first-seen.ts';
+import { gitEnvironment } from './git-environment.ts';
 import type { Repositories } from './git-guard.ts';
 import { mergeInto, requireMergeable } from './merge.ts';
 import { rankFiles } from './rank-files.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
-import { allowRulesOf, hooksOf } from './repository-settings.ts';
+import {
+  foldersAbove,
+  type RepositorySettings,
+  repositorySettings,
+  type SettingsFile,
+  settingsFiles,
+} from './repository-settings.ts';
+import { folderTree, headTree } from './repository-tree.ts';
 import { createGit } from './run-git.ts';
 
 export interface WorktreesParts {
@@ -75,10 +84,10 @@ export interface Worktrees {
   merge(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
   /** Refuses what `merge` would refuse, as far as that can be seen beforehand. @throws as `merge` */
   requireMergeable(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
-  /** The repository's own allow rules, which Claude Code ignores in a worktree that nobody has trusted in a terminal. */
-  allowRules(project: Project): Promise<string[]>;
-  /** The hooks that Claude Code would run in a worktree (null: in one made now), trusted or not, from the repository's settings files. */
-  hooks(project: Project, worktree: Worktree | null): Promise<RepositoryHook[]>;
+  /** The settings files that Claude Code would read in a worktree; null: in one made of the main checkout's commit now. */
+  settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
+  /** The settings files alone. */
+  settingsFiles(project: Pick<Project, 'path'>, worktree: Worktree): Promise<SettingsFile[]>;
   /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
   gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
   /** What `remove` would do now. @throws OperationalError `worktree_failed` */
@@ -97,6 +106,8 @@ const SUGGESTED = 20;
 export function createWorktrees({ dataDir, env, repositories = firstSeen() }: WorktreesParts): Worktrees {
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const files = createFileLists(git);
+  /** Reading objects runs nothing that a repository could name, so it needs no guard. */
+  const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   /** By main checkout: two merges at once would see, and take back, each other's work. */
   const merges = createTurns();
   /** By main checkout: git reads its notes of all worktrees when it makes one, and fails over one that is just being made (seen). */
@@ -134,9 +145,18 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
       void (await requireMergeable(git, project, worktree, seen)),
     merge: (project, worktree, seen = {}) => merges(project.path, () => mergeInto(git, project, worktree, seen)),
 
-    allowRules: (project) => allowRulesOf(project.path),
     gitSettings: (project) => git.look(project.path),
-    hooks: (project, worktree) => hooksOf(project.path, worktree?.path ?? null),
+    settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
+    settings: async (project, worktree) => {
+      const committed = headTree((args) => execute(project.path, args, objectsOnly));
+      const root = await realpath(dataDir);
+      return repositorySettings({
+        tree: worktree === null ? committed : folderTree(worktree.path),
+        checkout: folderTree(project.path),
+        isLocalCommitted: (await committed.read(LOCAL)) !== null,
+        above: foldersAbove(worktree?.path ?? join(root, 'worktrees', project.id, 'stage'), root),
+      });
+    },
 
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),

@@ -33,22 +33,19 @@ async function write(file: string): Promise<void> {
 const entriesOf = async ({ client }: Kit, stageId: string) =>
   (await client.command('get_transcript', { stageId, limit: 100 })).entries;
 
-it('leaves the hooks of a repository off until somebody agreed to them, says so, and runs them then', async () => {
+it('asks in a repository that nobody trusts, whatever its hooks allow, and says what a hook allowed in one that is', async () => {
   const kit = await createKit();
   const { client, startStage, repo } = kit;
   await write(join(repo, '.claude', 'settings.json'));
   await git(repo, 'add', '.');
   await git(repo, 'commit', '--quiet', '-m', 'A hook');
-  const { hooks } = await client.command('get_rules', { projectId: 'shop' });
-  expect(hooks).toMatchObject([{ event: 'PreToolUse', matcher: null, file: join('.claude', 'settings.json') }]);
+  const { trust } = await client.command('get_trust', { projectId: 'shop' });
+  expect(trust.items).toMatchObject([{ kind: 'hook', file: '.claude/settings.json' }]);
 
   const first = await startStage(touch('one'));
   await client.event('approval-requested', ({ stageId }) => stageId === first);
-  expect(await entriesOf(kit, first)).toContainEqual(
-    expect.objectContaining({ kind: 'notice', code: 'hooks-off', level: 'warning' }),
-  );
 
-  await client.command('update_project', { projectId: 'shop', settings: { runRepositoryHooks: true } });
+  await client.command('trust_project', { projectId: 'shop', hash: trust.hash });
   const second = await startStage(touch('two'));
   await client.state(second, 'idle');
   expect(client.events.filter(({ type }) => type === 'approval-requested')).toHaveLength(1);

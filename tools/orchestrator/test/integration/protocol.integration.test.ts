@@ -95,7 +95,8 @@ it('does not call a turn a success whose message a hook kept from Claude', async
   await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify(settings));
   await git(repo, 'add', '.');
   await git(repo, 'commit', '--quiet', '-m', 'A hook');
-  await client.command('update_project', { projectId: 'shop', settings: { runRepositoryHooks: true } });
+  const { trust } = await client.command('get_trust', { projectId: 'shop' });
+  await client.command('trust_project', { projectId: 'shop', hash: trust.hash });
   const stageId = await startStage(prompt({ steps: [{ text: 'Never said.' }] }));
   await client.state(stageId, 'idle');
   const { stage } = await client.command('get_stage', { stageId });

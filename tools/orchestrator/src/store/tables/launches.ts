@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import type { Database } from '../database.ts';
-import type { LaunchRecord } from '../records.ts';
+import { type LaunchRecord, LaunchSettings } from '../records.ts';
 import type { Schema } from '../schema.ts';
 
 const Identity = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string() });
@@ -19,6 +19,7 @@ const toLaunch = (row: Selectable<Schema['launches']>): LaunchRecord => ({
   createdAt: row.created_at,
   endedAt: row.ended_at,
   endReason: row.end_reason,
+  settings: LaunchSettings.parse(row.settings === null ? {} : JSON.parse(row.settings)),
 });
 
 /** Launches, oldest first. */
@@ -44,9 +45,14 @@ export function launchesTable(db: Database) {
         .values({ id, stage_id: stageId, state: 'starting', folder, created_at: createdAt, spool_offset: 0 })
         .execute();
     },
-    async setLive(id: LaunchId, process: ProcessIdentity): Promise<void> {
+    /** @param settings left out: as they are kept */
+    async setLive(id: LaunchId, process: ProcessIdentity, settings?: LaunchSettings): Promise<void> {
       await update(id)
-        .set({ state: 'live', process: JSON.stringify(process) })
+        .set({
+          state: 'live',
+          process: JSON.stringify(process),
+          ...(settings !== undefined && { settings: JSON.stringify(settings) }),
+        })
         .execute();
     },
     async setOffset(id: LaunchId, offset: number): Promise<void> {

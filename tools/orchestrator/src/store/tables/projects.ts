@@ -2,7 +2,15 @@ import { Project, type ProjectId } from '@callboard/contract';
 import { GitAgreement, gitSettingsOf } from '../../domain/git-agreement.ts';
 import type { Database } from '../database.ts';
 
-type Row = { id: string; name: string; path: string; settings: string; created_at: string; git: string | null };
+type Row = {
+  id: string;
+  name: string;
+  path: string;
+  settings: string;
+  created_at: string;
+  git: string | null;
+  trust: string | null;
+};
 
 const toProject = (row: Row): Project =>
   Project.parse({
@@ -12,6 +20,7 @@ const toProject = (row: Row): Project =>
     createdAt: row.created_at,
     settings: JSON.parse(row.settings),
     gitSettings: gitSettingsOf(agreementOf(row)?.pending ?? []),
+    ...(row.trust !== null && { trust: JSON.parse(row.trust) }),
   });
 
 const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
@@ -34,10 +43,11 @@ export function projectsTable(db: Database) {
     async save(project: Project): Promise<void> {
       const { id, name, path, createdAt } = project;
       const settings = JSON.stringify(project.settings);
+      const trust = JSON.stringify(project.trust);
       await db
         .insertInto('projects')
-        .values({ id, name, path, settings, created_at: createdAt })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings }))
+        .values({ id, name, path, settings, created_at: createdAt, trust })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings, trust }))
         .execute();
     },
     /** What was agreed to of its git settings; null: nobody has looked yet. */

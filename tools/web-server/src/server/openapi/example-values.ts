@@ -10,6 +10,7 @@ import {
   PendingRequest,
   PermissionRule,
   Project,
+  ProjectTrust,
   QueuedMessage,
   Removal,
   StageDiff,
@@ -30,6 +31,20 @@ export const project = Project.parse({
   path: '/repos/web',
   createdAt: at,
   settings: { copyIgnored: ['.env'] },
+});
+
+export const trust = ProjectTrust.parse({
+  needed: true,
+  hash: '9f2b7c41d0',
+  items: [
+    {
+      kind: 'hook',
+      text: 'Runs after a tool was used (Edit).',
+      value: 'npm run format',
+      file: '.claude/settings.json',
+      isNew: true,
+    },
+  ],
 });
 
 export const stage = StageView.parse({

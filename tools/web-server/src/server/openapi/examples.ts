@@ -24,14 +24,13 @@ export const examples: Examples = {
     input: { ...ofProject, path: 'docs/stages' },
     reply: { stages: [stage], created: 1, updated: 0, ignored: [] },
   },
-  get_rules: {
-    input: ofProject,
-    reply: {
-      rules: [rule],
-      repository: ['Bash(npm run lint)'],
-      hooks: [{ event: 'PostToolUse', matcher: 'Edit', command: 'npm run format', file: '.claude/settings.json' }],
-    },
+  get_rules: { input: ofProject, reply: { rules: [rule] } },
+  get_trust: { input: { ...ofProject, ...onStage }, reply: { trust: the.trust } },
+  trust_project: {
+    input: { ...ofProject, hash: the.trust.hash },
+    reply: { project: { ...project, trust: { ...the.trust, needed: false } } },
   },
+  agree_rules: { input: { ...ofProject, rules: ['Bash(npm run lint)'] }, reply: { project } },
   remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
 
   get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },

@@ -40,6 +40,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   project_in_use: 'The project has stages; remove them first.',
   project_exists: 'The repository is registered already.',
   git_settings_changed: 'The git settings of the repository are no longer those that were shown; look again.',
+  trust_changed: 'The settings are no longer those that were looked at.',
   not_running: 'The session has no process, or no turn, that could do this.',
   not_at_gate: 'The stage does not wait at a gate.',
   session_alarm: 'The session is under alarm; a person has to acknowledge it first.',

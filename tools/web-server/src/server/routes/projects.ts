@@ -1,3 +1,4 @@
+import { TrustQuery } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
 /** The repositories that the board knows, and the rules that hold in them. */
@@ -33,6 +34,25 @@ export const projectRelays = {
   },
   get_rules: {
     summary: 'What was allowed for good, in the project and in its stages',
+    problems: ['unknown_project'],
+  },
+  get_trust: {
+    summary: 'What the settings of the repository would switch on',
+    description:
+      'Hooks, helpers, environment variables, MCP servers, plugins, rules, modes and folders, as they are now: in the repository, or with `stageId` in the worktree of that stage.',
+    query: TrustQuery,
+    problems: ['unknown_project', 'unknown_stage'],
+  },
+  trust_project: {
+    summary: 'Trusts a repository as it is',
+    description:
+      'Agrees to exactly what has this `hash`; the next start of a session uses it. Until then sessions start without the settings of the repository.',
+    problems: ['unknown_project', 'trust_changed'],
+  },
+  agree_rules: {
+    summary: 'Says that these rules were allowed by a person, in a terminal',
+    description:
+      'Rules and folders of the local settings of the main checkout, or of the user, that are new since somebody looked. What does not stand there now is passed over.',
     problems: ['unknown_project'],
   },
   remove_rule: {

@@ -4,6 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
+import { useTrustDialog } from '../../../live/trust.ts';
 import { useAddProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './forms.module.css';
@@ -19,6 +20,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
     notifications.show({ message: `${project.name} was added`, color: 'gray' });
     if (thenNewStage) open({ kind: 'new-stage', projectId: project.id });
     else closeForm();
+    if (project.trust.needed) useTrustDialog.getState().open({ projectId: project.id });
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -9,6 +9,7 @@ import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useTrustDialog } from '../../../live/trust.ts';
 import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
@@ -64,6 +65,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
           {sending} …
         </div>
       )}
+      <LeftOut stage={stage} />
       <Changes stage={stage} />
       <div className={css.foot}>
         <Foot stage={stage} needsSince={needsSince} />
@@ -150,6 +152,20 @@ function Changes({ stage }: { stage: StageView }) {
   return (
     <div className={css.changes} role="img" aria-label={words} title={words}>
       {count(files, 'file')} +{additions} −{deletions}
+    </div>
+  );
+}
+
+/** The session goes without the repository's settings, with the way to look at them. */
+function LeftOut({ stage: { id, projectId, session } }: { stage: StageView }) {
+  const openTrust = useTrustDialog((state) => state.open);
+  if (session === null || session.leftOut === null) return null;
+  return (
+    <div className={css.leftOut} title={session.leftOut.summary}>
+      Without the repository’s settings{' '}
+      <button type="button" onClick={() => openTrust({ projectId, stageId: id })}>
+        Review
+      </button>
     </div>
   );
 }

@@ -2,14 +2,14 @@ import { Project } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 
-it('takes settings there and back, and leaves those of the rules alone', () => {
+it('takes settings there and back', () => {
   const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'], submodules: true };
   const project = Project.parse({
     id: 'web',
     name: 'web',
     path: '/web',
     createdAt: '2026-01-01T10:00:00.000Z',
-    settings: { ...settings, passRepositoryRules: true },
+    settings,
   });
   expect(readProjectForm(projectFormOf(project))).toEqual({ name: 'web', settings });
   expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', submodules: false })).toEqual({

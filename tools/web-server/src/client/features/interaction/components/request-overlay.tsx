@@ -17,6 +17,8 @@ import { RequestForm } from './request-form.tsx';
 import { RequestTitle } from './request-title.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
 
+import { TrustDialog } from './trust-dialog.tsx';
+
 interface RequestOverlayProps {
   /** The stage whose page is open: its requests stand there. */
   ownStageId: string | null;
@@ -85,6 +87,7 @@ export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
       </Modal.Root>
       {!isOpen && first !== undefined && <WhereItIsNoModal request={first} more={queue.length - 1} own={ownStageId} />}
       <RulesDialog />
+      <TrustDialog />
     </>
   );
 }

@@ -1,7 +1,6 @@
-import { type PermissionRule, type ProjectId, type RepositoryHook, visibleText } from '@callboard/contract';
-import { Button, Switch } from '@mantine/core';
+import { type PermissionRule, type ProjectId, visibleText } from '@callboard/contract';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId } from 'react';
 import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { rulesQuery } from '../../../live/rules.ts';
@@ -9,22 +8,21 @@ import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
-import { useProjectSetting, useTakeBack } from '../api/use-rules.ts';
+import { useRemoveRule } from '../api/use-rules.ts';
 import css from './content.module.css';
+import { TrustPanel } from './trust-panel.tsx';
 
-/** The rules of one project and its stages, and those of its repository. */
+/** The rules of one project and its stages, and what its repository brings along. */
 export default function RulesOf({ projectId }: { projectId: ProjectId }) {
   const { data, error } = useQuery(rulesQuery(projectId));
   return (
     <>
       {error !== null && <FailureNote>The rules could not be read. {errorText(error)}</FailureNote>}
-      {data !== undefined && (
-        <>
-          <KeptRules projectId={projectId} rules={data.rules} />
-          <RepositoryRules projectId={projectId} rules={data.repository} />
-          <RepositoryHooks projectId={projectId} hooks={data.hooks} />
-        </>
-      )}
+      {data !== undefined && <KeptRules projectId={projectId} rules={data.rules} />}
+      <section className={css.dialogPart} aria-labelledby="rules-repository">
+        <h3 id="rules-repository">From the repository’s settings</h3>
+        <TrustPanel place={{ projectId }} />
+      </section>
     </>
   );
 }
@@ -32,9 +30,9 @@ export default function RulesOf({ projectId }: { projectId: ProjectId }) {
 function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly PermissionRule[] }) {
   return (
     <section className={css.dialogPart} aria-labelledby="rules-kept">
-      <h3 id="rules-kept">Allowed for good</h3>
+      <h3 id="rules-kept">Always allowed</h3>
       {rules.length === 0 ? (
-        <p className={css.hint}>Nothing. “Always allow …” on a request adds to it.</p>
+        <p className={css.hint}>No rules yet. “Always allow …” on a request adds one.</p>
       ) : (
         <>
           <ul className={css.rules}>
@@ -43,7 +41,7 @@ function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly
             ))}
           </ul>
           <p className={css.hint}>
-            Every start is given these. What is taken back holds in a session that is running until it ends.
+            Every session starts with these. A rule that you remove still holds in sessions that are running.
           </p>
         </>
       )}
@@ -52,7 +50,7 @@ function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly
 }
 
 function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionRule }) {
-  const takeBack = useTakeBack(projectId);
+  const remove = useRemoveRule(projectId);
   const canCommand = useCanCommand();
   return (
     <li>
@@ -69,12 +67,12 @@ function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionR
       <Button
         variant="default"
         size="compact-md"
-        aria-label={`Take back ${visibleText(rule.rule, 'command')}`}
+        aria-label={`Remove ${visibleText(rule.rule, 'command')}`}
         disabled={!canCommand}
-        loading={takeBack.isPending}
-        onClick={() => takeBack.mutate(rule)}
+        loading={remove.isPending}
+        onClick={() => remove.mutate(rule)}
       >
-        Take back
+        Remove
       </Button>
     </li>
   );
@@ -82,94 +80,4 @@ function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionR
 
 function OneStage({ stageId }: { stageId: NonNullable<PermissionRule['stageId']> }) {
   return <>stage “{useStageTitle(stageId)}”</>;
-}
-
-function RepositoryRules({ projectId, rules }: { projectId: ProjectId; rules: readonly string[] }) {
-  return (
-    <BroughtAlong
-      projectId={projectId}
-      setting="passRepositoryRules"
-      title="The repository’s own"
-      none="The repository’s settings allow nothing by themselves."
-      label="Pass them to Claude"
-      description="Claude Code ignores the allow rules of a repository’s settings in a worktree that nobody has trusted."
-      items={rules}
-      row={(rule, isOn) => (
-        <li key={rule}>
-          <code className={css.rule}>
-            <Seen text={rule} kind="command" />
-          </code>
-          <span className={css.hint}>{isOn ? 'passed' : 'ignored'}</span>
-        </li>
-      )}
-    />
-  );
-}
-
-function RepositoryHooks({ projectId, hooks }: { projectId: ProjectId; hooks: readonly RepositoryHook[] }) {
-  return (
-    <BroughtAlong
-      projectId={projectId}
-      setting="runRepositoryHooks"
-      title="The repository’s hooks"
-      none="The repository’s settings have none. Your own hooks run."
-      label="Run them"
-      description="A hook may allow tools without anybody being asked. Where the repository has hooks that do not run, your own are off as well. A session takes a change over when it is started next."
-      items={hooks}
-      row={({ event, matcher, command, file }, isOn) => (
-        <li key={`${file} ${event} ${matcher} ${command}`}>
-          <div>
-            <div className={css.hint}>
-              {event}
-              {matcher !== null && `, ${matcher}`}, in {file}
-            </div>
-            <code className={css.rule}>
-              <Seen text={command} kind="command" />
-            </code>
-          </div>
-          <span className={css.hint}>{isOn ? 'runs' : 'off'}</span>
-        </li>
-      )}
-    />
-  );
-}
-
-interface BroughtAlongProps<Item> {
-  projectId: ProjectId;
-  setting: Parameters<typeof useProjectSetting>[1];
-  title: string;
-  /** What is said where there are no items. */
-  none: string;
-  /** Of the switch: what it lets happen. */
-  label: string;
-  description: string;
-  items: readonly Item[];
-  row: (item: Item, isOn: boolean) => ReactNode;
-}
-
-/** What a repository brings along, and whether it counts. */
-function BroughtAlong<Item>(props: BroughtAlongProps<Item>) {
-  const { projectId, setting, title, none, label, description, items, row } = props;
-  const [isOn, change] = useProjectSetting(projectId, setting);
-  const canCommand = useCanCommand();
-  const titleId = useId();
-  return (
-    <section className={css.dialogPart} aria-labelledby={titleId}>
-      <h3 id={titleId}>{title}</h3>
-      {items.length === 0 ? (
-        <p className={css.hint}>{none}</p>
-      ) : (
-        <ul className={css.rules}>{items.map((item) => row(item, isOn))}</ul>
-      )}
-      {(items.length > 0 || isOn) && (
-        <Switch
-          label={label}
-          description={description}
-          checked={isOn}
-          disabled={!canCommand || change.isPending}
-          onChange={(event) => change.mutate(event.currentTarget.checked)}
-        />
-      )}
-    </section>
-  );
 }

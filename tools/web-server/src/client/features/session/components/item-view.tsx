@@ -10,6 +10,7 @@ import { blockKey, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { Fold } from './fold.tsx';
 import { LongText } from './long-text.tsx';
+import { SettingsActions } from './settings-actions.tsx';
 import { LooksCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 
@@ -122,6 +123,9 @@ export function Thinking({ id, text, isLive = false }: { id: string; text: strin
   );
 }
 
+/** Notices whose settings can be looked at, and agreed to. */
+const ABOUT_SETTINGS: ReadonlySet<string> = new Set(['settings-left-out', 'new-rules', 'settings-changed']);
+
 function Notice({ entry }: { entry: Entry<'notice'> }) {
   if (entry.code === 'phase')
     return (
@@ -134,6 +138,7 @@ function Notice({ entry }: { entry: Entry<'notice'> }) {
     <>
       {title !== null && <strong>{title}. </strong>}
       {plainOutput(entry.text)}
+      {ABOUT_SETTINGS.has(entry.code) && <SettingsActions entry={entry} />}
     </>
   );
   return <Indented>{entry.level === 'error' ? <FailureNote>{words}</FailureNote> : <Note>{words}</Note>}</Indented>;

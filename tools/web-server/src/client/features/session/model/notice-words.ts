@@ -9,10 +9,13 @@ const TITLES: Readonly<Record<string, string>> = {
   'conversation-lost': 'Conversation lost',
   'launch-failed': 'Claude could not be started',
   'model-fallback': 'Another model',
+  'new-rules': 'New rules',
   'output-cut-off': 'A line was cut off',
   'output-lost': 'A gap',
   'permission-denied': 'Not allowed',
   'process-ended': 'The process ended',
+  'settings-changed': 'Settings changed',
+  'settings-left-out': 'Without the repository’s settings',
   'too-large': 'Too large to be asked for',
   'unknown-request': 'A request that is not known',
 };

@@ -1,0 +1,43 @@
+/** A call of a tool, as far as a rule looks at it. */
+export interface ToolCall {
+  toolName: string;
+  input: Readonly<Record<string, unknown>>;
+}
+
+const RULE = /^([^()]+?)(?:\((.*)\))?$/s;
+
+/**
+ * Whether a call may have run under a permission rule such as `Bash(npm run *)`. Of Bash each part of a compound command is
+ * looked at; of other tools only the name, since what a path or an address stands for is Claude Code's to say.
+ */
+export function ruleCovers(rule: string, { toolName, input }: ToolCall): boolean {
+  const match = RULE.exec(rule.trim());
+  const [, name = '', content] = match ?? [];
+  if (!coversName(name, toolName)) return false;
+  if (content === undefined || content === '' || content === '*' || toolName !== 'Bash') return true;
+  const command = typeof input.command === 'string' ? input.command : '';
+  return command.split(/&&|\|\||[;|&\n]/).some((part) => fits(content, part.trim()));
+}
+
+function coversName(name: string, toolName: string): boolean {
+  if (name === toolName || fits(name, toolName)) return true;
+  if (name === 'Edit') return ['Write', 'MultiEdit', 'NotebookEdit'].includes(toolName);
+  // A whole MCP server.
+  return name.startsWith('mcp__') && toolName.startsWith(`${name}__`);
+}
+
+/** `npm run *`, `npm run:*`, or the words themselves. */
+function fits(pattern: string, text: string): boolean {
+  const parts = pattern.replace(/:\*$/, '*').replace(/ \*$/, '*').split('*');
+  const [first = '', ...others] = parts;
+  if (others.length === 0) return text === first;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const [index, part] of others.entries()) {
+    if (index === others.length - 1) return part === '' || (text.endsWith(part) && text.length - part.length >= at);
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return true;
+}

@@ -1,0 +1,125 @@
+import type { NewTranscriptEntry, StageId } from '@callboard/contract';
+import { z } from 'zod';
+import { ruleCovers, type ToolCall } from '../domain/rule-covers.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createNudged } from '../lib/wait.ts';
+import { type Alarm, alarmOf } from '../session-state/alarm.ts';
+import { changeSession } from '../session-state/change-session.ts';
+import { addEntry } from '../session-state/draft.ts';
+import type { Store } from '../store/store.ts';
+import type { Grown, Trust } from '../trust/trust.ts';
+import type { SessionExecutor } from './session-executor.ts';
+
+export interface SettingsWatchParts {
+  store: Store;
+  trust: Pick<Trust, 'grownSince'>;
+  log: Logger;
+  lookMs: number;
+  running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
+  raiseAlarm: (stageId: StageId, alarm: Alarm) => Promise<void>;
+}
+
+/** What became of settings files while sessions run. */
+export interface SettingsWatch {
+  /** Claude Code let this call run under a permission rule. */
+  onRuleUsed(stageId: StageId, toolUseId: string): void;
+  stop(): void;
+}
+
+/** What Claude Code itself says that holds. Only rules that stand in files can have been slipped in there. */
+const RulesReply = z.object({
+  response: z.object({
+    state: z.object({ rules: z.array(z.object({ behavior: z.string(), source: z.string(), rule: z.string() })) }),
+  }),
+});
+const FILES: ReadonlySet<string> = new Set(['userSettings', 'projectSettings', 'localSettings']);
+const REPLY_MS = 10_000;
+/** A call is among the newest entries when its result comes. */
+const RECENT = 200;
+
+/**
+ * Looks at the settings files of running sessions. What is new in them is told in the transcript, once; a tool that ran
+ * under a rule that was not there at the launch, and that nobody has agreed to, is an alarm.
+ */
+export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
+  const { store, trust, log, lookMs, running, raiseAlarm } = parts;
+  /** By launch: what was told. */
+  const told = new Map<string, Set<string>>();
+  /** By launch: rules that were seen since, also those that are gone again. */
+  const seen = new Map<string, Map<string, Grown>>();
+
+  type Watched = Pick<SessionExecutor, 'launch' | 'request'>;
+
+  async function grownIn({ launch }: Watched): Promise<Grown[]> {
+    const before = seen.get(launch.id) ?? new Map<string, Grown>();
+    seen.set(launch.id, before);
+    for (const item of await trust.grownSince(launch.stageId, launch.settings)) before.set(keyOf(item), item);
+    return [...before.values()];
+  }
+
+  async function look(): Promise<void> {
+    const executors = [...running()];
+    for (const executor of executors) await lookAt(executor);
+    const living = new Set(executors.map(({ launch }) => String(launch.id)));
+    for (const map of [told, seen]) for (const id of map.keys()) if (!living.has(id)) map.delete(id);
+  }
+
+  async function lookAt(executor: Watched): Promise<void> {
+    const { id, stageId } = executor.launch;
+    const known = told.get(id) ?? new Set<string>();
+    told.set(id, known);
+    const fresh = (await grownIn(executor)).filter((item) => !item.isAgreed && !known.has(keyOf(item)));
+    if (fresh.length === 0) return;
+    await store.transact((tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, changedNotice(fresh))));
+    for (const item of fresh) known.add(keyOf(item));
+  }
+
+  async function callOf(stageId: StageId, toolUseId: string): Promise<ToolCall | null> {
+    const entries = await store.read.transcript.page(stageId, { after: undefined, before: undefined, limit: RECENT });
+    const entry = entries.findLast((one) => one.kind === 'tool-use' && one.toolUseId === toolUseId);
+    return entry?.kind === 'tool-use' ? entry : null;
+  }
+
+  /** As files have them and as Claude Code says: a rule may be gone from its file again. */
+  async function newRules(executor: Watched): Promise<string[]> {
+    const grown = (await grownIn(executor)).filter(({ kind }) => kind === 'rule');
+    const reply = await executor
+      .request({ subtype: 'list_permission_rules' }, AbortSignal.timeout(REPLY_MS))
+      .catch(() => null);
+    const { data } = RulesReply.safeParse(reply);
+    const live = data?.response.state.rules.filter(({ behavior, source }) => behavior === 'allow' && FILES.has(source));
+    const known = new Set([...executor.launch.settings.rules, ...grown.map(({ value }) => value)]);
+    const agreed = new Set(grown.flatMap(({ value, isAgreed }) => (isAgreed ? [value] : [])));
+    const others = (live ?? []).map(({ rule }) => rule).filter((rule) => !known.has(rule));
+    return [...grown.map(({ value }) => value), ...others].filter((rule) => !agreed.has(rule));
+  }
+
+  async function check(stageId: StageId, toolUseId: string): Promise<void> {
+    const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
+    const call = await callOf(stageId, toolUseId);
+    if (executor === undefined || call === null || !executor.launch.settings.isKnown) return;
+    const rule = (await newRules(executor)).find((one) => ruleCovers(one, call));
+    if (rule === undefined) return;
+    const what = `The rule is ${rule}; it was not there when the session started.`;
+    await raiseAlarm(stageId, alarmOf('foreign-rule', what));
+  }
+
+  const looking = createNudged(look, (error) => log.error({ err: error }, 'looking at settings files failed'));
+  const timer = setInterval(looking.nudge, lookMs).unref();
+  return {
+    onRuleUsed(stageId, toolUseId) {
+      check(stageId, toolUseId).catch((error: unknown) =>
+        log.error({ err: error, stageId }, 'a rule that a tool ran under could not be looked at'),
+      );
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+const keyOf = ({ kind, value, file }: Grown) => `${file} ${kind}:${value}`;
+
+function changedNotice(items: readonly Grown[]): NewTranscriptEntry {
+  const named = items.map(({ kind, value, file }) => `${kind} ${value} (${file})`).join(', ');
+  const text = `New in settings files since this session started: ${named}. It may hold in this session already. A command that Claude ran may have written it. If it was you, say so; otherwise the next session asks for it.`;
+  return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'settings-changed', text };
+}

@@ -1,0 +1,34 @@
+import type { ProjectId } from '@callboard/contract';
+import type { Database } from '../database.ts';
+import { AgreedSettings } from '../records.ts';
+
+/** `user`: of the settings that hold in all projects. */
+export type AgreedScope = ProjectId | 'user';
+
+const scopeOf = (scope: AgreedScope) => (scope === 'user' ? 'user' : `project:${scope}`);
+
+/** Which settings of files a person agreed to. */
+export function agreedTable(db: Database) {
+  return {
+    /** Null where nobody ever looked. */
+    async find(scope: AgreedScope): Promise<AgreedSettings | null> {
+      const row = await db
+        .selectFrom('agreed')
+        .select('document')
+        .where('scope', '=', scopeOf(scope))
+        .executeTakeFirst();
+      return row === undefined ? null : AgreedSettings.parse(JSON.parse(row.document));
+    },
+    async save(scope: AgreedScope, agreed: AgreedSettings): Promise<void> {
+      const document = JSON.stringify(agreed);
+      await db
+        .insertInto('agreed')
+        .values({ scope: scopeOf(scope), document })
+        .onConflict((conflict) => conflict.column('scope').doUpdateSet({ document }))
+        .execute();
+    },
+    async remove(scope: AgreedScope): Promise<void> {
+      await db.deleteFrom('agreed').where('scope', '=', scopeOf(scope)).execute();
+    },
+  };
+}

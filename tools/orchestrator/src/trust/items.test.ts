@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import type { SettingsFile } from '../worktrees/repository-settings.ts';
+import { contentOf, itemsOf } from './content.ts';
+import { restrictions } from './left-out.ts';
+
+const settings = (content: unknown): SettingsFile => ({
+  kind: 'settings',
+  name: '.claude/settings.json',
+  text: typeof content === 'string' ? content : JSON.stringify(content),
+  isPersonal: false,
+});
+const told = (file: SettingsFile) => itemsOf(file).map(({ kind, value }) => `${kind} ${value}`);
+const agent = (lines: string): SettingsFile => ({ ...settings(`---\n${lines}\n---\nText`), kind: 'agents' });
+
+it.each([
+  [{ apiKeyHelper: './key.sh' }, ['helper ./key.sh']],
+  [{ statusLine: { type: 'command', command: 'date' } }, ['helper date']],
+  [{ env: { A: 'b', C: 'd' } }, ['env A=b', 'env C=d']],
+  [{ enableAllProjectMcpServers: true }, ['mcp-server enableAllProjectMcpServers']],
+  [{ enabledMcpjsonServers: ['a', 'b'] }, ['mcp-server a', 'mcp-server b']],
+  [{ enabledPlugins: { 'a@b': true, 'c@d': false } }, ['plugin a@b']],
+  [{ permissions: { allow: ['Read'], defaultMode: 'acceptEdits' } }, ['rule Read', 'mode acceptEdits']],
+  [{ permissions: { additionalDirectories: ['/etc'] } }, ['directory /etc']],
+  [{ disableAllHooks: true }, ['other disableAllHooks']],
+  [{ sandbox: { enabled: false } }, ['other {"sandbox":{"enabled":false}}']],
+  [{ aKeyOfTomorrow: 1 }, ['other {"aKeyOfTomorrow":1}']],
+])('lists what settings switch on: %j', (content, items) => {
+  expect(told(settings(content))).toEqual(items);
+});
+
+it.each([
+  {},
+  { $schema: 'https://example.org', model: 'claude-opus-5-5', includeCoAuthoredBy: false, outputStyle: 'Concise' },
+  { permissions: { deny: ['Bash(rm *)'], ask: ['Bash(ls *)'], defaultMode: 'plan' } },
+  { disableAllHooks: false, enableAllProjectMcpServers: false, hooks: {}, env: {} },
+])('asks nothing for what switches nothing on: %j', (content) => {
+  expect(told(settings(content))).toEqual([]);
+});
+
+it.each(['not JSON', '[]', '// words\n{}', '{"hooks":{},}'])(
+  'asks for a file that it does not understand: %s',
+  (text) => {
+    expect(itemsOf(settings(text))).toMatchObject([{ kind: 'other', value: text }]);
+  },
+);
+
+it('reads a file with a byte order mark, as Claude Code does', () => {
+  expect(told(settings('\uFEFF{"apiKeyHelper":"x"}'))).toEqual(['helper x']);
+});
+
+it('lists hooks with their moment, and those of another shape as they stand', () => {
+  const hooks = {
+    PreToolUse: [{ matcher: 'Bash', hooks: [{ command: 'check' }, { type: 'prompt', prompt: 'Sure?' }] }],
+    Stop: '?',
+  };
+  expect(itemsOf(settings({ hooks }))).toMatchObject([
+    { kind: 'hook', value: 'check', text: 'Runs before a tool is used (Bash). It can allow tools without asking you.' },
+    { kind: 'hook', value: expect.stringContaining('Sure?') },
+    { kind: 'hook', value: '?' },
+  ]);
+});
+
+it('lists the servers of .mcp.json, with what they are given', () => {
+  const file: SettingsFile = {
+    ...settings({ mcpServers: { a: { command: 'npx', args: ['-y', 'a'], env: { K: 'v' } }, b: { url: 'https://b' } } }),
+    kind: 'mcp',
+  };
+  expect(told(file)).toEqual(['mcp-server npx -y a {"env":{"K":"v"}}', 'mcp-server {"url":"https://b"}']);
+});
+
+it.each([
+  ['name: a\ntools: Read', []],
+  ['name: a\npermissionMode: plan', []],
+  ['name: a\npermissionMode: acceptEdits', ['mode acceptEdits']],
+  ['mcpServers:\n  - shared\n  - own:\n      command: run', ['mcp-server run']],
+  ['hooks:\n  Stop:\n    - hooks:\n        - command: tell', ['hook tell']],
+  ['description: : not YAML\nhooks: x', ['other description: : not YAML\nhooks: x']],
+  ['description: : not YAML', []],
+])('lists what the first lines of an agent switch on: %j', (lines, items) => {
+  expect(told(agent(lines))).toEqual(items);
+});
+
+it('takes what a command may use while it is at work for a rule', () => {
+  const command: SettingsFile = { ...settings('---\nallowed-tools: [Bash(a *), Read]\n---\n'), kind: 'commands' };
+  expect(told(command)).toEqual(['rule Bash(a *), Read']);
+});
+
+it('tells one content from another by what is run, and not by how it is written', async () => {
+  const hash = async (content: unknown, scripts: Record<string, string> = {}) =>
+    (await contentOf({ files: [settings(content)], read: async (path) => scripts[path] ?? null })).hash;
+  const command = 'bash "$CLAUDE_PROJECT_DIR"/.claude/check.sh --all';
+  const hooks = { Stop: [{ hooks: [{ type: 'command', command }] }] };
+  const before = await hash({ hooks, model: 'a' }, { '.claude/check.sh': 'exit 0' });
+  expect(await hash({ model: 'b', hooks, permissions: { deny: ['X'] } }, { '.claude/check.sh': 'exit 0' })).toBe(
+    before,
+  );
+  expect(await hash({ hooks }, { '.claude/check.sh': 'exit 1' })).not.toBe(before);
+  expect(await hash({ hooks, env: { A: 'b' } }, { '.claude/check.sh': 'exit 0' })).not.toBe(before);
+  expect(await hash({ model: 'a' })).toBe('');
+});
+
+it('gives restrictions of files that are left out the place they are meant from', () => {
+  const file = settings({
+    permissions: { deny: ['Read(/secret/**)', 'Read(//etc/**)', 'Bash(/bin/rm *)', 'Edit(~/x)'] },
+  });
+  expect(restrictions({ files: [file], read: async () => null }, '/w/S1').deny).toEqual([
+    'Read(//w/S1/secret/**)',
+    'Read(//etc/**)',
+    'Bash(/bin/rm *)',
+    'Edit(~/x)',
+  ]);
+});

@@ -1,0 +1,137 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path/posix';
+import { systemCode } from '../lib/errors.ts';
+import type { GitResult } from './execute-git.ts';
+
+/** The files of a repository, on the disk or in a commit. Paths are relative to its top folder, with `/`. */
+export interface RepositoryTree {
+  /** The text of a file, symbolic links followed, without what only differs by platform or at its end; null: there is none. */
+  read(path: string): Promise<string | null>;
+  /** All files below a folder, symbolic links followed, in order; null: there is no such folder. */
+  list(folder: string): Promise<string[] | null>;
+}
+
+/** More is no text that settings run. */
+const LONGEST_FILE = 4 * 1024 * 1024;
+/** Folders of commands and skills are shallow; a link may lead in a circle. */
+const DEEPEST = 5;
+const MOST_FILES = 2_000;
+
+/** What a checkout with other line endings, or git's own output, may change. */
+const comparable = (text: string) => text.replaceAll('\r\n', '\n').trimEnd();
+
+const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'EACCES'];
+
+function unlessNotThere(error: unknown): null {
+  if (NOT_THERE.includes(systemCode(error) ?? '')) return null;
+  throw error;
+}
+
+/** The files of a folder as they are on the disk. */
+export function folderTree(root: string): RepositoryTree {
+  async function below(folder: string, depth: number, found: string[]): Promise<void> {
+    const names = await readdir(join(root, folder)).catch(unlessNotThere);
+    for (const name of (names ?? []).toSorted()) {
+      if (found.length >= MOST_FILES) return;
+      const path = join(folder, name);
+      const kind = await stat(join(root, path)).catch(unlessNotThere);
+      if (kind?.isFile()) found.push(path);
+      if (kind?.isDirectory() && depth < DEEPEST) await below(path, depth + 1, found);
+    }
+  }
+  return {
+    async read(path) {
+      const kind = await stat(join(root, path)).catch(unlessNotThere);
+      if (kind === null || !kind.isFile() || kind.size > LONGEST_FILE) return null;
+      const text = await readFile(join(root, path), 'utf8').catch(unlessNotThere);
+      return text === null ? null : comparable(text);
+    },
+    async list(folder) {
+      const kind = await stat(join(root, folder)).catch(unlessNotThere);
+      if (!kind?.isDirectory()) return null;
+      const found: string[] = [];
+      await below(folder, 0, found);
+      return found;
+    },
+  };
+}
+
+interface Entry {
+  type: 'file' | 'folder';
+  object: string;
+}
+
+const LINK = '120000';
+
+/** The files of the commit that a checkout stands at. @param git runs git in it, which only reads objects */
+export function headTree(git: (args: readonly string[]) => Promise<GitResult>): RepositoryTree {
+  /** `ls-tree` of a path; with a slash at its end: of what is in it. */
+  async function rows(path: string): Promise<{ mode: string; type: string; object: string; path: string }[]> {
+    const { failed, stdout } = await git(['ls-tree', '-z', 'HEAD', '--', path]);
+    if (failed) return [];
+    return stdout.split('\0').flatMap((row) => {
+      const match = /^(\d+) (\w+) ([0-9a-f]+)\t(.*)$/s.exec(row);
+      if (match === null) return [];
+      const [, mode = '', type = '', object = '', path = ''] = match;
+      return [{ mode, type, object, path }];
+    });
+  }
+
+  const blob = async (object: string) => {
+    const { failed, stdout } = await git(['cat-file', 'blob', object]);
+    return failed ? null : stdout;
+  };
+
+  /** Where the path leads to, each of its parts resolved as the file system would; null: nowhere within the repository. */
+  async function resolve(path: string, links = 0): Promise<{ path: string; entry: Entry } | null> {
+    const parts = normalize(path).split('/');
+    for (let length = 1; length <= parts.length; length++) {
+      const here = parts.slice(0, length).join('/');
+      const [row] = here === '..' ? [] : await known(here);
+      if (row === undefined || links > DEEPEST) return null;
+      if (row.mode === LINK) {
+        const target = (await blob(row.object)) ?? '..';
+        return target.startsWith('/')
+          ? null
+          : resolve(join(dirname(here), target.trimEnd(), ...parts.slice(length)), links + 1);
+      }
+      if (length === parts.length)
+        return { path: here, entry: { type: row.type === 'tree' ? 'folder' : 'file', object: row.object } };
+    }
+    return null;
+  }
+
+  const asked = new Map<string, ReturnType<typeof rows>>();
+  function known(path: string): ReturnType<typeof rows> {
+    const found = asked.get(path) ?? rows(path);
+    asked.set(path, found);
+    return found;
+  }
+
+  async function below(folder: string, depth: number, found: string[]): Promise<void> {
+    const place = await resolve(folder);
+    if (place?.entry.type !== 'folder') return;
+    for (const row of await known(`${place.path}/`)) {
+      if (found.length >= MOST_FILES) return;
+      const path = join(folder, row.path.slice(place.path.length + 1));
+      const isFolder = row.type === 'tree' || (row.mode === LINK && (await resolve(path))?.entry.type === 'folder');
+      if (!isFolder) found.push(path);
+      else if (depth < DEEPEST) await below(path, depth + 1, found);
+    }
+  }
+
+  return {
+    async read(path) {
+      const place = await resolve(path);
+      if (place?.entry.type !== 'file') return null;
+      const text = await blob(place.entry.object);
+      return text === null || text.length > LONGEST_FILE ? null : comparable(text);
+    },
+    async list(folder) {
+      if ((await resolve(folder))?.entry.type !== 'folder') return null;
+      const found: string[] = [];
+      await below(folder, 0, found);
+      return found;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { createKit, type Kit } from '../support/kit.ts';
+import { write } from '../support/settings-files.ts';
+
+const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
+const runs = (command: string) => prompt({ steps: [bash(command), { text: 'Done.' }] });
+const allows = (...allow: string[]) => ({ permissions: { allow } });
+const LOCAL = '.claude/settings.local.json';
+
+const SOON = { limits: { settingsLookMs: 200 } };
+
+const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
+  (await client.transcript(stageId)).find((entry) => entry.kind === 'notice' && entry.code === code);
+
+/** Where a script could write a rule that Claude Code takes over while it runs. */
+const places: [string, (kit: Kit, worktree: string) => string][] = [
+  ['the worktree’s', (_kit, worktree) => join(worktree, LOCAL)],
+  ['the main checkout’s', (kit) => join(kit.repo, LOCAL)],
+  ['the user’s', (kit) => join(kit.env.HOME ?? '', '.claude/settings.json')],
+];
+
+it.each(places)(
+  'raises the alarm when a tool ran under a rule that was slipped into %s settings',
+  async (_name, place) => {
+    const kit = await createKit(SOON);
+    const { client } = kit;
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+    await client.state(stageId, 'idle');
+    const { stage } = await client.command('get_stage', { stageId });
+    await write('/', { [place(kit, stage.worktree?.path ?? '')]: allows('Bash(touch *)') });
+    await expect
+      .poll(() => noticeOf(kit, stageId, 'settings-changed'))
+      .toMatchObject({ text: expect.stringContaining('Bash(touch *)') });
+    // What no new rule covers is no alarm.
+    await client.command('send_message', { stageId, message: runs('ls') });
+    await client.state(stageId, 'idle');
+    expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
+    // Claude Code takes the file over a moment later; until then it asks.
+    const answered = new Set<string>();
+    const tried = async () => {
+      await client.command('send_message', { stageId, message: runs('touch one') });
+      const asked = client.event('approval-requested', ({ requestId }) => !answered.has(requestId));
+      const alarmed = client.event('session-updated', ({ alarm }) => alarm !== null);
+      const event = await Promise.race([asked, alarmed]);
+      if (!('requestId' in event)) return event.alarm?.code;
+      answered.add(event.requestId);
+      await client.command('approve_tool', { stageId, requestId: event.requestId, decision: 'deny' });
+      await client.state(stageId, 'idle');
+      return 'asked';
+    };
+    await expect.poll(tried, { interval: 500, timeout: 60_000 }).toBe('foreign-rule');
+    expect((await kit.alarm(stageId)).detail).toContain('Bash(touch *)');
+  },
+);
+
+it('tells of a rule that nothing ran under, asks for it at the next start, and takes “That was me” for an answer', async () => {
+  const kit = await createKit(SOON);
+  const { client } = kit;
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await client.state(stageId, 'idle');
+  await write(kit.repo, { [LOCAL]: allows('Bash(touch *)') });
+  await expect.poll(() => noticeOf(kit, stageId, 'settings-changed')).toBeDefined();
+  expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
+  await client.command('stop_stage', { stageId });
+
+  const second = await kit.startStage(runs('touch two'));
+  const { requestId } = await client.event('approval-requested', (request) => request.stageId === second);
+  expect(await noticeOf(kit, second, 'new-rules')).toMatchObject({ text: expect.stringContaining('Bash(touch *)') });
+  await client.command('approve_tool', { stageId: second, requestId, decision: 'deny' });
+
+  const { project } = await client.command('agree_rules', {
+    projectId: 'shop',
+    rules: ['Bash(touch *)', 'Bash(rm *)'],
+  });
+  expect(project.trust).toMatchObject({ needed: false, items: [{ value: 'Bash(touch *)', isNew: false }] });
+  const third = await kit.startStage(runs('touch three'));
+  await client.state(third, 'idle');
+  expect((await client.command('get_session', { stageId: third })).session.alarm).toBeNull();
+});

@@ -1,0 +1,113 @@
+import { commands, type ProjectTrust, type TrustItem } from '@callboard/contract';
+import { Badge, Button } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useId } from 'react';
+import { call, errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { type TrustPlace, trustQuery } from '../../../live/trust.ts';
+import { useCommand } from '../../../live/use-command.ts';
+import { FailureNote } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
+import { type TrustGroup, trustGroups } from '../model/trust-groups.ts';
+import css from './trust-panel.module.css';
+
+interface TrustPanelProps {
+  place: TrustPlace;
+  /** Where the panel is asked to go away: there is a second button for that. */
+  done?: () => void;
+}
+
+/** What the settings of a repository would switch on, and the button that agrees to it. */
+export function TrustPanel({ place, done }: TrustPanelProps) {
+  const { data, error } = useQuery(trustQuery(place));
+  const trust = useTrust(place, done);
+  const canCommand = useCanCommand();
+  if (error !== null) return <FailureNote>The settings could not be read. {errorText(error)}</FailureNote>;
+  if (data === undefined) return <p className={css.lead}>Reading the settings…</p>;
+  const groups = trustGroups(data.trust);
+  return (
+    <div className={css.panel}>
+      <p className={css.lead}>{leadOf(data.trust, place.stageId !== undefined)}</p>
+      {groups.map((group) => (
+        <Group key={group.kind} group={group} marksNew={data.trust.items.some(({ isNew }) => !isNew)} />
+      ))}
+      {trust.isError && <FailureNote>{errorText(trust.error)}</FailureNote>}
+      {data.trust.needed && (
+        <div className={css.end}>
+          {done !== undefined && (
+            <Button variant="default" onClick={done}>
+              Not now
+            </Button>
+          )}
+          <Button disabled={!canCommand} loading={trust.isPending} onClick={() => trust.mutate(data.trust.hash)}>
+            Trust this repository
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function leadOf({ needed, items }: ProjectTrust, isStage: boolean): string {
+  const where = isStage ? 'This stage’s worktree' : 'This repository';
+  if (items.length === 0) return `${where} has no settings that need your trust.`;
+  if (!needed) return `${where} is trusted as it is. If any of this changes, Callboard asks again.`;
+  return items.some(({ isNew }) => !isNew)
+    ? `${where} has settings that have changed since you trusted it. Until you trust them, sessions start without them.`
+    : `${where} has settings that take effect when Claude starts in it. Until you trust them, sessions start without them.`;
+}
+
+function Group({ group, marksNew }: { group: TrustGroup; marksNew: boolean }) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <h4 className={css.title} id={id}>
+        {group.title}
+      </h4>
+      <ul className={css.items}>
+        {group.items.map((item) => (
+          <Item key={`${item.file} ${item.text} ${item.value}`} item={item} marksNew={marksNew} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Item({ item: { text, value, file, isNew }, marksNew }: { item: TrustItem; marksNew: boolean }) {
+  return (
+    <li>
+      {value !== '' && (
+        <code className={css.value}>
+          <Seen text={value} kind="command" />
+        </code>
+      )}
+      <div className={css.about}>
+        {isNew && marksNew && (
+          <Badge size="sm" variant="default" className={css.badge}>
+            New
+          </Badge>
+        )}
+        {text} {file !== '' && <span className={css.file}>{file}</span>}
+      </div>
+    </li>
+  );
+}
+
+function useTrust({ projectId, stageId }: TrustPlace, done: (() => void) | undefined) {
+  const cache = useQueryClient();
+  const refresh = () => cache.invalidateQueries({ queryKey: trustQuery({ projectId, stageId }).queryKey });
+  return useCommand({
+    run: async (hash: string) => {
+      try {
+        return await call(`/api/projects/${projectId}/trust`, {
+          method: 'POST',
+          body: { hash },
+          reply: commands.trust_project.reply,
+        });
+      } finally {
+        await refresh();
+      }
+    },
+    done: () => done?.(),
+  });
+}

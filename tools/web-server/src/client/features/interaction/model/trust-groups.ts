@@ -1,0 +1,28 @@
+import type { ProjectTrust, TrustItem, TrustKind } from '@callboard/contract';
+
+const TITLES: Readonly<Record<TrustKind, string>> = {
+  hook: 'Hooks',
+  helper: 'Helpers',
+  env: 'Environment',
+  'mcp-server': 'MCP servers',
+  plugin: 'Plugins',
+  rule: 'Rules',
+  mode: 'Modes',
+  directory: 'Folders',
+  other: 'Other settings',
+};
+
+export interface TrustGroup {
+  kind: TrustKind;
+  title: string;
+  items: TrustItem[];
+}
+
+/** By what they are; what nobody has agreed to comes first. */
+export function trustGroups({ items }: Pick<ProjectTrust, 'items'>): TrustGroup[] {
+  const kinds = Object.keys(TITLES) as TrustKind[];
+  return kinds
+    .map((kind) => ({ kind, title: TITLES[kind], items: items.filter((item) => item.kind === kind) }))
+    .filter((group) => group.items.length > 0)
+    .map((group) => ({ ...group, items: group.items.toSorted((a, b) => Number(b.isNew) - Number(a.isNew)) }));
+}

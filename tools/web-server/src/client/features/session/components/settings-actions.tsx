@@ -1,0 +1,54 @@
+import { commands, type StageId, type TrustItem } from '@callboard/contract';
+import { Button, Group } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { boardQuery } from '../../../live/queries.ts';
+import { type TrustPlace, trustQuery, useTrustDialog } from '../../../live/trust.ts';
+import { useCommand } from '../../../live/use-command.ts';
+
+/** What can be done about a notice on settings. */
+export function SettingsActions({ entry }: { entry: { stageId: StageId; code: string; text: string } }) {
+  const { stageId, code, text } = entry;
+  const { data: projectId } = useQuery({
+    ...boardQuery,
+    select: (view) => view.stages.find(({ id }) => id === stageId)?.projectId,
+  });
+  const open = useTrustDialog((state) => state.open);
+  if (projectId === undefined) return null;
+  return (
+    <Group gap={8} mt={8}>
+      {code !== 'settings-left-out' && <ThatWasMe place={{ projectId, stageId }} text={text} />}
+      <Button variant="default" size="compact-sm" onClick={() => open({ projectId, stageId })}>
+        Review the settings
+      </Button>
+    </Group>
+  );
+}
+
+/** Agrees to the rules that the notice names, as long as they stand in the person's own files. */
+function ThatWasMe({ place, text }: { place: TrustPlace; text: string }) {
+  const cache = useQueryClient();
+  const canCommand = useCanCommand();
+  const { data } = useQuery(trustQuery(place));
+  const rules = (data?.trust.items ?? []).filter((item) => isOwn(item) && text.includes(item.value));
+  const agree = useCommand({
+    run: () =>
+      call(`/api/projects/${place.projectId}/trust/rules`, {
+        method: 'POST',
+        body: { rules: rules.map(({ value }) => value) },
+        reply: commands.agree_rules.reply,
+      }),
+    failed: 'The rules were not agreed to',
+    done: () => cache.invalidateQueries({ queryKey: trustQuery(place).queryKey }),
+  });
+  if (rules.length === 0) return null;
+  return (
+    <Button size="compact-sm" disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate()}>
+      That was me
+    </Button>
+  );
+}
+
+const isOwn = ({ kind, file, isNew }: TrustItem) =>
+  isNew && (kind === 'rule' || kind === 'directory') && (file.startsWith('~/') || file.endsWith('(main checkout)'));
