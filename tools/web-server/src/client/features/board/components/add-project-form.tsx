@@ -17,7 +17,8 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   const { open, closeForm } = useBoardUi.getState();
   const canCommand = useCanCommand();
   const add = useAddProject((project) => {
-    notifications.show({ message: `${project.name} was added`, color: 'gray' });
+    // The dialog that asks for trust says so by itself, and would be covered on a phone.
+    if (!project.trust.needed) notifications.show({ message: `${project.name} was added`, color: 'gray' });
     if (thenNewStage) open({ kind: 'new-stage', projectId: project.id });
     else closeForm();
     if (project.trust.needed) useTrustDialog.getState().open({ projectId: project.id });
