@@ -146,7 +146,9 @@ export const SessionSummary = z.object({
   leftOut: LeftOut.nullable().default(null),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),
-  /** True after a failed or interrupted turn: queued messages wait for a person. */
+  /** True after a failed or interrupted turn, and after an alarm: queued messages wait for a person. */
   queueHeld: z.boolean(),
+  /** It is held since the session was under alarm, which a person has acknowledged. */
+  heldSinceAlarm: z.boolean().default(false),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;

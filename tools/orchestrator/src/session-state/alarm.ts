@@ -38,7 +38,7 @@ export function acknowledgeAlarm(draft: SessionDraft, at: string, actor: string)
   const { alarm, stageId, queued } = draft.record;
   if (alarm === null)
     throw new Rejection('no_alarm', `${stageId} is not under alarm; somebody may have acknowledged it already.`);
-  draft.record = { ...draft.record, alarm: null, seenAlarms: [], queueHeld: queued > 0 };
+  draft.record = { ...draft.record, alarm: null, seenAlarms: [], queueHeld: queued > 0, heldSinceAlarm: queued > 0 };
   const text = `${actor} acknowledged the alarm. The session may continue.`;
   addEntry(draft, at, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'alarm-acknowledged', text });
 }

@@ -39,6 +39,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     costCounted: end.costUsd ?? record.costCounted,
     tokens: tokens ?? record.tokens,
     queueHeld: outcome !== 'succeeded',
+    heldSinceAlarm: false,
     blocks: {},
   };
   addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });

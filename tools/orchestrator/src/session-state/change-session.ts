@@ -49,6 +49,7 @@ export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRec
     stalledSince: state === 'busy' ? draft.record.stalledSince : null,
     queued,
     queueHeld: draft.record.queueHeld && queued > 0,
+    heldSinceAlarm: draft.record.heldSinceAlarm && draft.record.queueHeld && queued > 0,
     turnUsage: draft.record.turnRunning ? draft.record.turnUsage : null,
   };
   await tx.sessions.save(draft.record);

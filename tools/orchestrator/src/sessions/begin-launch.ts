@@ -159,6 +159,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     leftOut: null,
     queued: 0,
     queueHeld: false,
+    heldSinceAlarm: false,
     transcriptLength: 0,
     turnRunning: false,
     turnMessages: [],

@@ -50,7 +50,7 @@ it('puts a session under alarm whose request a script has answered, and lets not
   });
 
   const { session } = await client.command('acknowledge_alarm', { stageId });
-  expect(session).toMatchObject({ state: 'ended', alarm: null, queueHeld: true });
+  expect(session).toMatchObject({ state: 'ended', alarm: null, queueHeld: true, heldSinceAlarm: true });
   await expect(client.command('acknowledge_alarm', { stageId })).rejects.toMatchObject({ code: 'no_alarm' });
   await client.command('release_queue', { stageId });
   await client.state(stageId, 'idle');

@@ -21,10 +21,11 @@ interface ComposerProps {
   state: SessionState | null;
   /** Of the stage. */
   isDone: boolean;
+  isAlarmed: boolean;
 }
 
 /** The text stays until the server has it. */
-export function Composer({ stageId, state, isDone }: ComposerProps) {
+export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
   const { text, setText, forget } = useMessageDraft(stageId);
   const [wantsCommand, setWantsCommand] = useState(false);
   /** How it is to be sent once its files are with the server; null when nothing was pressed, or typed since. */
@@ -138,7 +139,7 @@ export function Composer({ stageId, state, isDone }: ComposerProps) {
           />
         )}
         <div className={css.hint} id={hintId}>
-          {composerWords(state, isDone)}
+          {composerWords(state, { isDone, isAlarmed })}
         </div>
       </div>
     </div>

@@ -16,12 +16,16 @@ export function MessageBox({ stageId }: { stageId: StageId }) {
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.completedAt ?? null) !== null,
   });
+  const { data: isAlarmed = false } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageOf(stageId)(view)?.session?.alarm ?? null) !== null,
+  });
   const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}
       {state !== null && <MessageQueue stageId={stageId} isWorking={isWorking} />}
-      <Composer stageId={stageId} state={state} isDone={isDone} />
+      <Composer stageId={stageId} state={state} isDone={isDone} isAlarmed={isAlarmed} />
     </section>
   );
 }

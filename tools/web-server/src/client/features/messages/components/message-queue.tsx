@@ -4,8 +4,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useLayoutEffect, useRef } from 'react';
 import { count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery, queueQuery } from '../../../live/queries.ts';
+import { boardQuery, queueQuery, stageOf } from '../../../live/queries.ts';
 import { useReleaseQueue } from '../api/use-messages.ts';
+import { heldWords } from '../model/composer-words.ts';
 import css from './messages.module.css';
 import { QueuedRow } from './queued-row.tsx';
 
@@ -64,18 +65,27 @@ function Paused() {
 
 function Held({ stageId }: { stageId: StageId }) {
   const release = useReleaseQueue(stageId);
+  const canCommand = useCanCommand();
+  const { data: session = null } = useQuery({
+    ...boardQuery,
+    select: (view) => stageOf(stageId)(view)?.session ?? null,
+  });
+  const isAlarmed = session?.alarm != null;
+  const { why, action } = heldWords({ isAlarmed, sinceAlarm: session?.heldSinceAlarm ?? false });
   return (
     <div className={css.held}>
-      <p>Held, since the last turn did not end well: these messages are kept and not sent until you let them go.</p>
-      <Button
-        size="compact-sm"
-        variant="default"
-        disabled={!useCanCommand()}
-        loading={release.isPending}
-        onClick={() => release.mutate(undefined)}
-      >
-        Release
-      </Button>
+      <p>{why}</p>
+      {action !== null && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          disabled={!canCommand}
+          loading={release.isPending}
+          onClick={() => release.mutate(undefined)}
+        >
+          {action}
+        </Button>
+      )}
     </div>
   );
 }

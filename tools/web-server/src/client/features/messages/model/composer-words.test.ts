@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { composerWords, modeOfKey } from './composer-words.ts';
+import { composerWords, heldWords, modeOfKey } from './composer-words.ts';
 
 const key = (change: Partial<KeyboardEvent> = {}) => ({
   key: 'Enter',
@@ -18,9 +18,23 @@ it('sends by Enter, and in other ways by Ctrl and Command while Claude works', (
 });
 
 it('says of a done stage that a message reopens it, unless nothing was ever started', () => {
-  expect(composerWords('ended', true)).toContain('a message reopens it');
+  expect(composerWords('ended', { isDone: true })).toContain('a message reopens it');
   expect(composerWords('ended')).toContain('a message resumes it');
-  expect(composerWords(null, true)).toBe('Nothing runs yet.');
+  expect(composerWords(null, { isDone: true })).toBe('Nothing runs yet.');
+});
+
+it('says under alarm that a message waits, and promises no resume', () => {
+  const words = composerWords('ended', { isAlarmed: true });
+  expect(words).toContain('a message is queued until you acknowledge it');
+  expect(words).not.toContain('resumes');
+  expect(composerWords('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
+});
+
+it('says why messages are held: the alarm, what is left of it, or how the last turn ended', () => {
+  expect(heldWords({ isAlarmed: true, sinceAlarm: false })).toMatchObject({ action: null });
+  const since = heldWords({ isAlarmed: false, sinceAlarm: true });
+  expect(since).toMatchObject({ why: expect.stringContaining('Held since the alarm'), action: 'Send queued' });
+  expect(heldWords({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
 });
 
 it('leaves new lines, other keys and composed characters alone', () => {

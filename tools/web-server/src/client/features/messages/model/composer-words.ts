@@ -3,8 +3,15 @@ import type { MessageMode, SessionState } from '@callboard/contract';
 const KEYS = 'Enter sends, Shift Enter makes a new line, / lists commands, @ files.';
 const WORKING_KEYS = 'Enter queues it, Ctrl Enter steers the running turn, Ctrl Shift Enter interrupts and sends now.';
 
+interface Given {
+  isDone?: boolean;
+  /** The session is under alarm. */
+  isAlarmed?: boolean;
+}
+
 /** What happens to a message that is sent now, and by which keys. */
-export function composerWords(state: SessionState | null, isDone = false): string {
+export function composerWords(state: SessionState | null, { isDone = false, isAlarmed = false }: Given = {}): string {
+  if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
   switch (state) {
     case null:
@@ -22,6 +29,20 @@ export function composerWords(state: SessionState | null, isDone = false): strin
     default:
       return state satisfies never;
   }
+}
+
+/** Why messages are held, and what lets them go; null where only the end of the alarm does. */
+export function heldWords({ isAlarmed, sinceAlarm }: { isAlarmed: boolean; sinceAlarm: boolean }): {
+  why: string;
+  action: string | null;
+} {
+  if (isAlarmed) return { why: 'Held until you acknowledge the alarm.', action: null };
+  if (sinceAlarm)
+    return { why: 'Held since the alarm. These messages wait until you send them.', action: 'Send queued' };
+  return {
+    why: 'Held because the last turn failed or was interrupted. These messages wait until you release them.',
+    action: 'Release',
+  };
 }
 
 type Key = Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'isComposing'>;
