@@ -10,12 +10,14 @@ import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
 const at = new Date('2026-01-02T03:04:05.678Z');
 const noSessions: Partial<Edges> = { now: () => at, endAllSessions: async () => ({ ended: 0, failed: [] }) };
 
-/** The tables of a store, as far as a backup is counted by them. */
+/** The tables of a store, as far as a backup and its restoring need them. */
 function putStore(file: string, stages: number): void {
   const database = new DatabaseSync(file);
   database.exec(`
     create table stages (id text); create table requests (decision text); create table events (seq integer);
+    create table launches (state text, end_reason text);
     insert into requests values ('{}'), (null);
+    insert into launches values ('live', null), ('ended', 'it was stopped');
   `);
   for (let n = 0; n < stages; n += 1) database.prepare('insert into stages values (?)').run(`STAGE-${n}`);
   database.close();
@@ -47,6 +49,11 @@ it('copies the store into the data directory, for nobody else to read, and bring
     err: '',
   });
   expect((await stat(aside)).isFile()).toBe(true);
+  using database = new DatabaseSync(store, { readOnly: true });
+  expect(database.prepare('select end_reason from launches order by state').all()).toEqual([
+    { end_reason: 'it was stopped' },
+    { end_reason: 'restored from a backup' },
+  ]);
 });
 
 it('takes a file from where the user stood, and never writes over one', async () => {
