@@ -108,7 +108,7 @@ it('lists the codes of its problems, each under its status', () => {
 
 it.each([
   ['approve_tool', 409, 'already_decided'],
-  ['send_message', 409, 'already_done'],
+  ['send_message', 409, 'message_id_reused'],
   ['start_stage', 409, 'waits_for_dependency'],
   ['start_stage', 507, 'disk_low'],
   ['get_health', 403, 'wrong_origin'],

@@ -30,7 +30,6 @@ const codes = async ({ client }: Kit, stageId: string) =>
 const HARMLESS: [FilterName, boolean][] = [
   ['an empty list of open requests is left out', true],
   ['every object has one key more', true],
-  ['every line comes twice', true],
   ['the answer to initialize says nothing', true],
   ['nothing is told of messages', true],
   ['a line of an unknown type follows each', false],
@@ -70,6 +69,13 @@ describe('harmless', () => {
 });
 
 describe('told', () => {
+  it('a second reply to what was answered: an alarm, since somebody else may have asked', async () => {
+    const kit = await kitWith('every line comes twice');
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'Twice.' }] }));
+    expect(await kit.alarm(stageId)).toMatchObject({ code: 'foreign-control' });
+    await kit.client.state(stageId, 'ended');
+  });
+
   it('a request for permission under another name: denied, and told in the session and its transcript', async () => {
     const kit = await kitWith('permission requests have another subtype');
     const { client } = kit;

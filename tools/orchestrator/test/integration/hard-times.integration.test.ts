@@ -70,7 +70,7 @@ it('shows in git’s own words that a worktree could not be made, and makes it a
   const kit = await createKit();
   await kit.stop();
   const path = kit.env.PATH ?? '';
-  kit.env.PATH = await gitThat(kit.folder, path, 'worktree add', '$real "$@"; echo "fatal: out of luck" >&2; exit 128');
+  kit.env.PATH = await gitThat(kit.folder, path, 'worktree add', 'echo "fatal: out of luck" >&2; exit 128');
   await kit.start();
   await expect(kit.startStage(said('Made.'))).rejects.toMatchObject({
     code: 'worktree_failed',

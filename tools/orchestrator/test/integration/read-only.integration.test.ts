@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -111,6 +111,8 @@ it('does not say that all is well when the store came to fail while that was bei
   const { client, dataDir } = await createKit({ limits: { diskLookMs: 60_000 } });
   // What `doctor` found is read for it, and takes as long as the other end of this is held.
   const report = join(dataDir, 'doctor.json');
+  await until('the version of claude is noted in it', () => existsSync(report));
+  await rm(report);
   await run('mkfifo', [report]);
   const board = client.command('get_board');
   let end = -1;

@@ -16,6 +16,7 @@ const tags = [
   { name: 'queue', description: 'Messages that wait for their moment' },
   { name: 'requests', description: 'What Claude waits for, and what was decided' },
   { name: 'events', description: 'What happens, as server-sent events' },
+  { name: 'trash', description: 'What was kept when a stage was deleted' },
   { name: 'service', description: 'Health, login and this document' },
 ];
 
