@@ -26,7 +26,9 @@ still. Callboard refuses to start a stage with one, says its version and how to 
 
 ${markdownTable(head, rows)}
 
-What is missing is told in the transcript of each session that runs with that release, in its \`cliGaps\`, and as a warning on the board. A release that is not on
+Callboard shows what is missing as a warning above the board, and for each stage that runs with that release: a line under the head of the stage's page,
+which lists what is missing when it is opened, an icon with the same words on its card, and a notice in its transcript. The version stands in the stage's details;
+the API has both as \`cliVersion\` and \`cliGaps\` of the session. A release that is not on
 this list is tried in the background, once, when Callboard starts or first meets it; what came of it is kept in \`doctor.json\` in the data directory.
 
 ## Why

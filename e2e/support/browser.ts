@@ -25,7 +25,7 @@ export interface Browser {
 
 /** A browser with a profile of its own, closed when the test is over. */
 export async function openBrowser(
-  options: { width?: number; height?: number } = {},
+  options: { width?: number; height?: number; hasTouch?: boolean } = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Browser> {
   const executablePath = findChromium();
@@ -33,7 +33,7 @@ export async function openBrowser(
   const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
   const context = await chromium.launchPersistentContext(profile, {
-    ...{ executablePath, args: ARGS, viewport },
+    ...{ executablePath, args: ARGS, viewport, hasTouch: options.hasTouch ?? false },
     timeout: 120_000,
   });
   atEnd(async () => {

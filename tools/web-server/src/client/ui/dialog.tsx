@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { useCoversPage, useTopLayer } from './behind-dialog.ts';
+import { useCoversPage, useLately, useTopLayer } from './behind-dialog.ts';
 import css from './dialog.module.css';
 
 interface DialogProps {
@@ -18,6 +18,8 @@ interface DialogProps {
 export function Dialog({ opened, title, size, close, closeOnClickOutside = false, children }: DialogProps) {
   useCoversPage(opened);
   const isCovered = useTopLayer() === 'above';
+  // The Escape that closes what lies above it is not meant for it as well.
+  const wasCovered = useLately(isCovered);
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
   return (
     <Modal.Root
@@ -27,7 +29,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
       size={size}
       fullScreen={fullScreen}
       padding={0}
-      closeOnEscape={!isCovered}
+      closeOnEscape={!wasCovered}
       inert={isCovered}
     >
       <Modal.Overlay backgroundOpacity={0.4} />

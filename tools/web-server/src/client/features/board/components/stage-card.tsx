@@ -1,9 +1,10 @@
-import type { StageId, StageView } from '@callboard/contract';
+import type { SessionSummary, StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconMessages, IconShieldExclamation } from '@tabler/icons-react';
+import { IconInfoCircle, IconMessages, IconShieldExclamation } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
+import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
 import { phaseNext } from '../../../lib/need-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, count } from '../../../lib/time.ts';
@@ -133,6 +134,7 @@ function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | nu
       )}
       {session !== null && usageOf(session).costUsd > 0 && <span>{cost(usageOf(session).costUsd)}</span>}
       {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
+      {session !== null && <Gaps session={session} />}
       {session !== null && session.queued > 0 && (
         <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>
           <IconMessages size={14} aria-hidden style={{ verticalAlign: -2 }} /> {session.queued}
@@ -141,6 +143,18 @@ function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | nu
         </span>
       )}
     </>
+  );
+}
+
+/** That its Claude Code does not do all that Callboard relies on, and what it lacks. */
+function Gaps({ session }: { session: SessionSummary }) {
+  const words = gapsWords(session);
+  if (words === null) return null;
+  const label = `${words}: ${gapSentences(session).join(' ')}`;
+  return (
+    <span className={css.gaps} role="img" aria-label={label} title={label}>
+      <IconInfoCircle size={14} aria-hidden />
+    </span>
   );
 }
 

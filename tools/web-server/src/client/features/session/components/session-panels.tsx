@@ -1,15 +1,19 @@
-import type { StageView, Todo } from '@callboard/contract';
-import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react';
+import type { SessionSummary, StageView, Todo } from '@callboard/contract';
+import { IconCircle, IconCircleCheck, IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
+import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
 import { count } from '../../../lib/time.ts';
 import { Fold } from './fold.tsx';
 import css from './stage-head.module.css';
 
-/** What Claude has on its list, and what runs beside the turn; each folded to a line. */
+/** What this Claude Code lacks, what Claude has on its list, and what runs beside the turn; each folded to a line. */
 export function SessionPanels({ stage }: { stage: StageView }) {
   const { session } = stage;
-  if (session === null || (session.todos.length === 0 && session.backgroundTasks.length === 0)) return null;
+  if (session === null) return null;
+  const gaps = gapsWords(session);
+  if (gaps === null && session.todos.length === 0 && session.backgroundTasks.length === 0) return null;
   return (
     <div className={css.panels}>
+      {gaps !== null && <GapsPanel id={stage.id} words={gaps} session={session} />}
       {session.todos.length > 0 && <TodoPanel id={stage.id} todos={session.todos} />}
       {session.backgroundTasks.length > 0 && (
         <section aria-label="Background tasks">
@@ -31,6 +35,26 @@ export function SessionPanels({ stage }: { stage: StageView }) {
         </section>
       )}
     </div>
+  );
+}
+
+function GapsPanel({ id, words, session }: { id: string; words: string; session: SessionSummary }) {
+  return (
+    <section aria-label="Claude Code">
+      <Fold id={`gaps:${id}`} summary={words}>
+        <ul className={css.todos}>
+          {gapSentences(session).map((sentence) => (
+            <li key={sentence}>
+              <IconInfoCircle size={16} aria-hidden />
+              <span>{sentence}</span>
+            </li>
+          ))}
+        </ul>
+        <p className={css.gapsHint}>
+          To update, run <code>claude update</code>. This stage uses the new release from its next start.
+        </p>
+      </Fold>
+    </section>
   );
 }
 

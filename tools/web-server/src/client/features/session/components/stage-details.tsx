@@ -53,6 +53,7 @@ export function StageDetails({ stage }: { stage: StageView }) {
             <Row name="Mode and model">
               <SessionSwitches stage={stage} session={session} />
             </Row>
+            <Row name="Claude Code">{session.cliVersion ?? 'Version not known'}</Row>
             <Row name="Started">{exactTime(session.startedAt)}</Row>
             <Row name="Cost">{cost(usageOf(session).costUsd)}</Row>
             <TokensRow tokens={usageOf(session).tokens} />
