@@ -1,0 +1,128 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { openDesk } from '../support/desk.ts';
+import { apiOf } from '../support/scene.ts';
+
+const command = (text: string) => ({ name: 'Bash', input: { command: text, description: 'Do it' } });
+const done = { text: 'All finished.' };
+const exact = (name: string) => ({ name, exact: true });
+const wants = (title: string) => ({ name: `${title} wants to run a command` });
+
+it('counts the open requests of a stage on its card, and in the head of its page, where a press shows the first', async () => {
+  const { page, origin, api, errors, folder } = await openDesk();
+  const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name));
+  await Promise.all(files.map((file) => writeFile(file, 'text\n')));
+  const tools = files.map((file_path) => ({ name: 'Read', input: { file_path } }));
+  const stageId = await api.stage('Login form', [{ tools }, done]);
+  await api.start(stageId);
+  await page.getByRole('dialog', { name: /^Login form wants to read/ }).waitFor();
+  const card = page.locator('article', { hasText: 'Login form' });
+  const counted = card.locator('[role="img"][aria-label="3 open requests"]');
+  await expect.poll(() => counted.allTextContents()).toEqual(['3']);
+  await page.getByRole('button', { name: 'Set all aside' }).click();
+  await card.getByRole('img', exact('3 open requests')).waitFor();
+
+  await page.goto(`${origin}/stages/${stageId}?tab=details`);
+  await page.getByRole('dialog').getByRole('button', { name: 'Set all aside' }).click();
+  const bell = page.getByRole('button', exact('3 open requests of this stage'));
+  expect(await bell.textContent()).toBe('3');
+  await bell.click();
+  await page.waitForURL(`${origin}/stages/${stageId}`);
+  const form = page.getByRole('form', { name: /^Login form wants to read/ }).first();
+  await form.getByRole('button', exact('Allow')).click();
+  const fewer = page.getByRole('button', exact('2 open requests of this stage'));
+  await expect.poll(() => fewer.allTextContents()).toEqual(['2']);
+  await page.goto(origin);
+  await page.getByRole('dialog').getByRole('button', { name: 'Set all aside' }).click();
+  await card.getByRole('img', exact('2 open requests')).waitFor();
+  expect(errors).toEqual([]);
+});
+
+/** Where a finger goes that means it. */
+async function middleOf(target: Locator): Promise<{ x: number; y: number }> {
+  const box = await target.boundingBox();
+  if (box === null) throw new Error('it is not on the screen');
+  return { x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2) };
+}
+
+it('decides nothing by a tap that began before the request was drawn, and does so by a later one', async () => {
+  const { start } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page, context, errors } = await openBrowser({ hasTouch: true });
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  const api = apiOf(origin);
+  const stageId = await api.stage('Login form', [{ tools: [command('touch a.txt')] }, done]);
+  await api.start(stageId);
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  const allow = dialog.getByRole('button', exact('Allow'));
+  await expect.poll(() => allow.isEnabled()).toBe(true);
+  const { x, y } = await middleOf(allow);
+  await dialog.getByRole('button', { name: 'Set aside' }).tap();
+  await dialog.waitFor({ state: 'detached' });
+
+  // The finger is down already when the request comes up under it, and is lifted from its button.
+  const touch = await context.newCDPSession(page);
+  const clicked = page.evaluate(
+    () => new Promise((resolve) => document.addEventListener('touchend', resolve, { capture: true, once: true })),
+  );
+  await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
+  await page.keyboard.press('c');
+  await allow.waitFor();
+  await touch.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await clicked;
+  await expect.poll(() => allow.isEnabled()).toBe(true);
+  expect((await api.get('/api/board')).pending).toHaveLength(1);
+
+  const now = await middleOf(allow);
+  await page.touchscreen.tap(now.x, now.y);
+  await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
+  expect((await api.get('/api/decisions')).decisions).toMatchObject([{ outcome: 'allowed' }]);
+  expect(errors).toEqual([]);
+});
+
+it('opens a request over a dialog with C, and keeps what was written in the dialog', async () => {
+  const { page, api, errors } = await openDesk();
+  await page.getByRole('button', exact('New stage')).click();
+  const newStage = page.getByRole('dialog', exact('New stage'));
+  const title = newStage.getByRole('textbox', { name: 'Title' });
+  await title.fill('Sear');
+  const stageId = await api.stage('Login form', [{ tools: [command('touch a.txt')] }, done]);
+  await api.start(stageId);
+  const card = page.getByRole('region', exact('Request'));
+  await card.getByText('touch a.txt').waitFor();
+
+  // In a field C is a letter.
+  await title.press('c');
+  expect(await title.inputValue()).toBe('Searc');
+  const request = page.getByRole('dialog', wants('Login form'));
+  expect(await request.count()).toBe(0);
+
+  const closing = newStage.getByRole('button', exact('Close'));
+  await closing.focus();
+  await page.keyboard.press('c');
+  await request.getByText('touch a.txt').waitFor();
+  // Escape is for what is on top alone; the focus goes back to where it was.
+  await page.keyboard.press('Escape');
+  await request.waitFor({ state: 'detached' });
+  expect(await title.inputValue()).toBe('Searc');
+  await expect.poll(() => closing.evaluate((element) => element === document.activeElement)).toBe(true);
+
+  await page.keyboard.press('c');
+  const allow = request.getByRole('button', exact('Allow'));
+  await expect.poll(() => allow.isEnabled()).toBe(true);
+  await allow.click();
+  await request.waitFor({ state: 'detached' });
+  await newStage.waitFor();
+  expect(await title.inputValue()).toBe('Searc');
+  await title.press('End');
+  await page.keyboard.press('h');
+  expect(await title.inputValue()).toBe('Search');
+  await expect.poll(async () => (await api.get('/api/board')).pending).toEqual([]);
+  expect(errors).toEqual([]);
+});
