@@ -12,7 +12,7 @@ import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
 import { PermissionRule } from './rules.ts';
-import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
+import { Effort, LeftProcess, PermissionMode, SessionSummary } from './sessions.ts';
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
@@ -196,6 +196,13 @@ export const commands = {
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** A person has looked at what raised the alarm: the session may go on. Ends the process first if it is not gone yet. */
   acknowledge_alarm: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  /** What the session's ended processes have left running, without the marker by which Callboard would have ended it. */
+  get_leftovers: { input: z.object(onStage), reply: z.object({ processes: z.array(LeftProcess) }) },
+  /** Ends these of them, or none where one is not on the list any more. The reply has what still runs. */
+  end_leftovers: {
+    input: z.object({ ...onStage, pids: z.array(z.int().positive()).min(1).max(1000) }),
+    reply: z.object({ processes: z.array(LeftProcess) }),
+  },
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 

@@ -22,6 +22,7 @@ export const problems = {
   unknown_file: 404,
   unknown_login: 404,
   unknown_trash: 404,
+  unknown_process: 404,
   no_session: 404,
   already_decided: 409,
   request_closed: 409,

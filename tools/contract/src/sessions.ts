@@ -150,5 +150,16 @@ export const SessionSummary = z.object({
   queueHeld: z.boolean(),
   /** It is held since the session was under alarm, which a person has acknowledged. */
   heldSinceAlarm: z.boolean().default(false),
+  /** How many processes had outlived it when that was last looked at. Which of them still run is asked for. */
+  leftovers: z.int().nonnegative().default(0),
 });
 export type SessionSummary = z.infer<typeof SessionSummary>;
+
+/** A process that has outlived the session that started it. */
+export const LeftProcess = z.object({
+  pid: z.int().positive(),
+  /** What it was called with, cut when it is long. */
+  command: z.string(),
+  startedAt: z.iso.datetime(),
+});
+export type LeftProcess = z.infer<typeof LeftProcess>;

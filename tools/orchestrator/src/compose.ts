@@ -32,6 +32,7 @@ import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
+import { createLeftovers } from './sessions/leftovers.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -229,6 +230,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       gitSettings,
       stages: createStages({ store }),
       sessions,
+      leftovers: createLeftovers({ store, graceMs: signalMs }),
       approvals,
       lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
       messages,

@@ -70,6 +70,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   retry_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/retry' },
   interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
   acknowledge_alarm: { method: 'POST', path: '/api/sessions/:stageId/alarm/acknowledge' },
+  get_leftovers: { method: 'GET', path: '/api/sessions/:stageId/processes' },
+  end_leftovers: { method: 'POST', path: '/api/sessions/:stageId/processes/end' },
   set_mode: { method: 'POST', path: '/api/sessions/:stageId/mode' },
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
 };

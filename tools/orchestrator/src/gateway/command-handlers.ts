@@ -26,6 +26,7 @@ import type { Drafts } from '../messages/drafts.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
+import type { Leftovers } from '../sessions/leftovers.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { ProjectGitSettings } from '../stages/git-settings.ts';
 import type { StageImports } from '../stages/import-stages.ts';
@@ -45,6 +46,7 @@ export interface HandlerParts {
   gitSettings: ProjectGitSettings;
   stages: Stages;
   sessions: Sessions;
+  leftovers: Leftovers;
   approvals: ApprovalService;
   lostAnswers: LostAnswers;
   messages: MessageQueue;
@@ -87,7 +89,7 @@ const NO_WORKTREE: Removal = {
 };
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, board, projects, gitSettings, stages, sessions, approvals, lostAnswers } = parts;
+  const { store, board, projects, gitSettings, stages, sessions, leftovers, approvals, lostAnswers } = parts;
   const { messages, drafts, draftFiles, capabilities, imports, worktrees, trash, trust, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
@@ -320,6 +322,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await sessions.acknowledgeAlarm(stageId, actor.name);
       return sessionOf(stageId);
     },
+    get_leftovers: async ({ stageId }) => ({ processes: await leftovers.list(stageId) }),
+    end_leftovers: async ({ stageId, pids }, { actor }) => ({
+      processes: await leftovers.end(stageId, pids, actor.name),
+    }),
     set_mode: async ({ stageId, mode }) => {
       await sessions.setMode(stageId, mode);
       return sessionOf(stageId);

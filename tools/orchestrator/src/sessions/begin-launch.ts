@@ -160,6 +160,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     queued: 0,
     queueHeld: false,
     heldSinceAlarm: false,
+    leftovers: 0,
     transcriptLength: 0,
     turnRunning: false,
     turnMessages: [],

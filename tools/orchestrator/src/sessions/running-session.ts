@@ -10,6 +10,7 @@ import { type Found, messagesInDoubt } from '../session-state/messages-in-doubt.
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { exitReason } from './exit-reason.ts';
+import { watchLeftovers } from './leftovers.ts';
 import type { SessionExecutor } from './session-executor.ts';
 import { untilStored } from './until-stored.ts';
 
@@ -53,6 +54,7 @@ export function watchSession(
 ): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
+  const leftovers = watchLeftovers({ store, log, executor });
   let stopReason: string | null = null;
   /** What of a stop came to the process, or to where it had been. */
   let step: 'none' | 'found-gone' | 'asked' | 'signalled' = 'none';
@@ -75,6 +77,7 @@ export function watchSession(
       tx.afterCommit(onEnded);
     });
     await endMarked([launch.id], graces.signalMs);
+    await leftovers.settle(record?.sessionId ?? null, watching.signal);
     await rm(launch.folder, { recursive: true, force: true });
     return end;
   }
@@ -145,6 +148,7 @@ export function watchSession(
     },
     async detach() {
       watching.abort();
+      await leftovers.stop();
       await executor.detach();
     },
   };

@@ -96,4 +96,5 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          case when json_extract(settings, '$.runRepositoryHooks') then 'all' else 'personal' end) from projects`,
     ],
   },
+  { id: 6, statements: [`alter table launches add column leftovers text`] },
 ];

@@ -99,6 +99,8 @@ export interface LaunchRecord {
   endedAt: string | null;
   endReason: string | null;
   settings: LaunchSettings;
+  /** Processes that it started and that went on without its marker, when that was last looked at. */
+  leftovers: readonly ProcessIdentity[];
 }
 
 /**

@@ -55,6 +55,8 @@ interface LaunchesTable {
   end_reason: string | null;
   /** A `LaunchSettings`; null before it was spawned. */
   settings: string | null;
+  /** `ProcessIdentity`s, as JSON; null: none was ever seen. */
+  leftovers: string | null;
 }
 
 export interface OutboxTable {

@@ -20,6 +20,7 @@ const toLaunch = (row: Selectable<Schema['launches']>): LaunchRecord => ({
   endedAt: row.ended_at,
   endReason: row.end_reason,
   settings: LaunchSettings.parse(row.settings === null ? {} : JSON.parse(row.settings)),
+  leftovers: row.leftovers === null ? [] : z.array(Identity).parse(JSON.parse(row.leftovers)),
 });
 
 /** Launches, oldest first. */
@@ -57,6 +58,11 @@ export function launchesTable(db: Database) {
     },
     async setOffset(id: LaunchId, offset: number): Promise<void> {
       await update(id).set({ spool_offset: offset }).execute();
+    },
+    async setLeftovers(id: LaunchId, leftovers: readonly ProcessIdentity[]): Promise<void> {
+      await update(id)
+        .set({ leftovers: JSON.stringify(leftovers) })
+        .execute();
     },
     async setEnded(id: LaunchId, at: string, reason: string): Promise<void> {
       await update(id).set({ state: 'ended', ended_at: at, end_reason: reason }).execute();

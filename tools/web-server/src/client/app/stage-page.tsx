@@ -7,6 +7,7 @@ import { askFor, turnToPage } from '../features/interaction/model/arming-store.t
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
+import { LeftProcesses } from '../features/session/components/left-processes.tsx';
 import { NotStarted } from '../features/session/components/not-started.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageChanges } from '../features/session/components/stage-changes.tsx';
@@ -50,6 +51,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
       <AlarmBanner stage={stage} />
+      <LeftProcesses stage={stage} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
       <UnsettledAnswers decisions={unsettled} isWide />

@@ -104,6 +104,11 @@ export const examples: Examples = {
   },
   interrupt: { input: onStage, reply: { session } },
   acknowledge_alarm: { input: onStage, reply: { session } },
+  get_leftovers: {
+    input: onStage,
+    reply: { processes: [{ pid: 4711, command: 'node server.js', startedAt: '2026-11-22T09:30:00.000Z' }] },
+  },
+  end_leftovers: { input: { ...onStage, pids: [4711] }, reply: { processes: [] } },
   set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
   set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },
 };

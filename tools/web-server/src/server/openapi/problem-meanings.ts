@@ -22,6 +22,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   unknown_file: 'The file was taken away, or sent with a message.',
   unknown_login: 'There is no such login; it may have ended already.',
   unknown_trash: 'This is not in the trash any more: it was restored, or deleted as it was old.',
+  unknown_process: 'The process is not one that the session left running, or has ended; nothing was ended.',
   no_session: 'The stage was never started.',
   already_decided: 'Somebody else was first; `decision` is the one that stands.',
   request_closed: 'The request was withdrawn, timed out, or its process ended; `decision` says which.',

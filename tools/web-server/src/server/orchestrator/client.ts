@@ -85,6 +85,7 @@ const SLOW: ReadonlySet<CommandType> = new Set([
   'send_message',
   'send_queued',
   'acknowledge_alarm',
+  'end_leftovers',
 ]);
 /**
  * Short answers out of the store, for somebody who waits before a page; asking again is harmless. Those for streams

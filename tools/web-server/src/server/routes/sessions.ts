@@ -68,6 +68,18 @@ export const sessionRelays = {
       'Whoever looked at what was seen lets the session go on. Answered once its process is gone and the alarm is cleared; nothing is started by it. Who acknowledged stands in the transcript.',
     problems: ['unknown_stage', 'no_session', 'no_alarm'],
   },
+  get_leftovers: {
+    summary: 'Processes that outlived the session',
+    description:
+      'What commands of Claude started without the marker by which Callboard ends it, such as with `env -i`, and that still runs after the process of the session has ended. Callboard ends none of it by itself.',
+    problems: ['unknown_stage'],
+  },
+  end_leftovers: {
+    summary: 'Ends processes that outlived the session',
+    description:
+      'By SIGTERM, and by SIGKILL where that is not enough within five seconds. Each must be on the list as it is now, or none is ended. Answered with what still runs.',
+    problems: ['unknown_stage', 'unknown_process'],
+  },
   set_mode: {
     summary: 'Changes the permission mode',
     description: 'Answered once Claude Code has confirmed it.',

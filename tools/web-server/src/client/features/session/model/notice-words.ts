@@ -8,6 +8,8 @@ const TITLES: Readonly<Record<string, string>> = {
   'conversation-cleared': 'Conversation cleared',
   'conversation-lost': 'Conversation lost',
   'launch-failed': 'Claude could not be started',
+  leftovers: 'Still running',
+  'leftovers-ended': 'Processes ended',
   'model-fallback': 'Another model',
   'new-rules': 'New rules',
   'output-cut-off': 'A line was cut off',

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { prompt } from '@callboard/scripted-model';
+import { afterEach, expect, it } from 'vitest';
+import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-identity.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+import { killProcess } from '../support/living-process.ts';
+
+const started: ProcessIdentity[] = [];
+afterEach(async () => {
+  for (const process of started.splice(0)) if (await isAlive(process)) await killProcess(process);
+});
+
+/** A session whose one command was allowed and has ended. */
+async function afterCommand(command: string): Promise<{ kit: Kit; stageId: string }> {
+  const kit = await createKit({ where: 'apart' });
+  const steps = [{ tools: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }];
+  const stageId = await kit.startStage(prompt({ steps }));
+  const { requestId } = await kit.client.event('approval-requested', (request) => request.stageId === stageId);
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await kit.client.state(stageId, 'idle');
+  return { kit, stageId };
+}
+
+/** What it has left, once that was told. */
+async function leftBy({ client }: Kit, stageId: string, count: number): Promise<ProcessIdentity[]> {
+  await client.event('session-updated', (session) => session.stageId === stageId && session.leftovers > 0);
+  const { processes } = await client.command('get_leftovers', { stageId });
+  const found = await Promise.all(processes.map(({ pid }) => identify(pid)));
+  const living = found.filter((one) => one !== null);
+  started.push(...living);
+  expect(living).toHaveLength(count);
+  return living;
+}
+
+const QUIET = '>/dev/null 2>&1 </dev/null';
+/** Without the marker: one that prints, one in a session with it, one in a session of its own that prints. */
+const HIDES = [
+  `env -u CB_LAUNCH sh -c 'sleep 300 & sleep 301 ${QUIET} &'`,
+  `env -i sh -c 'sleep 302 ${QUIET} &'`,
+  `env -i setsid sleep 303 &`,
+].join('\n');
+
+it('lists what outlives a stop without the marker, ends none of it by itself, and ends what a person says', async () => {
+  const { kit, stageId } = await afterCommand(HIDES);
+  expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
+  await kit.client.command('stop_stage', { stageId });
+  const left = await leftBy(kit, stageId, 4);
+  const { processes } = await kit.client.command('get_leftovers', { stageId });
+  expect(processes.map(({ command }) => command).toSorted()).toEqual([300, 301, 302, 303].map((s) => `sleep ${s}`));
+  const age = Date.now() - Date.parse(processes[0]?.startedAt ?? '');
+  expect(age).toBeGreaterThan(-2_000);
+  expect(age).toBeLessThan(120_000);
+  const told = (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'notice');
+  expect(told).toContainEqual(expect.objectContaining({ code: 'leftovers' }));
+
+  await kit.kill();
+  await kit.start('here');
+  const { client } = kit;
+  expect((await client.command('get_leftovers', { stageId })).processes).toHaveLength(4);
+  expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true, true]);
+
+  const pids = left.map(({ pid }) => pid);
+  const stranger = spawn('sleep', ['304']);
+  await once(stranger, 'spawn');
+  const other = await identify(stranger.pid ?? 0);
+  if (other === null) throw new Error('the stranger has ended');
+  started.push(other);
+  const refused = client.command('end_leftovers', { stageId, pids: [...pids, other.pid] });
+  await expect(refused).rejects.toMatchObject({ code: 'unknown_process' });
+  expect(await Promise.all([...left, other].map(isAlive))).toEqual([true, true, true, true, true]);
+
+  expect(await client.command('end_leftovers', { stageId, pids })).toEqual({ processes: [] });
+  expect(await Promise.all([...left, other].map(isAlive))).toEqual([false, false, false, false, true]);
+  expect(await client.command('get_session', { stageId })).toMatchObject({ session: { leftovers: 0 } });
+  const again = client.command('end_leftovers', { stageId, pids });
+  await expect(again).rejects.toMatchObject({ code: 'unknown_process' });
+});
+
+it.each([
+  ['prints nothing', `env -i sleep 305 ${QUIET} &`],
+  ['prints nothing and works elsewhere', `(cd / && env -i sleep 305 ${QUIET} &); sleep 1`],
+])('finds one that %s by its shell, and lists it while the session goes on', async (_what, command) => {
+  const { kit, stageId } = await afterCommand(`nohup sleep 306 ${QUIET} & ${command}`);
+  await kit.client.command('stop_stage', { stageId });
+  const [left] = await leftBy(kit, stageId, 1);
+  await kit.client.command('send_message', { stageId, message: 'Go on' });
+  await kit.client.state(stageId, 'idle');
+  const { processes } = await kit.client.command('get_leftovers', { stageId });
+  expect(processes).toMatchObject([{ pid: left?.pid, command: 'sleep 305' }]);
+  if (left !== undefined) await killProcess(left);
+  expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
+});
