@@ -153,7 +153,7 @@ async function tell(
   signal: AbortSignal,
 ): Promise<void> {
   const all = await findOf(store, stageId);
-  const text = `${processes(found.length)} that Claude's commands started still ${found.length === 1 ? 'runs' : 'run'} after the end of the session. The stage page lists them, and ends them if you want that.`;
+  const text = `${processes(found.length)} that Claude's commands started still ${found.length === 1 ? 'runs' : 'run'} after the end of the session. You can end ${found.length === 1 ? 'it' : 'them'} on the stage page.`;
   await untilStored({ store, log, signal }, (tx) =>
     changeSession(tx, stageId, (draft) => {
       draft.record = { ...draft.record, leftovers: Math.max(all.length, found.length) };

@@ -20,9 +20,7 @@ export function LeftProcesses({ stage }: { stage: StageView }) {
         <h2 id="left-processes">
           {isOne ? '1 process of this session is' : `${processes.length} processes of this session are`} still running
         </h2>
-        <p>
-          The session has ended, but Callboard does not end processes that dropped its marker. End what you do not need.
-        </p>
+        <p>They dropped Callboard's marker, so Callboard does not end them by itself. End what you do not need.</p>
       </div>
       <ul className={css.list}>
         {processes.map(({ pid, command, startedAt }) => (
