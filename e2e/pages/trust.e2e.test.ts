@@ -35,7 +35,15 @@ it('asks whether an added repository is to be trusted, and says on the card what
   for (const title of ['Hooks', 'Helpers', 'Environment', 'Rules', 'Modes'])
     await dialog.getByRole('region', exact(title)).waitFor();
   await dialog.getByText('ANTHROPIC_BASE_URL=http://127.0.0.1:1').waitFor();
+  await page.keyboard.press('Escape');
+  // It is told on the board as well, until somebody has looked and said that it is not to be trusted now.
+  const notice = page.getByRole('button', exact('Review the settings of storefront'));
+  await notice.click();
   await dialog.getByRole('button', exact('Not now')).click();
+  await notice.waitFor({ state: 'hidden' });
+  await page.reload();
+  await page.getByRole('heading', { name: 'Backlog' }).waitFor();
+  expect(await notice.count()).toBe(0);
 
   const stageId = await api.stage('Login form', [{ text: 'Done.' }], { projectId: 'storefront' });
   await api.start(stageId);

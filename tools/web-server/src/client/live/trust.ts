@@ -1,7 +1,9 @@
 import { commands, type ProjectId, type StageId } from '@callboard/contract';
 import { queryOptions } from '@tanstack/react-query';
+import { z } from 'zod';
 import { create } from 'zustand';
 import { call } from '../lib/api.ts';
+import { readStored, writeStored } from '../lib/stored.ts';
 
 /** What is looked at: the repository of a project, or the worktree of one of its stages. */
 export interface TrustPlace {
@@ -35,4 +37,23 @@ export const useTrustDialog = create<TrustDialogState>((set) => ({
   place: null,
   open: (place) => set({ place }),
   close: () => set({ place: null }),
+}));
+
+const LATER = 'callboard-trust-later';
+
+interface TrustLater {
+  /** By project: the settings (their hash) that somebody here has looked at and not agreed to. */
+  hashes: Readonly<Record<string, string>>;
+  /** Says no more of these settings on the board; others are told of again. */
+  later(projectId: ProjectId, hash: string): void;
+}
+
+/** What this browser was told "Not now" of. */
+export const useTrustLater = create<TrustLater>((set, get) => ({
+  hashes: readStored(LATER, z.record(z.string(), z.string()), {}),
+  later(projectId, hash) {
+    const hashes = { ...get().hashes, [projectId]: hash };
+    writeStored(LATER, hashes);
+    set({ hashes });
+  },
 }));

@@ -15,6 +15,7 @@ import { Doors } from './doors.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { GitSettingsNotices } from './git-settings.tsx';
 import type { StageCardProps } from './stage-card.tsx';
+import { TrustNotices } from './trust-notices.tsx';
 
 const BoardForms = onDemand(() => import('./board-forms.tsx'));
 
@@ -32,6 +33,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
     <div className={css.page}>
       <BoardBar filters={isEmpty === false} />
       <Warnings />
+      <TrustNotices />
       <GitSettingsNotices />
       {isEmpty === true && <Doors />}
       <BoardColumns RequestSlot={RequestSlot} />

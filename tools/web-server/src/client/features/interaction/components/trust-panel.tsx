@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
 import { call, errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { type TrustPlace, trustQuery } from '../../../live/trust.ts';
+import { type TrustPlace, trustQuery, useTrustLater } from '../../../live/trust.ts';
 import { useCommand } from '../../../live/use-command.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -22,6 +22,7 @@ export function TrustPanel({ place, done }: TrustPanelProps) {
   const { data, error } = useQuery(trustQuery(place));
   const trust = useTrust(place, done);
   const canCommand = useCanCommand();
+  const { later } = useTrustLater.getState();
   if (error !== null) return <FailureNote>The settings could not be read. {errorText(error)}</FailureNote>;
   if (data === undefined) return <p className={css.lead}>Reading the settings…</p>;
   const groups = trustGroups(data.trust);
@@ -35,7 +36,13 @@ export function TrustPanel({ place, done }: TrustPanelProps) {
       {data.trust.needed && (
         <div className={css.end}>
           {done !== undefined && (
-            <Button variant="default" onClick={done}>
+            <Button
+              variant="default"
+              onClick={() => {
+                if (place.stageId === undefined) later(place.projectId, data.trust.hash);
+                done();
+              }}
+            >
               Not now
             </Button>
           )}
