@@ -54,6 +54,7 @@ it('decides nothing by a tap that began before the request was drawn, and does s
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { page, context, errors } = await openBrowser({ hasTouch: true });
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // the request stands in its place at once, under the finger
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
   const api = apiOf(origin);
