@@ -118,6 +118,8 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
 
 /** One press of the pointer, between whose going down and up something happens. */
 async function pressWhile(page: Page, button: Locator, happens: () => Promise<void>): Promise<void> {
+  // For half a second after it was drawn a form takes no press.
+  await expect.poll(() => button.getAttribute('aria-disabled')).not.toBe('true');
   const box = await button.boundingBox();
   if (box === null) throw new Error('the button is not shown');
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
