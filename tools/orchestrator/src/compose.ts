@@ -173,6 +173,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         for (const listener of deltaListeners) listener(delta);
       },
       onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
+      onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
     });
     life.onStop('sessions', sessions.detachAll);
     const settingsWatch = startSettingsWatch({

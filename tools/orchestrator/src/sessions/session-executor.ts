@@ -36,6 +36,8 @@ export interface ExecutorParts {
   onAlarm: (stageId: StageId) => void;
   /** A call ran, and a permission rule may be why nobody was asked. */
   onRuleUsed: (stageId: StageId, toolUseId: string) => void;
+  /** A call ran because a hook allowed it. */
+  onHookUsed: (stageId: StageId) => void;
   /** A line of a living process was cut off or is not understood, and what it said is lost. */
   onCutOff: (stageId: StageId) => void;
   /** A process tells its version, as it does at the beginning of each turn. */
@@ -149,6 +151,7 @@ export function createSessionExecutor(
       for (const event of events) {
         if (event.type === 'turn-started' && event.version) parts.onVersion(event.version);
         if (event.type === 'tool-result' && event.underRule) parts.onRuleUsed(stageId, event.toolUseId);
+        if (event.type === 'tool-result' && event.allowedBy === 'hook') parts.onHookUsed(stageId);
       }
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);
     if (end - givenBack >= GIVE_BACK_BYTES) spoolKeeper.nudge();

@@ -23,6 +23,8 @@ export interface SettingsWatchParts {
 export interface SettingsWatch {
   /** Claude Code let this call run under a permission rule. */
   onRuleUsed(stageId: StageId, toolUseId: string): void;
+  /** A hook let a call run: it is an alarm where hooks were written since the launch, since nothing says which one it was. */
+  onHookUsed(stageId: StageId): void;
   stop(): void;
 }
 
@@ -39,7 +41,8 @@ const RECENT = 200;
 
 /**
  * Looks at the settings files of running sessions. What is new in them is told in the transcript, once; a tool that ran
- * under a rule that was not there at the launch, and that nobody has agreed to, is an alarm.
+ * under a rule that was not there at the launch, and that nobody has agreed to, is an alarm; so is one that a hook
+ * allowed while there are such hooks.
  */
 export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
   const { store, trust, log, lookMs, running, raiseAlarm } = parts;
@@ -104,12 +107,26 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     await raiseAlarm(stageId, alarmOf('foreign-rule', what));
   }
 
+  async function checkHooks(stageId: StageId): Promise<void> {
+    const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
+    if (executor === undefined || !executor.launch.settings.isKnown) return;
+    const hook = (await grownIn(executor)).find(({ kind, isAgreed }) => kind === 'hook' && !isAgreed);
+    if (hook === undefined) return;
+    const what = `The hook is ${hook.value} (${hook.file}); it was not there when the session started.`;
+    await raiseAlarm(stageId, alarmOf('foreign-hook', what));
+  }
+
   const looking = createNudged(look, (error) => log.error({ err: error }, 'looking at settings files failed'));
   const timer = setInterval(looking.nudge, lookMs).unref();
   return {
     onRuleUsed(stageId, toolUseId) {
       check(stageId, toolUseId).catch((error: unknown) =>
         log.error({ err: error, stageId }, 'a rule that a tool ran under could not be looked at'),
+      );
+    },
+    onHookUsed(stageId) {
+      checkHooks(stageId).catch((error: unknown) =>
+        log.error({ err: error, stageId }, 'a hook that allowed a tool could not be looked at'),
       );
     },
     stop: () => clearInterval(timer),
