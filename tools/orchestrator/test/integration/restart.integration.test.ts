@@ -4,6 +4,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
+import { withoutGaps } from '../support/without-gaps.ts';
 
 const appendOnce = { name: 'Bash', input: { command: 'echo once >> made.txt', description: 'Write it' } };
 
@@ -27,7 +28,7 @@ it('answers, after SIGKILL of the orchestrator, the same request of the same pro
   await untilConfirmed(kit, asked.requestId);
   await kit.client.state(stageId, 'idle');
   expect(await written(kit, stageId)).toBe('once\n');
-  const kinds = (await kit.client.transcript(stageId)).map((entry) => entry.kind);
+  const kinds = withoutGaps(await kit.client.transcript(stageId)).map((entry) => entry.kind);
   expect(kinds).toEqual(['user', 'tool-use', 'decision', 'tool-result', 'text', 'turn-end']);
 });
 
@@ -42,7 +43,7 @@ it('tries again what could not be taken up, says so on the board meanwhile, and 
   await kit.start('apart');
   expect(kit.client.init.data).toMatchObject({
     pending: [{ stageId, requestId }],
-    warnings: [expect.stringMatching(/^One session could not be taken up again \(EISDIR/)],
+    warnings: expect.arrayContaining([expect.stringMatching(/^One session could not be taken up again \(EISDIR/)]),
   });
   const unreached = { code: 'not_running', message: expect.stringContaining('could not take it up again yet') };
   await expect(kit.client.command('interrupt', { stageId })).rejects.toMatchObject(unreached);
@@ -50,7 +51,7 @@ it('tries again what could not be taken up, says so on the board meanwhile, and 
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await rmdir(input);
   await rename(`${input}.aside`, input);
-  await kit.client.notices(({ warnings }) => warnings.length === 0);
+  await kit.client.notices(({ warnings }) => !warnings.some((words) => words.startsWith('One session could not')));
   await kit.client.state(stageId, 'idle');
   await untilConfirmed(kit, requestId);
   expect(await written(kit, stageId)).toBe('once\n');
