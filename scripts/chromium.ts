@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { canInstallPackages, installPackages, isExecutable, run } from './debian.ts';
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -21,28 +20,10 @@ export function findChromium(): string | null {
 export function ensureChromium(): string {
   const found = findChromium();
   if (found !== null) return found;
-  const isDebianRoot = process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
-  if (isDebianRoot) {
-    run('apt-get', ['update']);
-    run('apt-get', ['install', '-y', 'chromium']);
-  } else {
-    run('npx', ['playwright-core', 'install', 'chromium']);
-  }
+  if (canInstallPackages()) installPackages(['chromium']);
+  else run('npx', ['playwright-core', 'install', 'chromium']);
   const installed = findChromium();
   if (installed === null)
     throw new Error('The browser tests need Chromium or Chrome. Install one and run the tests again.');
   return installed;
-}
-
-function run(command: string, args: string[]): void {
-  spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -25,7 +25,8 @@ it('tells new git settings above the board, shows them whole, and takes an agree
   await review.click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('core.fsmonitor').waitFor();
-  await dialog.getByText('/tmp/<b>watch</b>\\u{202e}').waitFor();
+  await dialog.getByText('/tmp/<b>watch</b>U+202E').waitFor();
+  await dialog.getByRole('note', { name: 'Hidden characters' }).waitFor();
   expect(await findings(page, 'git settings')).toEqual([]);
   await dialog.getByRole('button', { name: 'Agree' }).click();
   await dialog.getByText(/is agreed to/).waitFor();

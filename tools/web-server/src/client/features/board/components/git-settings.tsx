@@ -5,9 +5,10 @@ import { errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { FailureNote, Note } from '../../../ui/note.tsx';
+import { HiddenNote, Seen } from '../../../ui/seen.tsx';
 import { useAgreeGitSettings } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { countWords, kindWords, withVisibleCharacters } from '../model/git-setting-words.ts';
+import { countWords, kindWords } from '../model/git-setting-words.ts';
 import boardCss from './board.module.css';
 import formCss from './forms.module.css';
 import css from './git-settings.module.css';
@@ -53,14 +54,26 @@ export function GitSettingsReview({ project: { id, name, gitSettings } }: { proj
         Added since you registered {name}, and left off when Callboard itself calls git. Agree if you know them; if not,
         remove them from the files named here. Of a hook the beginning is shown.
       </p>
+      <HiddenNote
+        texts={gitSettings.items.flatMap(({ name: key, value, file }) =>
+          [key, value, file].map((text) => [text, 'code'] as const),
+        )}
+      />
       <ul className={css.items}>
         {gitSettings.items.map(({ kind, name: key, value, file }) => (
           <li key={`${kind} ${key} ${value} ${file}`}>
             <div>
-              {kindWords[kind]} <span className={css.name}>{withVisibleCharacters(key)}</span>
+              {kindWords[kind]}{' '}
+              <span className={css.name}>
+                <Seen text={key} kind="code" />
+              </span>
             </div>
-            <pre className={css.value}>{withVisibleCharacters(value)}</pre>
-            <div className={css.file}>{withVisibleCharacters(file)}</div>
+            <pre className={css.value}>
+              <Seen text={value} kind="code" />
+            </pre>
+            <div className={css.file}>
+              <Seen text={file} kind="code" />
+            </div>
           </li>
         ))}
       </ul>

@@ -1,6 +1,6 @@
 import type { GitSettingItem } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { countWords, withVisibleCharacters } from './git-setting-words.ts';
+import { countWords } from './git-setting-words.ts';
 
 const item = (kind: GitSettingItem['kind']): GitSettingItem => ({
   ...{ kind, name: 'core.fsmonitor', value: '/tmp/run', file: '/shop/.git/config', contents: null },
@@ -12,8 +12,4 @@ it.each<[GitSettingItem['kind'][], string]>([
   [['config', 'repository', 'hook'], '2 git settings and 1 git hook'],
 ])('counts %j in words', (kinds, words) => {
   expect(countWords({ needed: true, hash: 'h', items: kinds.map(item) })).toBe(words);
-});
-
-it('shows what cannot be seen', () => {
-  expect(withVisibleCharacters('a\u202eb\u200bc\rd\n\te é')).toBe('a\\u{202e}b\\u{200b}c\\u{d}d\n\te é');
 });

@@ -17,10 +17,3 @@ export const kindWords: Readonly<Record<GitSettingItem['kind'], string>> = {
   hook: 'Hook',
   repository: 'Location of the repository',
 };
-
-/** Characters that are not seen, or that reorder what stands beside them, as their codes. */
-export const withVisibleCharacters = (text: string): string =>
-  text.replaceAll(
-    /(?![\t\n])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );

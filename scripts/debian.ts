@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+
+/** Whether packages can be installed here: as root on Debian. */
+export const canInstallPackages = (): boolean => process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
+
+/** Installs Debian packages; what comes of it is seen by looking for what they bring. */
+export function installPackages(names: readonly string[]): void {
+  run('apt-get', ['update']);
+  run('apt-get', ['install', '-y', ...names]);
+}
+
+/** Runs a command to its end, and shows what it complains of. */
+export function run(command: string, args: string[]): void {
+  spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+}
+
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
