@@ -136,10 +136,14 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
 it('keeps the buttons of a card where they are, however long it has waited', async () => {
   const { page, api, errors } = await openDesk();
   const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
-  await api.start(await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]));
+  const stageId = await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]);
+  await api.start(stageId);
   await page.getByRole('dialog').waitFor();
   const card = page.getByRole('article', { name: 'Package' });
   const began = Date.now();
+  // What the turn has cost so far comes a moment later, and moves nothing either.
+  const figures = async () => (await api.get(`/api/sessions/${stageId}`)).session.turnUsage;
+  await expect.poll(figures).not.toBeNull();
   const looks: string[] = [];
   for (const minutes of [9, 10, 59]) {
     await page.clock.setFixedTime(began + minutes * 60_000 + 30_000);

@@ -69,7 +69,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
       <LeftOut stage={stage} />
       <Changes stage={stage} />
       <div className={css.foot}>
-        <Foot stage={stage} needsSince={needsSince} />
+        <Foot stage={stage} needsSince={needsSince} isAsking={pending > 0} />
         {stage.column === 'ready' && <StartButton stage={stage} describedBy={`${id}title`} />}
         {stage.column === 'needs-you' && (
           <div className={css.actions}>
@@ -118,8 +118,16 @@ function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; des
   );
 }
 
-function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | null }) {
+interface FootProps {
+  stage: StageView;
+  needsSince: string | null;
+  /** Buttons stand in it: what grows while a turn runs would move them under the hand. */
+  isAsking: boolean;
+}
+
+function Foot({ stage, needsSince, isAsking }: FootProps) {
   const { session } = stage;
+  const figures = isAsking ? null : session;
   return (
     <>
       {needsSince !== null ? (
@@ -132,8 +140,8 @@ function Foot({ stage, needsSince }: { stage: StageView; needsSince: string | nu
           <TimeSince at={stage.completedAt ?? session?.stateSince ?? stage.createdAt} />
         </span>
       )}
-      {session !== null && usageOf(session).costUsd > 0 && <span>{cost(usageOf(session).costUsd)}</span>}
-      {session !== null && session.contextUsage !== null && <ContextFill {...session.contextUsage} />}
+      {figures !== null && usageOf(figures).costUsd > 0 && <span>{cost(usageOf(figures).costUsd)}</span>}
+      {figures !== null && figures.contextUsage !== null && <ContextFill {...figures.contextUsage} />}
       {session !== null && <Gaps session={session} />}
       {session !== null && session.queued > 0 && (
         <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>
