@@ -63,7 +63,7 @@ const STATES: Record<string, State> = {
   },
   'the rules': async (page) => {
     await page.getByRole('tab', { name: 'Rules' }).click();
-    await page.getByRole('heading', { name: 'The repository’s hooks' }).waitFor();
+    await page.getByRole('heading', { name: 'Always allowed' }).waitFor();
   },
   'the palette': async (page) => {
     await board(page);
