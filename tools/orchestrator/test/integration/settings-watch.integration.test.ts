@@ -73,6 +73,17 @@ it('raises the alarm when a hook allowed a tool that may be one slipped in besid
   expect((await kit.alarm(stageId)).detail).toContain('permissionDecision');
 });
 
+it('tells of a helper and a variable that are written while a session runs', async () => {
+  const kit = await createKit(SOON);
+  const { client } = kit;
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await client.state(stageId, 'idle');
+  await write(kit.repo, { [LOCAL]: { awsAuthRefresh: './refresh.sh', env: { NODE_OPTIONS: '--inspect' } } });
+  const notice = () => noticeOf(kit, stageId, 'settings-changed');
+  await expect.poll(notice).toMatchObject({ text: expect.stringContaining('helper ./refresh.sh') });
+  expect(await notice()).toMatchObject({ text: expect.stringContaining('NODE_OPTIONS') });
+});
+
 it('tells of a rule that nothing ran under, asks for it at the next start, and takes “That was me” for an answer', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
