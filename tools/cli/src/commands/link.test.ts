@@ -61,9 +61,12 @@ it('says what to do where no Callboard runs, and why there is no link', async ()
   );
 });
 
-/** A terminal of its own, by the system's `script`. */
+/**
+ * A terminal of its own, by the system's `script`, whose shell gives way to the command: some shells stay, and tell of
+ * Ctrl-C by an exit code of their own.
+ */
 function inTerminal(command: string, env: NodeJS.ProcessEnv) {
-  const child = spawn('script', ['-qefc', command, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('script', ['-qefc', `exec ${command}`, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text;
