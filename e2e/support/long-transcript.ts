@@ -50,7 +50,15 @@ function turn(n: number): NewTranscriptEntry[] {
       const toolUseId = `${toolName}-${n}`;
       return [
         { ...own, kind: 'tool-use', toolUseId, toolName, input },
-        { ...own, kind: 'tool-result', toolUseId, isError: false, text: 'fine\n'.repeat(n % 30), allowedBy: null },
+        {
+          ...own,
+          kind: 'tool-result',
+          toolUseId,
+          isError: false,
+          text: 'fine\n'.repeat(n % 30),
+          allowedBy: null,
+          sandboxFailure: null,
+        },
       ];
     }),
     { ...own, kind: 'turn-end', outcome: 'succeeded', message: null, durationMs: 1_000, costUsd: 0.1 },

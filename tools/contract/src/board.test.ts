@@ -12,8 +12,18 @@ import {
 import { type BoardParts, type BoardView, boardView, foldBoard } from './board.ts';
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
+import { SANDBOX_UNTRIED } from './sandbox.ts';
 
-const empty: BoardView = { seq: 0, projects: [], stages: [], pending: [], unsettled: [], warnings: [], paused: null };
+const empty: BoardView = {
+  seq: 0,
+  projects: [],
+  stages: [],
+  pending: [],
+  unsettled: [],
+  warnings: [],
+  paused: null,
+  sandbox: SANDBOX_UNTRIED,
+};
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
 const fold = (events: readonly NewEvent[], from = empty): BoardView =>
   events.reduce((view, event, index) => foldBoard(view, numbered(event, from.seq + index + 1)), from);
@@ -187,6 +197,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     pending: [...pending.values()],
     warnings: [],
     paused: null,
+    sandbox: SANDBOX_UNTRIED,
   };
 }
 

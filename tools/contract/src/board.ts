@@ -3,6 +3,7 @@ import { column } from './column.ts';
 import type { BoardEvent } from './events.ts';
 import { Project } from './projects.ts';
 import { Decision, isUnsettled, PendingRequest } from './requests.ts';
+import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
 
@@ -18,11 +19,13 @@ export const BoardView = z.object({
   warnings: z.array(z.string()).default([]),
   /** Why nothing is started and no message is delivered just now, in words; null while all goes its way. */
   paused: z.string().nullable().default(null),
+  /** Whether Claude's commands can be run in a sandbox on this machine. */
+  sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
 });
 export type BoardView = z.infer<typeof BoardView>;
 
 /** What of the board is true of the machine and not of the store: it has no `seq`, and is passed on as it changes. */
-export const BoardNotices = BoardView.pick({ warnings: true, paused: true });
+export const BoardNotices = BoardView.pick({ warnings: true, paused: true, sandbox: true });
 export type BoardNotices = z.infer<typeof BoardNotices>;
 
 /** What the store holds, before the columns are derived. */
@@ -34,6 +37,7 @@ export interface BoardParts {
   unsettled: Decision[];
   warnings: string[];
   paused: string | null;
+  sandbox: SandboxSupport;
 }
 
 /** How many there are of each, for monitoring; a state or column that has none is left out. */

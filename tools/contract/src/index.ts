@@ -15,6 +15,7 @@ export * from './projects.ts';
 export * from './questions.ts';
 export * from './requests.ts';
 export * from './rules.ts';
+export * from './sandbox.ts';
 export * from './sessions.ts';
 export * from './stages.ts';
 export * from './supervision.ts';

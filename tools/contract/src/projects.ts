@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { GitSettings, NOTHING_TO_AGREE } from './git-settings.ts';
 import { ProjectId } from './ids.ts';
+import { SandboxHost, SandboxSocket } from './sandbox.ts';
 import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
 
 /** What a project may have its own way; each has a default. */
@@ -11,6 +12,14 @@ export const ProjectSettings = z.object({
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
   /** Check the repository's submodules out in every new worktree, which may fetch them from their addresses. */
   submodules: z.boolean().default(false),
+  /** Run Claude's commands in Claude Code's sandbox, where that works. Null: the project is older than the setting, and nobody has decided yet; it counts as off. */
+  sandbox: z.boolean().nullable().default(null),
+  /** Commands in the sandbox run without a question. Network access and leaving the sandbox are asked for all the same. */
+  sandboxAutoAllow: z.boolean().default(false),
+  /** Hosts that commands in the sandbox reach without a question. */
+  sandboxHosts: z.array(z.string()).default([]),
+  /** Unix sockets that commands in the sandbox may connect to. */
+  sandboxSockets: z.array(z.string()).default([]),
 });
 export type ProjectSettings = z.infer<typeof ProjectSettings>;
 
@@ -29,12 +38,6 @@ export const Project = z.object({
 });
 export type Project = z.infer<typeof Project>;
 
-export const NewProject = z.strictObject({
-  path: z.string().trim().min(1, 'is empty'),
-  name: z.string().trim().min(1).max(200).optional(),
-});
-export type NewProject = z.infer<typeof NewProject>;
-
 /** A glob that can fit something: paths are relative to the repository, and never lead out of it. */
 const IgnoredGlob = z
   .string()
@@ -51,16 +54,27 @@ const replacedByTrust = z
   })
   .optional();
 
-export const ProjectPatch = z.strictObject({
-  name: z.string().trim().min(1).max(200).optional(),
-  settings: z
-    .strictObject({
-      requestTimeoutMs: z.int().min(1_000).nullable().optional(),
-      copyIgnored: z.array(IgnoredGlob).max(50).optional(),
-      submodules: z.boolean().optional(),
-      passRepositoryRules: replacedByTrust,
-      runRepositoryHooks: replacedByTrust,
-    })
-    .optional(),
+const SettingsPatch = z.strictObject({
+  requestTimeoutMs: z.int().min(1_000).nullable().optional(),
+  copyIgnored: z.array(IgnoredGlob).max(50).optional(),
+  submodules: z.boolean().optional(),
+  sandbox: z.boolean().optional(),
+  sandboxAutoAllow: z.boolean().optional(),
+  sandboxHosts: z.array(SandboxHost).max(200).optional(),
+  sandboxSockets: z.array(SandboxSocket).max(50).optional(),
+  passRepositoryRules: replacedByTrust,
+  runRepositoryHooks: replacedByTrust,
 });
+
+const ProjectName = z.string().trim().min(1).max(200);
+
+export const NewProject = z.strictObject({
+  path: z.string().trim().min(1, 'is empty'),
+  name: ProjectName.optional(),
+  /** What is not named has its default; `sandbox` is on. */
+  settings: SettingsPatch.optional(),
+});
+export type NewProject = z.infer<typeof NewProject>;
+
+export const ProjectPatch = z.strictObject({ name: ProjectName.optional(), settings: SettingsPatch.optional() });
 export type ProjectPatch = z.infer<typeof ProjectPatch>;

@@ -15,6 +15,13 @@ export type ToolInput = z.infer<typeof ToolInput>;
 export const PermissionUpdate = z.looseObject({ type: z.string() });
 export type PermissionUpdate = z.infer<typeof PermissionUpdate>;
 
+/** What is said of a command that asks to leave the sandbox. */
+export const LeavesSandbox = z.object({
+  /** Why, in Claude's or the CLI's words; null where neither says. */
+  reason: z.string().nullable(),
+});
+export type LeavesSandbox = z.infer<typeof LeavesSandbox>;
+
 /**
  * What Claude waits for. An `elicitation` comes from an MCP server, not from a tool call: `displayName` is the server,
  * `input` has its `message` and the JSON Schema `requested_schema` of the form to fill in, `toolUseId` is empty.
@@ -38,6 +45,8 @@ export const PendingRequest = z.object({
   suggestions: z.array(PermissionUpdate),
   /** True where "always allow" must not be offered. */
   suppressAlwaysAllow: z.boolean(),
+  /** The command is to run outside of the sandbox: no rule covers that, and none can be kept from it. Null for all others. */
+  leavesSandbox: LeavesSandbox.nullable().default(null),
   createdAt: z.iso.datetime(),
   /** When it is denied by itself, where the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ChangeCounts } from './diff.ts';
 import { LaunchId, StageId } from './ids.ts';
+import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
 
 /** The permission modes that a person may choose. `bypassPermissions` is refused by the CLI when it runs as root. */
 export const PermissionMode = z.enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'auto', 'bypassPermissions']);
@@ -144,6 +145,9 @@ export const SessionSummary = z.object({
   alarm: SessionAlarm.nullable().default(null),
   /** Null where the newest launch went with everything, or there was nothing to agree to. */
   leftOut: LeftOut.nullable().default(null),
+  isolation: Isolation.default(ISOLATION_UNKNOWN),
+  /** How many commands ran without a question because they ran in the sandbox. */
+  sandboxAllowed: z.int().nonnegative().default(0),
   /** How many messages wait in the queue. */
   queued: z.int().nonnegative(),
   /** True after a failed or interrupted turn, and after an alarm: queued messages wait for a person. */

@@ -32,6 +32,8 @@ export const Stage = z.object({
   priority: Priority,
   permissionMode: PermissionMode,
   model: z.string().nullable(),
+  /** Whether Claude's commands run in the sandbox; null: as the project says. A change holds from the next start on. */
+  sandbox: z.boolean().nullable().default(null),
   autoStart: z.boolean(),
   /** Kept in the backlog by a person, whatever its dependencies. */
   held: z.boolean(),
@@ -66,6 +68,7 @@ export const NewStage = z.strictObject({
   priority: Priority.optional(),
   permissionMode: PermissionMode.optional(),
   model: Model.nullable().optional(),
+  sandbox: z.boolean().nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),
   pipeline: z.array(Phase).max(20).optional(),

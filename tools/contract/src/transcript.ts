@@ -37,6 +37,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     text: z.string(),
     /** `hook`: a hook of a settings file allowed the call, and nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
+    /** The sandbox kept the command from something, and it failed: what Claude Code says of that. Null for all others. */
+    sandboxFailure: z.string().nullable().default(null),
   }),
   z.object({ ...base, kind: z.literal('decision'), decision: Decision }),
   z.object({

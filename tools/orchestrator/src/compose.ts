@@ -4,6 +4,7 @@ import {
   type BoardNotices,
   boardView,
   type OrchestratorConfig,
+  SANDBOX_UNTRIED,
   type StageId,
   type TextDelta,
 } from '@callboard/contract';
@@ -221,7 +222,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
           ? null
           : `Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`;
       const ours = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
-      return { warnings: [...ours, ...warnings], paused: disk.noRoom() };
+      return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: SANDBOX_UNTRIED };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const handlers = commandHandlers({

@@ -1,3 +1,4 @@
+import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { afterEach, expect, it } from 'vitest';
 import { bearer, type HarnessOptions, startHarness } from './harness.ts';
 import { newBrowser } from './log-in.ts';
@@ -42,7 +43,7 @@ it('begins with its id and the number it goes on from, then passes on what happe
     .toEqual([
       { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1 } },
       { event: 'orchestrator-status', id: null, data: { status: 'ready' } },
-      { event: 'notices-updated', id: null, data: { warnings: [], paused: null } },
+      { event: 'notices-updated', id: null, data: { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED } },
       { event: 'mode-changed', id: '2', data: modeChanged(2).data },
     ]);
 });
@@ -149,7 +150,7 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
 it('passes on what the board says of the machine, and tells it to streams that begin later', async () => {
   const { orchestrator, stream } = await start();
   const first = await stream();
-  const full = { warnings: [], paused: 'The disk is nearly full.' };
+  const full = { warnings: [], paused: 'The disk is nearly full.', sandbox: SANDBOX_UNTRIED };
   orchestrator.notices(full);
   await expect.poll(() => first.named('notices-updated').at(-1)?.data).toEqual(full);
   const second = await stream();

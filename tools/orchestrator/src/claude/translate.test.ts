@@ -26,6 +26,7 @@ const ask = {
   blockedPath: '/w/f.txt',
   suggestions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }],
   suppressAlwaysAllow: false,
+  leavesSandbox: null,
 };
 const request = (content: object) => ({ type: 'control_request', request_id: 'r1', request: content });
 
@@ -194,7 +195,7 @@ it('reads the results of tools, as text', () => {
     { type: 'tool_result', tool_use_id: 'c' },
     { type: 'text', text: 'what a person wrote' },
   ];
-  const result = { type: 'tool-result', parentToolUseId: null, allowedBy: null };
+  const result = { type: 'tool-result', parentToolUseId: null, allowedBy: null, sandboxFailure: null };
   expect(tell({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null })).toEqual([
     { ...result, toolUseId: 'a', isError: false, text: 'done' },
     { ...result, toolUseId: 'b', isError: true, text: 'x\n[image]' },

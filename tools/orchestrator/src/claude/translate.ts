@@ -111,10 +111,12 @@ function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof wire.Elici
     blockedPath: null,
     suggestions: [],
     suppressAlwaysAllow: true,
+    leavesSandbox: null,
   };
 }
 
 function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
+  const leaves = data.decision_reason_type === 'sandboxOverride';
   return {
     toolName: data.tool_name,
     displayName: data.display_name ?? data.tool_name,
@@ -124,8 +126,10 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
     agentId: data.agent_id ?? null,
     reason: data.decision_reason ?? null,
     blockedPath: data.blocked_path ?? null,
-    suggestions: (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
-    suppressAlwaysAllow: data.suppress_always_allow_rule ?? false,
+    // What leaves the sandbox is allowed once, by a person: nothing of it is kept.
+    suggestions: leaves ? [] : (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
+    suppressAlwaysAllow: leaves || (data.suppress_always_allow_rule ?? false),
+    leavesSandbox: leaves ? { reason: data.decision_reason ?? null } : null,
   };
 }
 
@@ -284,6 +288,7 @@ function translateUser({
         toolUseId,
         isError: is_error ?? false,
         text: textOf(content),
+        sandboxFailure: is_error === true ? sandboxViolations(textOf(content)) : null,
         allowedBy: permission?.decision === 'accept' && permission.source === 'hook' ? 'hook' : null,
         ...(permission?.decision === 'accept' && permission.source === 'config' && { underRule: true as const }),
       },
@@ -292,6 +297,11 @@ function translateUser({
   // A subagent's list is not the session's.
   return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
 }
+
+/** What the CLI adds to the output of a command that its sandbox kept from something. */
+const VIOLATIONS = /<sandbox_violations>\s*([\s\S]*?)\s*<\/sandbox_violations>/;
+
+const sandboxViolations = (output: string): string | null => VIOLATIONS.exec(output)?.[1] ?? null;
 
 function todoNews(result: unknown): AgentEvent[] {
   const one = wire.TaskResult.safeParse(result);

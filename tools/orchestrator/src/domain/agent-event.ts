@@ -1,6 +1,7 @@
 import type {
   BackgroundTask,
   Capabilities,
+  LeavesSandbox,
   NewTranscriptEntry,
   PermissionUpdate,
   RequestKind,
@@ -46,6 +47,8 @@ export type AgentEvent =
       text: string;
       /** `hook`: a hook allowed it, and nobody was asked. */
       allowedBy: 'hook' | null;
+      /** It failed since the sandbox kept it from something: what the CLI says of that. */
+      sandboxFailure: string | null;
       /** A permission rule may have allowed it, and nobody was asked. */
       underRule?: true;
     }
@@ -118,6 +121,8 @@ export interface Ask {
   blockedPath: string | null;
   suggestions: PermissionUpdate[];
   suppressAlwaysAllow: boolean;
+  /** The command asks to run outside of the sandbox. */
+  leavesSandbox: LeavesSandbox | null;
 }
 
 export interface TurnEnd {

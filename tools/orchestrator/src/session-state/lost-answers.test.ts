@@ -4,7 +4,14 @@ import { asked, busyTestSession, type TestSession, type Told, turnEnded } from '
 
 const result = (fields: { isError?: boolean; text?: string; toolUseId?: string } = {}): Told => ({
   type: 'tool-result',
-  ...{ toolUseId: 'toolu_1', isError: false, text: 'made it', parentToolUseId: null, allowedBy: null },
+  ...{
+    toolUseId: 'toolu_1',
+    isError: false,
+    text: 'made it',
+    parentToolUseId: null,
+    allowedBy: null,
+    sandboxFailure: null,
+  },
   ...fields,
 });
 

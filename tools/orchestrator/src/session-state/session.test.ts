@@ -146,7 +146,15 @@ describe('the transcript', () => {
     );
     await session.tell(
       { ...block, block: { kind: 'tool-use', toolUseId: 'u1', toolName: 'Bash', input: { command: 'make' } } },
-      { type: 'tool-result', parentToolUseId: null, toolUseId: 'u1', isError: false, text: 'done', allowedBy: null },
+      {
+        type: 'tool-result',
+        parentToolUseId: null,
+        toolUseId: 'u1',
+        isError: false,
+        text: 'done',
+        allowedBy: null,
+        sandboxFailure: null,
+      },
       turnEnded(),
     );
     expect(await session.transcript()).toMatchObject([

@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
+import {
+  CONTINUE_MESSAGE,
+  ISOLATION_UNKNOWN,
+  LaunchId,
+  type PermissionRule,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { saveDraft } from '../session-state/change-session.ts';
@@ -157,6 +164,8 @@ function newSession(stage: Stage, now: string): SessionRecord {
     cliGaps: [],
     backgroundTasks: [],
     leftOut: null,
+    isolation: ISOLATION_UNKNOWN,
+    sandboxAllowed: 0,
     queued: 0,
     queueHeld: false,
     heldSinceAlarm: false,

@@ -140,6 +140,7 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
       id: StageId.parse(file.id),
       projectId: project.id,
       held: false,
+      sandbox: null,
       pipeline: [],
       completedAt: file.isDone ? tx.now : null,
       worktree: null,

@@ -33,7 +33,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
   }
 
   return {
-    async register({ path, name }) {
+    async register({ path, name, settings }) {
       const { root } = await worktrees.inspect(path);
       const registered = await store.transact(async (tx) => {
         const known = await tx.projects.findByPath(root);
@@ -45,7 +45,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
             name: name ?? basename(root),
             path: root,
             createdAt: tx.now,
-            settings: ProjectSettings.parse({}),
+            settings: ProjectSettings.parse({ sandbox: true, ...defined(settings) }),
             gitSettings: NOTHING_TO_AGREE,
             trust: NOTHING_TO_TRUST,
           }),

@@ -48,6 +48,7 @@ export function createStages({ store }: { store: Store }): Stages {
           priority: wanted.priority ?? 2,
           permissionMode: wanted.permissionMode ?? 'default',
           model: wanted.model ?? null,
+          sandbox: wanted.sandbox ?? null,
           autoStart: wanted.autoStart ?? false,
           held: wanted.held ?? false,
           pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),

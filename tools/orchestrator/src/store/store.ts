@@ -1,4 +1,11 @@
-import type { BoardEvent, BoardParts, NewEvent, Stage, StageId } from '@callboard/contract';
+import {
+  type BoardEvent,
+  type BoardParts,
+  type NewEvent,
+  SANDBOX_UNTRIED,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import type { Database } from './database.ts';
 import { type SessionRecord, summaryOf } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
@@ -112,7 +119,7 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
   };
 }
 
-const NO_NOTICES = { warnings: [], paused: null };
+const NO_NOTICES = { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED };
 
 const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
   ...stage,

@@ -164,6 +164,7 @@ export const sampleAsk = (fields: Partial<Ask> = {}): Ask => ({
   blockedPath: null,
   suggestions: [],
   suppressAlwaysAllow: false,
+  leavesSandbox: null,
   ...fields,
 });
 

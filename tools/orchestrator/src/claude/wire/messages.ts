@@ -180,6 +180,8 @@ export const CanUseTool = z.object({
   tool_use_id: text.catch(''),
   agent_id: text.nullish().catch(null),
   decision_reason: text.nullish().catch(null),
+  /** Seen are `other`, `mode`, `hook`, `workingDir`, `safetyCheck`, `subcommandResults` and `sandboxOverride`. */
+  decision_reason_type: text.nullish().catch(null),
   blocked_path: text.nullish().catch(null),
   /** One that is not understood is left out: the others can be chosen. */
   permission_suggestions: z

@@ -44,12 +44,14 @@ it('changes nothing for an event that the board has already', () => {
 
 it('takes what the board says of the machine, and keeps it over the next event', () => {
   cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: stage('STAGE-1') }] }));
-  applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.' });
+  const sandbox = { state: 'fails', why: 'bwrap is missing', how: 'Install it.' } as const;
+  applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.', sandbox });
   applyEvent(cache, event(2, { type: 'approval-requested', data: asked }));
   expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({
     seq: 2,
     warnings: ['The store cannot write.'],
     paused: 'The disk is nearly full.',
+    sandbox,
   });
 });
 

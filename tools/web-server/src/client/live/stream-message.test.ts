@@ -1,3 +1,4 @@
+import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { request } from '../test/samples.ts';
 import { parseMessage } from './stream-message.ts';
@@ -18,7 +19,7 @@ it('reads what is not stored', () => {
     type: 'orchestrator-status',
     status: 'unreachable',
   });
-  const notices = { warnings: ['w'], paused: null };
+  const notices = { warnings: ['w'], paused: null, sandbox: SANDBOX_UNTRIED };
   expect(parseMessage(raw('notices-updated', notices))).toEqual({ type: 'notices-updated', notices });
   expect(parseMessage({ name: 'resync', id: '', data: '' })).toEqual({ type: 'resync' });
 });

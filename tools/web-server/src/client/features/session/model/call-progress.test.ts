@@ -11,7 +11,13 @@ const READS = [rule('Bash'), rule('Read')];
 const use = (index: number, toolName: string, parent: string | null = null) =>
   entry(index, 'tool-use', { toolUseId: `tool-${index}`, toolName, input: {} }, parent);
 const result = (of: number) =>
-  entry(of + 10, 'tool-result', { toolUseId: `tool-${of}`, isError: false, text: '', allowedBy: null });
+  entry(of + 10, 'tool-result', {
+    toolUseId: `tool-${of}`,
+    isError: false,
+    text: '',
+    allowedBy: null,
+    sandboxFailure: null,
+  });
 
 type Entries = Parameters<typeof transcriptItems>[0];
 

@@ -6,7 +6,7 @@ import { countSteps, itemKey, itemKeys, type ToolItem, transcriptItems } from '.
 const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}, parent: string | null = null) =>
   entry(index, 'tool-use', { toolUseId, toolName, input }, parent);
 const result = (index: number, toolUseId: string, isError = false) =>
-  entry(index, 'tool-result', { toolUseId, isError, text: '', allowedBy: null });
+  entry(index, 'tool-result', { toolUseId, isError, text: '', allowedBy: null, sandboxFailure: null });
 const text = (index: number, parent: string | null = null) =>
   entry(index, 'text', { text: 't', blockId: `b${index}` }, parent);
 
