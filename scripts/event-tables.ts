@@ -59,6 +59,7 @@ const when: Readonly<Record<EventType, string>> = {
   'question-requested': 'Claude asks questions and waits for the answers',
   'plan-requested': 'Claude has made a plan and waits for it to be accepted',
   'elicitation-requested': 'An MCP server asks for something and waits for a form to be filled in',
+  'network-requested': 'A command in the sandbox wants to reach a host and waits to be allowed',
   'approval-cancelled':
     "A request of any kind was withdrawn, or its process ended: nobody's decision. `approval-resolved` comes as well",
   'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',

@@ -130,7 +130,13 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
     .map(({ id, state, outcome }) => session(id, { state, lastTurn: { outcome, at: AT, message: null } })),
   fc
     .record({
-      type: fc.constantFrom('approval-requested', 'question-requested', 'plan-requested', 'elicitation-requested'),
+      type: fc.constantFrom(
+        'approval-requested',
+        'question-requested',
+        'plan-requested',
+        'elicitation-requested',
+        'network-requested',
+      ),
       stageId: fc.constantFrom('S1', 'S2', 'S3'),
       requestId: fc.constantFrom('r1', 'r2'),
     })

@@ -124,6 +124,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'question-requested':
     case 'plan-requested':
     case 'elicitation-requested':
+    case 'network-requested':
       return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
     case 'approval-cancelled':
     case 'approval-resolved': {

@@ -25,6 +25,7 @@ export const eventData = {
   'question-requested': PendingRequest,
   'plan-requested': PendingRequest,
   'elicitation-requested': PendingRequest,
+  'network-requested': PendingRequest,
   /** The CLI withdrew the request, or its process ended: nobody's decision. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
@@ -71,6 +72,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('question-requested'),
   eventSchema('plan-requested'),
   eventSchema('elicitation-requested'),
+  eventSchema('network-requested'),
   eventSchema('rules-updated'),
   eventSchema('approval-cancelled'),
   eventSchema('approval-resolved'),

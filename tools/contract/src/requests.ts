@@ -4,7 +4,7 @@ import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
 
 /** The kinds of request that a person answers. Further kinds plug in: `docs/interactive-tools.md`. */
-export const RequestKind = z.enum(['approval', 'question', 'plan', 'elicitation']);
+export const RequestKind = z.enum(['approval', 'question', 'plan', 'elicitation', 'network']);
 export type RequestKind = z.infer<typeof RequestKind>;
 
 /** The input of a tool call, as the CLI gave it. Its shape is the tool's own. */
@@ -22,9 +22,20 @@ export const LeavesSandbox = z.object({
 });
 export type LeavesSandbox = z.infer<typeof LeavesSandbox>;
 
+/** Something of a session that runs commands while a `network` request is made: one of them wants the host. */
+export const AskingCommand = z.object({
+  /** The call that runs it; of a command in the background, its task. */
+  id: z.string(),
+  isBackground: z.boolean(),
+  /** The command itself; of one in the background, what Claude Code calls it. */
+  text: z.string(),
+});
+export type AskingCommand = z.infer<typeof AskingCommand>;
+
 /**
- * What Claude waits for. An `elicitation` comes from an MCP server, not from a tool call: `displayName` is the server,
- * `input` has its `message` and the JSON Schema `requested_schema` of the form to fill in, `toolUseId` is empty.
+ * What Claude waits for. A `network` request comes from a command in the sandbox that wants to reach a host: `input` has the
+ * `host`, `toolUseId` is empty, as Claude Code does not say which call it belongs to. An `elicitation` comes from an MCP server, not
+ * from a tool call: `displayName` is the server, `input` has its `message` and the JSON Schema `requested_schema` of the form to fill in, `toolUseId` is empty.
  */
 export const PendingRequest = z.object({
   stageId: StageId,
@@ -47,6 +58,8 @@ export const PendingRequest = z.object({
   suppressAlwaysAllow: z.boolean(),
   /** The command is to run outside of the sandbox: no rule covers that, and none can be kept from it. Null for all others. */
   leavesSandbox: LeavesSandbox.nullable().default(null),
+  /** Of a `network` request: the commands that ran when it was made. If there is one, that is the one that asks. */
+  commands: z.array(AskingCommand).default([]),
   createdAt: z.iso.datetime(),
   /** When it is denied by itself, where the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),
@@ -128,7 +141,10 @@ export const ApproveBody = z.strictObject({
   updatedInput: ToolInput.optional(),
   /** Granted with it; they take effect at once. What the CLI would pass over is refused. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
-  /** For whom the allow rules among them are kept, and given at every start; the stage, unless it says otherwise. */
+  /**
+   * For whom the allow rules among them are kept, and given at every start; the stage, unless it says otherwise. Of a
+   * `network` request: for whom its host is kept; for nobody, unless it says so.
+   */
   remember: RuleScope.optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),

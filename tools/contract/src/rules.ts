@@ -15,8 +15,11 @@ export const PermissionRule = z.object({
   projectId: ProjectId,
   /** Null for a rule of the whole project. */
   stageId: StageId.nullable(),
-  /** `allow`: `rule` is a permission rule such as `Bash(npm run *)`. `directory`: it is a folder that Claude may read. */
-  kind: z.enum(['allow', 'directory']),
+  /**
+   * `allow`: `rule` is a permission rule such as `Bash(npm run *)`. `directory`: it is a folder that Claude may read. `host`:
+   * it is a host that commands in the sandbox may reach, on every port.
+   */
+  kind: z.enum(['allow', 'directory', 'host']),
   rule: z.string(),
   by: z.string().nullable(),
   createdAt: z.iso.datetime(),

@@ -129,6 +129,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'question-requested': sampleRequest({ kind: 'question' }),
   'plan-requested': sampleRequest({ kind: 'plan' }),
   'elicitation-requested': sampleRequest({ kind: 'elicitation', toolUseId: '' }),
+  'network-requested': sampleRequest({ kind: 'network', toolUseId: '' }),
   'approval-cancelled': { stageId, requestId, reason: 'withdrawn' },
   'approval-resolved': sampleDecision(),
   'decision-updated': sampleDecision({ delivery: 'confirmed' }),

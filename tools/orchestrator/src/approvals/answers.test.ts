@@ -1,6 +1,6 @@
 import { type ApproveBody, PendingRequest } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { allow, answerQuestion, deny, timeOut } from './answers.ts';
+import { allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const requestId = 'r1';
@@ -134,5 +134,34 @@ describe('the answers to a question', () => {
     const none = { requestId: question.requestId, answers: {} };
     expect(() => answerQuestion(question, none)).toThrow(refusal('bad_request'));
     expect(() => answerQuestion(request(), none)).toThrow(refusal('wrong_kind'));
+  });
+});
+
+describe('a yes to a network request', () => {
+  const network = (host: unknown) =>
+    request({ kind: 'network', toolName: 'SandboxNetworkAccess', toolUseId: '', input: { host } });
+  const fetchRule = {
+    type: 'addRules',
+    behavior: 'allow',
+    rules: [{ toolName: 'WebFetch', ruleContent: 'domain:a.example' }],
+  };
+
+  it('opens the host for the process, and keeps it only when told to', () => {
+    expect(allow(network('a.example'), body()).response).toEqual({ behavior: 'allow' });
+    expect(kept(network('a.example'), body())).toEqual([]);
+    expect(allow(network('A.Example.'), body({ remember: 'stage' })).response).toEqual({ behavior: 'allow' });
+    expect(kept(network('A.Example.'), body({ remember: 'stage' }))).toEqual([{ kind: 'host', rule: 'a.example' }]);
+  });
+
+  it.each(['*.example', '*', 'a.example:80', 'a,b.example', 7])('keeps no rule for %s', (host) => {
+    expect(() => allow(network(host), body({ remember: 'project' }))).toThrow(refusal('bad_request'));
+    expect(kept(network(host), body({ remember: 'project' }))).toEqual([]);
+  });
+
+  it('takes no rule of a tool, and no other host', () => {
+    expect(() => allow(network('a.example'), body({ updatedPermissions: [fetchRule] }))).toThrow(refusal('bad_request'));
+    expect(() => allow(network('a.example'), body({ updatedInput: { host: 'b.example' } }))).toThrow(
+      refusal('bad_request'),
+    );
   });
 });

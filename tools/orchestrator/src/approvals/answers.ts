@@ -2,6 +2,7 @@ import {
   type AnswerBody,
   type ApproveBody,
   answersProblem,
+  hostRule,
   type PendingRequest,
   questionsOf,
 } from '@callboard/contract';
@@ -10,7 +11,7 @@ import { permissionUpdatesProblem } from '../domain/permission-updates.ts';
 import { toolInputProblem } from '../domain/tool-input.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Verdict } from '../session-state/requests.ts';
-import { forSession, keepable } from '../session-state/rules.ts';
+import { forSession, type Kept, keepable } from '../session-state/rules.ts';
 
 /** What is recorded of an answer, and what goes to the CLI for it (shapes as seen with 2.1.330). */
 export interface Answer {
@@ -36,6 +37,8 @@ export function allow(request: PendingRequest, body: ApproveBody): Answer {
       return acceptForm(request, body);
     case 'approval':
       return allowTool(request, body);
+    case 'network':
+      return allowHost(request, body);
     case 'plan':
       return allowed(body, withMode(body.updatedPermissions ?? []));
     default:
@@ -68,7 +71,39 @@ function allowTool(request: PendingRequest, body: ApproveBody): Answer {
   return allowed(body, body.updatedPermissions);
 }
 
-function allowed({ updatedInput }: ApproveBody, updates: ApproveBody['updatedPermissions']): Answer {
+/**
+ * A bare allow opens the host for as long as the process lives. The rule that the CLI suggests is not taken: it would let
+ * WebFetch read the host as well.
+ */
+function allowHost(
+  { input }: PendingRequest,
+  { updatedInput, updatedPermissions = [], remember }: ApproveBody,
+): Answer {
+  if (updatedInput !== undefined || updatedPermissions.length > 0) {
+    const words =
+      'A network request is allowed as it is. Send remember ("stage" or "project") to keep its host, and leave updatedInput and updatedPermissions out.';
+    throw new Rejection('bad_request', words);
+  }
+  if (remember !== undefined && hostRuleOf(input) === null)
+    throw new Rejection('bad_request', 'This host cannot be kept, as it may stand for others too. Allow it once.');
+  return allowed({}, undefined);
+}
+
+const hostRuleOf = ({ host }: PendingRequest['input']): string | null =>
+  typeof host === 'string' ? hostRule(host) : null;
+
+/** What is kept beyond the session of an allowance. */
+export function kept(request: PendingRequest, { decision, updatedPermissions = [], remember }: ApproveBody): Kept[] {
+  if (decision !== 'allow') return [];
+  if (request.kind !== 'network') return keepable(updatedPermissions);
+  const rule = remember === undefined ? null : hostRuleOf(request.input);
+  return rule === null ? [] : [{ kind: 'host', rule }];
+}
+
+function allowed(
+  { updatedInput }: Pick<ApproveBody, 'updatedInput'>,
+  updates: ApproveBody['updatedPermissions'],
+): Answer {
   const updatedPermissions = updates === undefined ? undefined : forSession(updates);
   return {
     verdict: { outcome: 'allowed', reason: null, answers: null, updatedInput: updatedInput ?? null },

@@ -13,9 +13,9 @@ import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
 import { decideRequest } from '../session-state/requests.ts';
-import { keepable, keepRules, tellRules } from '../session-state/rules.ts';
+import { keepRules, tellRules } from '../session-state/rules.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { type Answer, allow, answerQuestion, deny, timeOut } from './answers.ts';
+import { type Answer, allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 
 export interface ApprovalParts {
   store: Store;
@@ -51,7 +51,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     requestId: RequestId,
     actor: string | null,
     answerTo: (request: PendingRequest) => Answer,
-    alsoStore: (tx: Tx) => Promise<void> = async () => undefined,
+    alsoStore: (tx: Tx, request: PendingRequest) => Promise<void> = async () => undefined,
   ): Promise<Decision> {
     return store.transact(async (tx) => {
       const { request, launchId } = await requireOpen(tx, stageId, requestId);
@@ -68,7 +68,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
       });
       const draft = await openDraft(tx, stageId);
       const decision = await decideRequest(tx, draft, request, { ...verdict, by: actor, delivery: 'accepted' });
-      await alsoStore(tx);
+      await alsoStore(tx, request);
       await saveDraft(tx, draft);
       tx.afterCommit(() => outboxBell.ring(stageId));
       return decision;
@@ -98,18 +98,19 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
   }
 
   /** A session goes on over its processes, and each of them begins without the rules of the one before. */
-  async function remember(tx: Tx, stageId: StageId, body: ApproveBody, by: string): Promise<void> {
-    const stage = await tx.stages.find(stageId);
-    if (body.decision !== 'allow' || stage === null) return;
-    const scope = body.remember ?? 'stage';
-    await keepRules(tx, stage, scope, keepable(body.updatedPermissions ?? []), { by, newId: edges.newId });
+  async function remember(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
+    const stage = await tx.stages.find(request.stageId);
+    if (stage === null) return;
+    await keepRules(tx, stage, body.remember ?? 'stage', kept(request, body), { by, newId: edges.newId });
   }
 
   return {
     async approve(stageId, body, actor) {
       const answer = (request: PendingRequest) =>
         body.decision === 'allow' ? allow(request, body) : deny(request, body);
-      return settled(await decide(stageId, body.requestId, actor, answer, (tx) => remember(tx, stageId, body, actor)));
+      return settled(
+        await decide(stageId, body.requestId, actor, answer, (tx, request) => remember(tx, request, body, actor)),
+      );
     },
     async answer(stageId, body, actor) {
       return settled(await decide(stageId, body.requestId, actor, (request) => answerQuestion(request, body)));

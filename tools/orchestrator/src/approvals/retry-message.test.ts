@@ -25,6 +25,8 @@ it.each([
   ['plan', 'allowed', {}, ['The plan was accepted', 'present the plan again']],
   ['plan', 'denied', { reason: 'Smaller' }, ['your plan', 'declined', 'Smaller']],
   ['elicitation', 'answered', { updatedInput: { name: 'Ada' } }, ['tool server Bash', '"name": "Ada"']],
+  ['network', 'allowed', {}, ['request to reach', 'It was allowed.', 'run it again']],
+  ['network', 'denied', {}, ['It was denied.', 'go on without it']],
 ])('tells of a request of the kind %s that was %s', (kind, outcome, fields, parts) => {
   const text = message(kind, outcome, fields);
   expect(text).toMatch(/^Your process ended just after/);

@@ -15,7 +15,7 @@ function whatHappened(request: PendingRequest, { lost }: Decision): string {
     : `Your process ended just after ${call} had been answered, before it was known whether the answer reached you. It may have, or not.`;
 }
 
-function callOf({ kind, displayName, toolName, toolUseId }: PendingRequest): string {
+function callOf({ kind, displayName, toolName, toolUseId, input }: PendingRequest): string {
   const id = toolUseId === '' ? '' : ` (tool use ${toolUseId})`;
   switch (kind) {
     case 'approval':
@@ -24,6 +24,8 @@ function callOf({ kind, displayName, toolName, toolUseId }: PendingRequest): str
       return `your question${id}`;
     case 'plan':
       return `your plan${id}`;
+    case 'network':
+      return `a command's request to reach ${String(input.host)}`;
     case 'elicitation':
       return `a form of the tool server ${displayName}`;
     default:
@@ -35,11 +37,14 @@ function whatWasDecided(request: PendingRequest, { outcome, reason, answers, upd
   switch (outcome) {
     case 'allowed':
       if (request.kind === 'plan') return 'The plan was accepted.';
+      if (request.kind === 'network') return 'It was allowed.';
       if (updatedInput === null) return `It was allowed, with this input:\n${json(request.input)}`;
       return `It was allowed, with its input changed by the user to:\n${json(updatedInput)}`;
     case 'denied': {
       const what =
-        request.kind === 'approval' ? `It was denied. Its input was:\n${json(request.input)}` : 'It was declined.';
+        request.kind === 'approval'
+          ? `It was denied. Its input was:\n${json(request.input)}`
+          : `It was ${request.kind === 'network' ? 'denied' : 'declined'}.`;
       return reason === null ? what : `${what}\n\nThe reason given:\n${reason}`;
     }
     case 'answered':
@@ -59,6 +64,8 @@ function whatToDo({ kind }: PendingRequest, { outcome }: Decision): string {
   switch (kind) {
     case 'approval':
       return 'Check first whether it was done. If it was, go on. If it was not and is still needed, make the call again; permission is asked for again as usual.';
+    case 'network':
+      return 'Check first whether the command got what it wanted. If it did not and it is still needed, run it again; permission is asked for again as usual.';
     case 'question':
       return 'Take this as the answer and go on; do not ask the same again.';
     case 'plan':

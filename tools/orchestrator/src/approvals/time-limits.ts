@@ -77,6 +77,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
       case 'question-requested':
       case 'plan-requested':
       case 'elicitation-requested':
+      case 'network-requested':
         add(data, 0);
         return wait();
       case 'approval-resolved':

@@ -8,6 +8,8 @@ export interface LaunchArguments {
   /** Permission rules that hold from the start, and folders outside of the worktree that may be read. */
   allow: readonly string[];
   directories: readonly string[];
+  /** Hosts that commands in the sandbox reach without a question. */
+  hosts: readonly string[];
   /** Rules that go before those of any file: what is to be asked for, and what is denied. */
   ask: readonly string[];
   deny: readonly string[];
@@ -66,12 +68,14 @@ export const claudeVariables = ({
 }: Pick<LaunchArguments, 'userSettingsOnly'>): Record<string, string> =>
   userSettingsOnly === null ? {} : { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' };
 
-function settings({ dataDir, allow, directories, ask, deny, userSettingsOnly }: LaunchArguments): object {
+function settings({ dataDir, allow, directories, hosts, ask, deny, userSettingsOnly }: LaunchArguments): object {
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
+    // The CLI adds them to those of other settings; without a sandbox they mean nothing.
+    ...(hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
     // Callboard's own files are none of the agent's business.
     permissions: {
       deny: [...own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]), ...deny],

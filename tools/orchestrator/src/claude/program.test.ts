@@ -21,6 +21,7 @@ it('reads the options out of a help text, and none out of what it says of them',
 
 const launch = {
   ...{ dataDir: '/data', permissionMode: 'default', model: null, effort: 'low', allow: [], directories: [] },
+  hosts: [],
   ask: [],
   deny: [],
   userSettingsOnly: null,

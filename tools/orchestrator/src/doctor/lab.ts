@@ -68,6 +68,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     const folder = join(root, 'launches', launchId);
     const args = claudeArguments({
       ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
+      hosts: [],
       flags,
       ask: [],
       deny: [],

@@ -21,6 +21,7 @@ it.each([
   ['question', { questions }, 'Which? How many?'],
   ['plan', { plan: '# Plan\n\n1. Build it' }, '# Plan 1. Build it'],
   ['elicitation', { message: 'Who are you?' }, 'tickets: Who are you?'],
+  ['network', { host: 'registry.example' }, 'Network registry.example'],
 ])('says in one line what a request of the kind %s asks for', (kind, input, expected) => {
   expect(describeRequest(request(kind, input), '/w')).toBe(expected);
 });

@@ -16,6 +16,8 @@ export function describeRequest(request: PendingRequest, worktree: string | null
       );
     case 'plan':
       return oneLine(text(request.input.plan));
+    case 'network':
+      return oneLine(`Network ${text(request.input.host)}`);
     case 'elicitation':
       return oneLine(`${request.displayName}: ${text(request.input.message)}`);
     default:

@@ -4,6 +4,7 @@ import { requestKind } from './request-kinds.ts';
 it.each([
   ['AskUserQuestion', 'question'],
   ['ExitPlanMode', 'plan'],
+  ['SandboxNetworkAccess', 'network'],
   ['Bash', 'approval'],
   ['mcp__db__query', 'approval'],
   ['', 'approval'],

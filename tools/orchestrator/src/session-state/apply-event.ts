@@ -12,6 +12,7 @@ import type { EventContext } from './event-context.ts';
 import { checkCommandOutput, checkEcho, checkMessages, foreignControl, takeMode } from './foreign.ts';
 import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
+import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
@@ -43,6 +44,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     blocks: {},
   };
   addEntry(draft, tx.now, { kind: 'turn-end', parentToolUseId: null, outcome, message, durationMs, costUsd });
+  await closeStaleNetwork(context, true);
 }
 
 /** The CLI tells its count so far, which begins anew with `/clear` alone. */
@@ -106,6 +108,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       const { type: kind, text, underRule: _, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
+      await closeStaleNetwork(context, false);
       return settleByResult(tx, record.stageId, context.launchId, event);
     }
     case 'todos':
@@ -136,7 +139,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
     }
     case 'tasks':
       draft.record = { ...record, backgroundTasks: event.tasks };
-      return;
+      return closeStaleNetwork(context, !record.turnRunning);
     case 'notice':
       addEntry(draft, tx.now, keptNotice(event.entry));
       return;

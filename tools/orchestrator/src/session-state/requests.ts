@@ -5,6 +5,7 @@ import { own } from '../lib/own.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { StoredRequest } from '../store/tables/requests.ts';
+import { commandsOf } from './commands-of.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
 
 /** The event that tells of a new request, by its kind. */
@@ -13,6 +14,7 @@ const REQUESTED = {
   question: 'question-requested',
   plan: 'plan-requested',
   elicitation: 'elicitation-requested',
+  network: 'network-requested',
 } as const satisfies Record<RequestKind, string>;
 
 /** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
@@ -32,13 +34,25 @@ export async function openRequest(
     requestId,
     kind,
     agent,
+    commands: [],
     createdAt: tx.now,
     expiresAt: await expiry(tx, stageId),
     ...shown,
+    ...(kind === 'network' && (await networkFields(tx, draft))),
   };
   if (!(await tx.requests.open(request, launchId))) return;
   await tx.emit({ type: REQUESTED[kind], data: request });
 }
+
+/**
+ * The id that the CLI names is that of no call, and the rule that it suggests would let WebFetch read the host as well:
+ * Callboard keeps one of its own.
+ */
+const networkFields = async (tx: Tx, draft: SessionDraft) => ({
+  toolUseId: '',
+  suggestions: [],
+  commands: await commandsOf(tx, draft),
+});
 
 /** When a request that comes now is denied by itself; null without a time limit in its project. */
 async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {

@@ -10,7 +10,7 @@ const AllowRules = z.looseObject({
 });
 const Directories = z.looseObject({ type: z.literal('addDirectories'), directories: z.array(z.string()) });
 
-type Kept = Pick<PermissionRule, 'kind' | 'rule'>;
+export type Kept = Pick<PermissionRule, 'kind' | 'rule'>;
 
 /** What of these updates can be kept beyond the session: allow rules and readable folders. A mode is not. */
 export function keepable(updates: readonly PermissionUpdate[]): Kept[] {

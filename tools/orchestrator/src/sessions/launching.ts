@@ -1,4 +1,4 @@
-import type { LaunchId, StageId } from '@callboard/contract';
+import type { LaunchId, PermissionRule, StageId } from '@callboard/contract';
 import { claudeArguments, claudeVariables } from '../claude/arguments.ts';
 import { endMarked } from '../claude/launch/end-processes.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
@@ -82,8 +82,9 @@ export function createLaunching(parts: LaunchingParts): Launching {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const program = await claude.program();
     const { cwd, trust: given } = await prepareWorktree({ store, worktrees, trust }, stageId);
-    const allow = begun.rules.filter(({ kind }) => kind === 'allow').map(({ rule }) => rule);
-    const directories = begun.rules.filter(({ kind }) => kind === 'directory').map(({ rule }) => rule);
+    const ruled = (kind: PermissionRule['kind']) =>
+      begun.rules.flatMap((rule) => (rule.kind === kind ? [rule.rule] : []));
+    const allow = ruled('allow');
     await createLaunchFolder(folder);
     const launch = {
       dataDir,
@@ -92,7 +93,8 @@ export function createLaunching(parts: LaunchingParts): Launching {
       effort,
       conversation,
       allow: [...allow, ...given.allow],
-      directories: [...directories, ...given.directories],
+      directories: [...ruled('directory'), ...given.directories],
+      hosts: ruled('host'),
       // What was allowed here is allowed, wherever else it stands.
       ask: given.ask.filter((rule) => !allow.includes(rule)),
       deny: given.deny,

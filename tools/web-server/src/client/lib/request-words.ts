@@ -42,6 +42,8 @@ export function askWords(request: PendingRequest, folder: string | null): string
       return 'has a plan';
     case 'elicitation':
       return `has a form from ${visibleText(request.displayName, 'prose')}`;
+    case 'network':
+      return `wants to reach ${hostWords(request)}`;
     default:
       return request.kind satisfies never;
   }
@@ -61,10 +63,16 @@ export function askSummary(request: PendingRequest, folder: string | null): stri
       return 'has a plan for you to accept';
     case 'elicitation':
       return `asks for ${visibleText(`${request.displayName}: ${firstLine(field(request.input, 'message'))}`, 'prose')}`;
+    case 'network':
+      return `asks to reach ${hostWords(request)}`;
     default:
       return request.kind satisfies never;
   }
 }
+
+/** The host that a command wants to reach, with escapes visible. */
+export const hostWords = ({ input }: Pick<PendingRequest, 'input'>): string =>
+  visibleText(field(input, 'host'), 'command') || 'a host that Claude Code does not name';
 
 /** The path of the file that `askSummary` names; empty where it names none. */
 export const askPath = (request: PendingRequest, folder: string | null): string =>

@@ -6,6 +6,7 @@ export const KIND_WORDS: Record<RequestKind, string> = {
   question: 'Question',
   plan: 'Plan',
   elicitation: 'Form',
+  network: 'Network',
 };
 
 export const OUTCOME_WORDS: Record<RequestOutcome, string> = {

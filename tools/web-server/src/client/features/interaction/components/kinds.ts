@@ -2,6 +2,7 @@ import type { PendingRequest, RequestKind } from '@callboard/contract';
 import type { ComponentType } from 'react';
 import { ApprovalBody } from './approval-body.tsx';
 import { ElicitationBody } from './elicitation-body.tsx';
+import { NetworkBody } from './network-body.tsx';
 import { PlanBody } from './plan-body.tsx';
 import { QuestionBody } from './question-body.tsx';
 
@@ -15,4 +16,5 @@ export const requestBodies: Record<RequestKind, ComponentType<RequestBodyProps>>
   question: QuestionBody,
   plan: PlanBody,
   elicitation: ElicitationBody,
+  network: NetworkBody,
 };

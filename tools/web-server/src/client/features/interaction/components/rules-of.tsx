@@ -41,7 +41,8 @@ function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly
             ))}
           </ul>
           <p className={css.hint}>
-            Every session starts with these. A rule that you remove still holds in sessions that are running.
+            Every session starts with these. A rule that you remove still holds in sessions that are running, until
+            their process ends.
           </p>
         </>
       )}
@@ -49,13 +50,15 @@ function KeptRules({ projectId, rules }: { projectId: ProjectId; rules: readonly
   );
 }
 
+const KIND_WORDS = { directory: 'Folder', host: 'Network' } as const;
+
 function KeptRule({ projectId, rule }: { projectId: ProjectId; rule: PermissionRule }) {
   const remove = useRemoveRule(projectId);
   const canCommand = useCanCommand();
   return (
     <li>
       <div>
-        {rule.kind === 'directory' && <span className={css.hint}>Folder </span>}
+        {rule.kind !== 'allow' && <span className={css.hint}>{KIND_WORDS[rule.kind]} </span>}
         <code className={css.rule}>
           <Seen text={rule.rule} kind="command" />
         </code>

@@ -16,7 +16,8 @@ import { StillSending } from './still-sending.tsx';
 interface VerdictActionsProps {
   request: PendingRequest;
   approve: Approval;
-  reasonLabel: string;
+  /** The label of the reason; null where Claude does not get to read one. */
+  reasonLabel: string | null;
   /** The reason as Claude gets it, where it is more than what was typed. */
   reasonToSend?: (typed: string) => string;
   /** What a decision does, above the buttons, where that has to be said. */
@@ -63,7 +64,7 @@ export function VerdictActions(props: VerdictActionsProps) {
       <StillSending isPending={approve.isPending} />
       {!sent && note}
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
-      <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />
+      {props.reasonLabel !== null && <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />}
       <div className={css.buttons}>
         <VerdictButton
           label={no}

@@ -18,10 +18,12 @@ export function askedTexts({
   blockedPath,
   agent,
   suggestions,
+  commands,
 }: PendingRequest): Asked[] {
   const said = [description, reason, agent].flatMap((text): Asked[] => (text === null ? [] : [[text, 'prose']]));
   const exact = [toolName, blockedPath ?? ''].map((text): Asked => [text, 'command']);
-  return [...exact, ...said, ...textsIn(input, kindOfInput(toolName)), ...textsIn(suggestions, 'command')];
+  const running = commands.map(({ text, isBackground }): Asked => [text, isBackground ? 'prose' : 'command']);
+  return [...exact, ...said, ...running, ...textsIn(input, kindOfInput(toolName)), ...textsIn(suggestions, 'command')];
 }
 
 function textsIn(value: unknown, kind: TextKind): Asked[] {

@@ -24,7 +24,8 @@ export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
 }
 
 function isEqual(a: PendingRequest, b: PendingRequest): boolean {
-  if (a.kind !== 'approval' || b.kind !== 'approval' || a.toolName !== b.toolName) return false;
+  if (a.kind !== b.kind || a.toolName !== b.toolName) return false;
+  if (a.kind !== 'approval' && a.kind !== 'network') return false;
   if (sameInput(a, b)) return true;
   const rule = ruleOf(a);
   return rule !== null && rule === ruleOf(b);

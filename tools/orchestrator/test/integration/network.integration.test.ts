@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { prompt } from '@callboard/scripted-model';
+import { describe, expect, it } from 'vitest';
+import { createKit, type Kit } from '../support/kit.ts';
+
+const run = promisify(execFile);
+const works = (command: string, ...args: string[]) =>
+  run(command, args).then(
+    () => true,
+    () => false,
+  );
+const hasSandbox = (await works('bwrap', '--version')) && (await works('socat', '-V'));
+
+/** It resolves nowhere (RFC 6761): an allowed connection reaches nothing. */
+const HOST = 'nowhere.invalid';
+const curl = (path: string, seconds = 20) => {
+  const command = `curl -sS --max-time ${seconds} http://${HOST}:8080/${path}`;
+  return { name: 'Bash', input: { command, description: 'Fetch' } };
+};
+const fetches = (...paths: string[]) =>
+  prompt({ steps: [...paths.map((path) => ({ tools: [curl(path)] })), { text: 'Done.' }] });
+
+/** An orchestrator whose sessions run their commands in the sandbox. */
+async function sandboxedKit(): Promise<Kit> {
+  const kit = await createKit();
+  const folder = join(kit.env.HOME ?? '', '.claude');
+  await mkdir(folder, { recursive: true });
+  const sandbox = { enabled: true, autoAllowBashIfSandboxed: true, allowUnsandboxedCommands: true };
+  await writeFile(join(folder, 'settings.json'), JSON.stringify({ sandbox }));
+  return kit;
+}
+
+describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and socat)', () => {
+  it('asks for each host, keeps it for the project when told to, and asks again once that is taken back', async () => {
+    const { client, startStage } = await sandboxedKit();
+    const first = await startStage(fetches('one', 'two'));
+    const { requestId, ...request } = await client.event('network-requested');
+    expect(request).toMatchObject({ input: { host: HOST }, toolUseId: '', suggestions: [] });
+    expect(request.commands.map(({ text }) => text)).toEqual([curl('one').input.command]);
+    await client.command('approve_tool', { stageId: first, requestId, decision: 'allow', remember: 'project' });
+    await client.state(first, 'idle'); // the second one was not asked
+    const { rules } = await client.command('get_rules', { projectId: 'shop' });
+    expect(rules).toMatchObject([{ kind: 'host', rule: HOST, scope: 'project', by: 'Ada' }]);
+
+    const second = await startStage(fetches('three'));
+    await client.state(second, 'idle');
+    expect(client.events.filter(({ type }) => type === 'network-requested')).toHaveLength(1);
+
+    await client.command('remove_rule', { ruleId: rules[0]?.ruleId });
+    const third = await startStage(fetches('four', 'five'));
+    const again = await client.event('network-requested', ({ stageId }) => stageId === third);
+    await client.command('approve_tool', { stageId: third, requestId: again.requestId, decision: 'deny' });
+    const next = (other: { requestId: string }) => ![requestId, again.requestId].includes(other.requestId);
+    const last = await client.event('network-requested', next); // a denial is not remembered
+    await client.command('approve_tool', { stageId: third, requestId: last.requestId, decision: 'deny' });
+    await client.state(third, 'idle');
+    const results = (await client.transcript(third)).filter((entry) => entry.kind === 'tool-result');
+    expect(results.map(({ text }) => text.includes('user denied'))).toEqual([true, true]);
+  });
+
+  it('closes a request once its command has given up, so that the next one asks anew', async () => {
+    const { client, startStage } = await sandboxedKit();
+    const script = prompt({ steps: [{ tools: [curl('one', 1)] }, { text: 'Done.' }] });
+    const stageId = await startStage(script);
+    const { requestId } = await client.event('network-requested');
+    const closed = await client.event('approval-resolved');
+    expect(closed).toMatchObject({ requestId, outcome: 'closed', by: null });
+    await client.state(stageId, 'idle');
+    await client.command('send_message', { stageId, message: fetches('two') });
+    const next = await client.event('network-requested', (request) => request.requestId !== requestId);
+    await client.command('approve_tool', { stageId, requestId: next.requestId, decision: 'deny' });
+    await client.state(stageId, 'idle');
+  });
+});

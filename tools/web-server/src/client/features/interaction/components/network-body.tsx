@@ -1,0 +1,100 @@
+import { hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useId, useState } from 'react';
+import { hostWords } from '../../../lib/request-words.ts';
+import { field } from '../../../lib/tool-words.ts';
+import codeCss from '../../../ui/code.module.css';
+import { Seen } from '../../../ui/seen.tsx';
+import { useApprove } from '../api/use-decide.ts';
+import { hostPlace, PLACE_WORDS } from '../model/host-place.ts';
+import { AskedCommand } from './asked-command.tsx';
+import content from './content.module.css';
+import type { RequestBodyProps } from './kinds.ts';
+import css from './request.module.css';
+import { RequestMeta } from './request-meta.tsx';
+import { VerdictActions } from './verdict-actions.tsx';
+
+type Duration = RuleScope | 'process';
+
+/** A command in the sandbox wants to reach a host: which one, which command, and for how long it may. */
+export function NetworkBody({ request }: RequestBodyProps) {
+  const approve = useApprove(request);
+  const [duration, setDuration] = useState<Duration>('process');
+  const sent = approve.isPending || approve.isSuccess;
+  const host = field(request.input, 'host');
+  const place = hostPlace(host);
+  return (
+    <>
+      <div className={css.scroll}>
+        <RequestMeta request={request} />
+        <pre className={codeCss.block}>{hostWords(request)}</pre>
+        {place !== null && (
+          <p className={content.warning}>
+            <IconAlertTriangle size={16} aria-hidden />
+            {PLACE_WORDS[place]}
+          </p>
+        )}
+        <AskedBy commands={request.commands} />
+        <HowLong chosen={duration} choose={setDuration} canKeep={hostRule(host) !== null} disabled={sent} />
+      </div>
+      <VerdictActions
+        request={request}
+        approve={approve}
+        reasonLabel={null}
+        caption="On every port. If you deny it, the connection is blocked, and the next try asks again."
+        allowWith={duration === 'process' ? {} : { remember: duration }}
+      />
+    </>
+  );
+}
+
+/** Claude Code does not say which command it is; where only one ran, that is the one. */
+function AskedBy({ commands }: Pick<PendingRequest, 'commands'>) {
+  const [only, ...others] = commands;
+  if (only === undefined) return <p className={css.why}>Asked by a command of this session.</p>;
+  return (
+    <section className={content.askedBy}>
+      <h3 className={content.panelTitle}>{others.length === 0 ? 'Asked by' : 'Asked by one of these'}</h3>
+      {commands.map(({ id, isBackground, text }) =>
+        isBackground ? (
+          <p key={id} className={content.hint}>
+            In the background: <Seen text={text} kind="prose" />
+          </p>
+        ) : (
+          <AskedCommand key={id} text={text} />
+        ),
+      )}
+    </section>
+  );
+}
+
+const DURATIONS: { value: Duration; label: string; about: string }[] = [
+  { value: 'process', label: 'This session', about: 'until its process ends' },
+  { value: 'stage', label: 'This stage', about: 'kept as a rule' },
+  { value: 'project', label: 'This project', about: 'kept as a rule for all its stages' },
+];
+
+interface HowLongProps {
+  chosen: Duration;
+  choose: (duration: Duration) => void;
+  /** False for a host that may stand for others too. */
+  canKeep: boolean;
+  disabled: boolean;
+}
+
+function HowLong({ chosen, choose, canKeep, disabled }: HowLongProps) {
+  const name = useId();
+  return (
+    <fieldset className={content.offers} disabled={disabled}>
+      <legend className={content.panelTitle}>Allow for</legend>
+      {DURATIONS.filter(({ value }) => value === 'process' || canKeep).map(({ value, label, about }) => (
+        <label key={value} className={content.offer}>
+          <input type="radio" name={name} checked={value === chosen} onChange={() => choose(value)} />
+          <span>
+            {label} <span className={content.hint}>{about}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

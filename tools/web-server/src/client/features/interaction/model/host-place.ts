@@ -1,0 +1,27 @@
+/** A place that a person should know of before letting a command reach it. */
+export type HostPlace = 'this-machine' | 'metadata' | 'local-network';
+
+/** Where clouds hand out the credentials of a machine. */
+const METADATA = new Set(['169.254.169.254', 'metadata.google.internal', 'fd00:ec2::254', '100.100.100.200']);
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){1,3}|0(?:\.0){0,3}|::1?|::ffff:127\..*)$/;
+const LOCAL_ADDRESS =
+  /^(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|169\.254(?:\.\d+){2}|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)$/;
+const LOCAL_NAME = /^(?:[^.:]+|.*\.(?:local|lan|internal|home\.arpa))$/;
+
+/** Where a host is, as far as its name tells; null for any other. */
+export function hostPlace(host: string): HostPlace | null {
+  const name = host
+    .toLowerCase()
+    .replace(/\.$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+  if (METADATA.has(name)) return 'metadata';
+  if (THIS_MACHINE.test(name)) return 'this-machine';
+  return LOCAL_ADDRESS.test(name) || LOCAL_NAME.test(name) ? 'local-network' : null;
+}
+
+/** What it means to reach it, in a sentence. */
+export const PLACE_WORDS: Record<HostPlace, string> = {
+  'this-machine': 'This is your own machine: every server that listens on it can be reached, Callboard’s included.',
+  metadata: 'Cloud machines hand out their credentials at this address.',
+  'local-network': 'This is a host of your local network.',
+};
