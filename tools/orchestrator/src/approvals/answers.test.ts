@@ -159,7 +159,9 @@ describe('a yes to a network request', () => {
   });
 
   it('takes no rule of a tool, and no other host', () => {
-    expect(() => allow(network('a.example'), body({ updatedPermissions: [fetchRule] }))).toThrow(refusal('bad_request'));
+    expect(() => allow(network('a.example'), body({ updatedPermissions: [fetchRule] }))).toThrow(
+      refusal('bad_request'),
+    );
     expect(() => allow(network('a.example'), body({ updatedInput: { host: 'b.example' } }))).toThrow(
       refusal('bad_request'),
     );

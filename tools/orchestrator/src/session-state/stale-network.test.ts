@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { busyTestSession, sampleAsk, type TestSession, type Told, turnEnded } from '../../test/support/test-session.ts';
+
+const call = (toolUseId: string, command: string, parentToolUseId: string | null = null): Told => ({
+  type: 'block',
+  apiMessageId: `m-${toolUseId}`,
+  parentToolUseId,
+  block: { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command } },
+});
+const result = (toolUseId: string): Told => ({
+  type: 'tool-result',
+  ...{ toolUseId, isError: false, text: '', parentToolUseId: null, allowedBy: null, sandboxFailure: null },
+});
+const wants: Told = {
+  type: 'asked',
+  requestId: 'r1',
+  kind: 'network',
+  ask: sampleAsk({ toolName: 'SandboxNetworkAccess', input: { host: 'a.example' }, toolUseId: 'of-no-call' }),
+};
+const tasks = (...ids: string[]): Told => ({
+  type: 'tasks',
+  tasks: ids.map((taskId) => ({ taskId, type: 'local_bash', description: 'Dev server' })),
+});
+const asking = async (session: TestSession) => (await session.pending())[0]?.commands.map(({ text }) => text);
+
+it('names the one command that runs, and no call that it does not belong to', async () => {
+  const session = await busyTestSession();
+  await session.tell(call('u1', 'make'), result('u1'), call('u2', 'curl a.example'), wants);
+  expect(await session.pending()).toMatchObject([{ toolUseId: '', suggestions: [] }]);
+  expect(await asking(session)).toEqual(['curl a.example']);
+});
+
+it('names all that may have asked: what runs beside one another, and in the background', async () => {
+  const session = await busyTestSession();
+  await session.tell(tasks('t1'), call('u1', 'curl one'), call('u2', 'curl two', 'agent-1'), wants);
+  expect(await asking(session)).toEqual(['curl one', 'curl two', 'Dev server']);
+});
+
+it('does not name what waits for a person itself', async () => {
+  const session = await busyTestSession();
+  const waits: Told = { type: 'asked', requestId: 'r0', kind: 'approval', ask: sampleAsk({ toolUseId: 'u1' }) };
+  await session.tell(call('u1', 'rm -r x'), waits, call('u2', 'curl a.example'), wants);
+  const pending = await session.pending();
+  expect(pending.find(({ kind }) => kind === 'network')?.commands).toMatchObject([{ text: 'curl a.example' }]);
+});
+
+it('is closed once its command has ended, and the process is told no, so that the next try asks', async () => {
+  const session = await busyTestSession();
+  await session.tell(call('u1', 'curl one'), call('u2', 'curl two'), wants);
+  await session.tell(result('u1'));
+  expect(await session.pending()).toHaveLength(1);
+  expect(await session.tell(result('u2'))).toMatchObject({ state: 'busy' });
+  expect(session.events('approval-resolved')).toMatchObject([{ outcome: 'closed', by: null }]);
+  const answer = (await session.outbox()).find(({ kind }) => kind === 'answer');
+  expect(answer).toMatchObject({ wireId: 'r1', body: { response: { response: { behavior: 'deny' } } } });
+});
+
+it('is closed at the end of its turn, but not while something runs in the background', async () => {
+  const session = await busyTestSession();
+  await session.tell(tasks('t1'), wants, turnEnded());
+  expect(await session.pending()).toHaveLength(1);
+  expect(await session.tell(tasks())).toMatchObject({ state: 'idle' });
+  expect(await session.pending()).toEqual([]);
+});
