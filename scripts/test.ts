@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { isFresh } from '../tools/cli/bin/sources.js';
 import { ensureChromium } from './chromium.ts';
 import { ensureSystemPackages } from './system-packages.ts';
 
@@ -50,6 +51,8 @@ function tests(args: string[]): void {
 }
 
 ensureChromium();
+// Else the first tests that start Callboard would wait for it, at the same time.
+if (!isFresh(join(import.meta.dirname, '..'))) check('build');
 const missing = ensureSystemPackages();
 for (const script of ['lint', 'types', 'dead-code']) check(script);
 tests(process.argv.slice(2));

@@ -9,17 +9,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { missingFlags } from '../tools/orchestrator/src/claude/arguments.ts';
 import { OLDEST_CLAUDE, readFlags } from '../tools/orchestrator/src/claude/program.ts';
-import {
-  KNOWN_VERSIONS_FILE,
-  type KnownVersion,
-  KnownVersions,
-  runHandshake,
-} from '../tools/orchestrator/src/doctor/doctor.ts';
+import { type KnownVersion, KnownVersions, runHandshake } from '../tools/orchestrator/src/doctor/doctor.ts';
 import { keptPromises } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { versionsPage } from './versions-page.ts';
@@ -36,7 +30,8 @@ const PATIENT = { stepMs: 30_000, wholeMs: 300_000 };
 
 const root = join(import.meta.dirname, '..');
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'callboard', 'claude');
-const file = fileURLToPath(KNOWN_VERSIONS_FILE);
+/** What Callboard takes along, so that it need not try these versions again. */
+const file = join(root, 'tools', 'orchestrator', 'src', 'doctor', 'known-versions.json');
 const page = join(root, 'docs', 'cli-versions.md');
 
 const { values } = parseArgs({

@@ -5,7 +5,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 
-if (process.argv[1]?.includes('tools/web-server/src')) {
+if (process.argv[1]?.includes('tools/web-server/dist')) {
   const sockets = new Set<Socket>();
   subscribe('net.client.socket', (message) => {
     const socket = typeof message === 'object' && message !== null && 'socket' in message ? message.socket : null;

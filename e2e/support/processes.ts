@@ -43,9 +43,9 @@ export async function claudePidOf(folder: string, stageId: string): Promise<numb
 }
 
 const MARKS = {
-  orchestrator: 'tools/orchestrator/src',
-  'web server': 'tools/web-server/src',
-  supervisor: 'tools/cli/src',
+  orchestrator: 'tools/orchestrator/dist',
+  'web server': 'tools/web-server/dist',
+  supervisor: 'tools/cli/dist',
 };
 
 /** The pid of a part of the Callboard that was started as this process; null while it is not there. */

@@ -12,7 +12,7 @@ export async function serverPids(supervisor: number | undefined): Promise<number
 async function orchestratorPid(supervisor: number | undefined): Promise<number> {
   for (const pid of await serverPids(supervisor)) {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-    if (line.includes('tools/orchestrator/src')) return pid;
+    if (line.includes('tools/orchestrator/dist')) return pid;
   }
   throw new Error('no orchestrator runs');
 }

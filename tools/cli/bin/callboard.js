@@ -1,19 +1,22 @@
 #!/usr/bin/env node
 /*
- * Runs src/main.ts on the Node that comes with Callboard, because the host's may be too old for it. This file itself
- * has to run on old versions: plain JavaScript, no syntax newer than Node 16.
+ * Runs dist/main.js on the Node that comes with Callboard, because the host's may be too old for it. This file itself
+ * has to run on old versions: plain JavaScript, no syntax newer than Node 16. In a clone it builds first what has changed.
  *
  * It always starts a second process, also on a Node that is good enough, so that the command line of the supervisor
- * names tools/cli/src. The IPC pipe carries no messages; its closing tells the supervisor that this process was killed.
+ * names tools/cli/dist. The IPC pipe carries no messages; its closing tells the supervisor that this process was killed.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isFresh } from './sources.js';
 
 const OLDEST_NODE = 24;
 const packageFolder = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
-const main = join(packageFolder, 'src', 'main.ts');
+const main = join(packageFolder, 'dist', 'main.js');
+const workspace = dirname(dirname(packageFolder));
+const buildScript = join(workspace, 'scripts', 'build.ts');
 
 /** The binary of the npm package `node`, looked for where Node itself looks for packages; null if there is none. */
 function findBundledNode() {
@@ -45,6 +48,7 @@ function run(nodes, reason) {
     fail(reason);
     return;
   }
+  if (!isBuilt(nodes[0])) return;
   const child = spawn(nodes[0], ['--disable-sigusr1', main].concat(process.argv.slice(2)), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
@@ -64,6 +68,22 @@ function run(nodes, reason) {
     if (signal === null) process.exitCode = code;
     else process.kill(process.pid, signal);
   });
+}
+
+/**
+ * Builds what runs where its sources have changed; the package that people install has no sources.
+ * @returns whether it can be run; if not, the cause was said
+ */
+function isBuilt(node) {
+  if (!existsSync(buildScript) || isFresh(workspace)) return true;
+  process.stderr.write('callboard: building, as the sources have changed.\n');
+  const { status, error } = spawnSync(node, [buildScript], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status === 0 || error !== undefined) return true; // a Node that cannot be started is told of by whoever starts it
+  process.stderr.write(
+    'callboard: it could not be built. Run `npm install`, then `npm run build`, in the folder of Callboard.\n',
+  );
+  process.exitCode = 1;
+  return false;
 }
 
 run(candidates(), 'the Node that comes with Callboard was not found');

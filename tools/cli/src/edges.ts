@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { fileURLToPath } from 'node:url';
 import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
+import { besidePackage } from './package-files.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
@@ -45,8 +45,6 @@ export interface Edges {
   endAllSessions: EndAllSessions;
 }
 
-const besideThisPackage = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-
 /** The edges of a real process. */
 export function nodeEdges(process: NodeJS.Process): Edges {
   return {
@@ -63,8 +61,8 @@ export function nodeEdges(process: NodeJS.Process): Edges {
     listenForStop: () => listenForStop(process, () => performance.now()),
     listenForKeys: (onKey) => listenForKeys(process, onKey),
     servers: {
-      orchestrator: besideThisPackage('orchestrator/src/main.ts'),
-      webServer: besideThisPackage('web-server/src/server/main.ts'),
+      orchestrator: besidePackage('orchestrator/dist/main.js'),
+      webServer: besidePackage('web-server/dist/server/main.js'),
     },
     endAllSessions: async (dataDir, options) => {
       const { endAllSessions } = await import('@callboard/orchestrator/end-all-sessions');

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
+import manifest from '../package.json' with { type: 'json' };
 import { readFlags } from './command-line/read-flags.ts';
 import { commands, defaultCommand } from './commands/all.ts';
 import type { Command } from './commands/command.ts';
@@ -26,7 +25,7 @@ export async function run(args: readonly string[], edges: Edges): Promise<number
 
 async function dispatch(args: readonly string[], edges: Edges): Promise<number> {
   if (args.includes('--version')) {
-    edges.out(await ownVersion());
+    edges.out(manifest.version);
     return 0;
   }
   if (args.includes('--help') || args.includes('-h')) {
@@ -45,9 +44,4 @@ function requireCommand(name: string): Command {
   if (command !== undefined) return command;
   const names = commands.map((candidate) => candidate.name).join(', ');
   throw new UsageError(`there is no command ${JSON.stringify(name)}. The commands are: ${names}.`);
-}
-
-async function ownVersion(): Promise<string> {
-  const manifest = await readFile(new URL('../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(manifest)).version;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -19,15 +19,15 @@ const hostNode = execFileSync('/usr/bin/env', ['node', '-p', 'process.execPath']
   encoding: 'utf8',
 }).trim();
 
-/** An installation with a stand-in for src/main.ts; `bundled` makes its node_modules/node/bin/node. */
+/** An installation with a stand-in for dist/main.js; `bundled` makes its node_modules/node/bin/node. */
 async function install(bundled: (path: string) => Promise<void>) {
   const root = await realpath(await temporaryFolder());
   const own = join(root, 'tools', 'cli');
-  for (const folder of ['tools/cli/bin', 'tools/cli/src', 'node_modules/node/bin', 'node_modules/.bin']) {
+  for (const folder of ['tools/cli/bin', 'tools/cli/dist', 'node_modules/node/bin', 'node_modules/.bin']) {
     await mkdir(join(root, folder), { recursive: true });
   }
-  await copyFile(bin, join(own, 'bin', 'callboard.js'));
-  await copyFile(fixture('echo-main.ts'), join(own, 'src', 'main.ts'));
+  for (const name of ['callboard.js', 'sources.js']) await copyFile(join(bin, '..', name), join(own, 'bin', name));
+  await copyFile(fixture('echo-main.js'), join(own, 'dist', 'main.js'));
   await writeFile(join(own, 'package.json'), '{ "type": "module" }');
   await symlink(own, join(root, 'node_modules', 'callboard'));
   const linked = join(root, 'node_modules', '.bin', 'callboard');
@@ -36,7 +36,7 @@ async function install(bundled: (path: string) => Promise<void>) {
   return {
     root,
     linked,
-    main: join(own, 'src', 'main.ts'),
+    main: join(own, 'dist', 'main.js'),
     bundledNode: join(root, 'node_modules', 'node', 'bin', 'node'),
   };
 }
@@ -60,15 +60,55 @@ it('can be run by its name alone', async () => {
   expect(program.stderr()).toContain('there is no command "bogus"');
 });
 
-it('runs main.ts by its real path, on the Node that came with it, with all arguments', async () => {
+it('runs main.js by its real path, on the Node that came with it, with all arguments', async () => {
   const { linked, main } = await install(withNode);
   const program = runProgram(hostNode, [linked, 'exit', '7', '--port=1', 'a b']);
   expect(await program.ended).toBe(7);
   const { execPath, script, args } = await said(program);
   expect(script).toBe(main);
-  expect(script).toContain('tools/cli/src');
+  expect(script).toContain('tools/cli/dist');
   expect(execPath).toBe(process.execPath);
   expect(args).toEqual(['exit', '7', '--port=1', 'a b']);
+});
+
+it('builds first what has changed in a clone, and says where it cannot', async () => {
+  const { root, linked } = await install(withNode);
+  const builds = async () => (await readFile(join(root, 'builds'), 'utf8').catch(() => '')).length;
+  const runs = async () => {
+    const program = runProgram(hostNode, [linked, 'exit', '0']);
+    return [await program.ended, program.stderr(), await builds()];
+  };
+  for (const tool of ['cli', 'contract', 'orchestrator', 'scripted-model', 'web-server']) {
+    await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
+    await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
+  }
+  for (const name of ['index.html', 'login.html', 'vite.config.ts'])
+    await writeFile(join(root, 'tools', 'web-server', name), '');
+  await writeFile(join(root, 'package-lock.json'), '{}');
+  await mkdir(join(root, 'scripts'));
+  const script = join(root, 'scripts', 'build.ts');
+  await writeFile(
+    script,
+    `import { appendFileSync, writeFileSync } from 'node:fs';
+     import { builtFrom, fingerprint } from '../tools/cli/bin/sources.js';
+     appendFileSync('builds', 'x');
+     writeFileSync(builtFrom('.'), fingerprint('.'));`,
+  );
+  const said = 'callboard: building, as the sources have changed.\n';
+  expect(await runs()).toEqual([0, said, 1]);
+  expect(await runs()).toEqual([0, '', 1]);
+  const added = join(root, 'tools', 'contract', 'src', 'added.ts');
+  await writeFile(added, 'export {};');
+  expect(await runs()).toEqual([0, said, 2]);
+  await writeFile(join(root, 'tools', 'contract', 'src', 'added.test.ts'), 'export {};');
+  expect(await runs()).toEqual([0, '', 2]);
+  await rm(added);
+  expect(await runs()).toEqual([0, said, 3]);
+
+  await writeFile(script, 'process.exitCode = 1;');
+  const [code, words] = await runs();
+  expect(code).toBe(1);
+  expect(words).toContain('it could not be built. Run `npm install`, then `npm run build`');
 });
 
 it('ends as what it runs ends, by a signal too', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../package-files.ts';
 
 /** Waits for the end of its input, which comes when we are gone, and clears up unless we have done so. */
 const SCRIPT = 'cat >/dev/null; [ ! -d "$1" ] || exec "$2" "$3" "$1"';
@@ -10,7 +10,7 @@ const SCRIPT = 'cat >/dev/null; [ ! -d "$1" ] || exec "$2" "$3" "$1"';
  * @returns how to send it away, once the folder is removed
  */
 export async function startGuard(root: string): Promise<() => Promise<void>> {
-  const clearUp = fileURLToPath(new URL('./clear-up-main.ts', import.meta.url));
+  const clearUp = inPackage('dist/clear-up.js');
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'sh', root, process.execPath, clearUp], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true, // a Ctrl-C is for us alone

@@ -7,6 +7,7 @@ import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/
 import { offerLinks } from '../board-links.ts';
 import type { Edges } from '../edges.ts';
 import { messageOf, OperationalError } from '../errors.ts';
+import { inPackage } from '../package-files.ts';
 import { explainFailure } from '../start-failure.ts';
 import type { StartOptions } from '../start-options.ts';
 import type { StopSignals } from '../stop-signals.ts';
@@ -18,7 +19,7 @@ import { fillBoard } from './fill-board.ts';
 import { startGuard } from './guard.ts';
 import { makeSampleRepository } from './sample-repository.ts';
 
-const SCRIPTS = new URL('../../demo/scripts.yaml', import.meta.url);
+const SCRIPTS = inPackage('demo/scripts.yaml');
 
 /** Runs the demo until it is told to stop; afterwards nothing of it is left, neither processes nor files. */
 export async function runDemo(given: StartOptions, edges: Edges, signals: StopSignals): Promise<void> {

@@ -2,7 +2,7 @@
 export { OLDEST_CLAUDE, tooOld } from '../claude/program.ts';
 export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
-export { KNOWN_VERSIONS_FILE, KnownVersion, KnownVersions } from './known-versions.ts';
+export { KnownVersion, KnownVersions } from './known-versions.ts';
 export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';
 export { readLastReports, saveReport } from './report-file.ts';

@@ -1,10 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { keptPromises } from './promises.ts';
 import type { HandshakeReport } from './report.ts';
-
-/** Where `npm run versions` writes what it found, so that Callboard need not try these versions again. */
-export const KNOWN_VERSIONS_FILE = new URL('known-versions.json', import.meta.url);
 
 /** What came of a trial of one release, made by us on Linux x64. */
 export const KnownVersion = z.object({
@@ -30,13 +26,12 @@ export const KnownVersions = z.object({
 });
 export type KnownVersions = z.infer<typeof KnownVersions>;
 
-let known: Promise<KnownVersions | null> | undefined;
+let known: Promise<KnownVersions> | undefined;
 
-/** The releases that were tried before this Callboard was published; null where the list is not there. */
-function readKnownVersions(): Promise<KnownVersions | null> {
-  known ??= readFile(KNOWN_VERSIONS_FILE, 'utf8').then(
-    (text) => KnownVersions.parse(JSON.parse(text)),
-    () => null,
+/** The releases that were tried before this Callboard was published. */
+function readKnownVersions(): Promise<KnownVersions> {
+  known ??= import('./known-versions.json', { with: { type: 'json' } }).then(({ default: list }) =>
+    KnownVersions.parse(list),
   );
   return known;
 }
@@ -44,8 +39,8 @@ function readKnownVersions(): Promise<KnownVersions | null> {
 /** What is known of a version without trying it, as a report; null for one that nobody has tried with all promises. */
 export async function knownReport(version: string): Promise<HandshakeReport | null> {
   const all = await readKnownVersions();
-  const found = all?.versions.find((one) => one.version === version);
-  if (all == null || found === undefined || !coversAll(all.promises)) return null;
+  const found = all.versions.find((one) => one.version === version);
+  if (found === undefined || !coversAll(all.promises)) return null;
   const checks = keptPromises.map(({ id, sentence, reliedOnFor, lack }) => {
     const [no, untried] = [found.broken[id], found.untried[id]];
     const verdict =

@@ -1,0 +1,3 @@
+export function builtFrom(root: string): string;
+export function fingerprint(root: string): string;
+export function isFresh(root: string): boolean;
