@@ -272,8 +272,11 @@ function translateUser({
   tool_result_meta,
   tool_use_result,
   isReplay,
+  origin,
   uuid,
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
+  // The CLI tells the model that a background task has ended or was stopped, in the midst of a turn; nobody sent that.
+  if (isReplay === true && origin?.kind === 'task-notification') return [];
   if (isReplay === true) return echoOf(message.content, uuid);
   if (typeof message.content === 'string') return [];
   const results = message.content.flatMap((block): AgentEvent[] => {

@@ -38,6 +38,8 @@ export const UserMessage = z.object({
   message: z.object({ content: z.union([text, z.array(block)]) }),
   uuid: text.optional().catch(undefined),
   isReplay: z.boolean().optional().catch(undefined),
+  /** Whose words they are. The CLI keeps `task-notification` to itself: a message that claims it loses it (tried). */
+  origin: z.object({ kind: text }).optional().catch(undefined),
   tool_use_result: z.unknown().optional(),
   /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
   tool_result_meta: z
