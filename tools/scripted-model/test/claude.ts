@@ -16,6 +16,7 @@ const Line = z.looseObject({
   error: z.unknown().optional(),
   result: z.string().optional(),
   request: z.looseObject({ subtype: z.string(), tool_name: z.string().optional() }).optional(),
+  response: z.looseObject({ request_id: z.string().optional() }).optional(),
   event: z.looseObject({ delta: z.looseObject({ text: z.string().optional() }).optional() }).optional(),
 });
 export type Line = z.infer<typeof Line>;
@@ -25,8 +26,11 @@ export type Claude = {
   lines: readonly Line[];
   /** The first line at or behind `from` that fits, past or coming. */
   waitFor: (predicate: (line: Line) => boolean, from?: number) => Promise<Line>;
-  say: (content: string) => void;
+  /** Sends a message; returns its uuid. */
+  say: (content: string) => string;
   request: (request: object) => void;
+  /** Sends a control request; resolves with the reply, a refusal too. */
+  ask: (request: object) => Promise<Record<string, unknown>>;
   /** Answers a `can_use_tool` request. */
   answer: (asked: Line, response: object) => void;
   /** Closes stdin and waits for the end; gives the exit code. */
@@ -79,8 +83,18 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
   return {
     lines,
     waitFor,
-    say: (content) => write({ type: 'user', message: { role: 'user', content }, uuid: randomUUID() }),
+    say(content) {
+      const uuid = randomUUID();
+      write({ type: 'user', message: { role: 'user', content }, uuid });
+      return uuid;
+    },
     request: (request) => write({ type: 'control_request', request_id: randomUUID(), request }),
+    async ask(request) {
+      const id = randomUUID();
+      write({ type: 'control_request', request_id: id, request });
+      const { response } = await waitFor((line) => line.response?.request_id === id);
+      return response ?? {};
+    },
     answer: ({ request_id }, response) =>
       write({ type: 'control_response', response: { subtype: 'success', request_id, response } }),
     async finish() {
