@@ -2,12 +2,13 @@ import { showBoard, wantsBrowser } from './browser.ts';
 import type { Edges } from './edges.ts';
 import { messageOf } from './errors.ts';
 import type { StartOptions } from './start-options.ts';
+import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';
 
 export interface BoardLinksParts {
   readonly supervisor: Supervisor;
   readonly loginLink: string;
-  readonly options: Pick<StartOptions, 'open'>;
+  readonly options: Pick<StartOptions, 'open' | 'dataDir'>;
   readonly stop: AbortSignal;
 }
 
@@ -16,7 +17,10 @@ export async function offerLinks({ supervisor, loginLink, options, stop }: Board
   const { out, err } = edges;
   out(`Callboard ready: ${loginLink}`);
   const showing = wantsBrowser(options.open, edges)
-    ? showBoard({ link: loginLink, followed: supervisor.whenFollowed(loginLink), stop }, edges)
+    ? showBoard(
+        { link: loginLink, folder: runFolder(options.dataDir), followed: supervisor.whenFollowed(loginLink), stop },
+        edges,
+      )
     : Promise.resolve();
   showing.catch((error: unknown) => err(`callboard: no browser could be opened: ${messageOf(error)}`));
   const printLink = () =>

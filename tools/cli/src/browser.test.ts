@@ -1,6 +1,6 @@
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { eventually } from '../test/run-program.ts';
 import { temporaryFolder } from '../test/temporary-folder.ts';
 import { openBrowser, showBoard, wantsBrowser } from './browser.ts';
@@ -47,9 +47,7 @@ const LINK = 'http://127.0.0.1:3100/login?code=the-c0de';
 let place = '';
 beforeEach(async () => {
   place = await temporaryFolder();
-  vi.stubEnv('TMPDIR', place);
 });
-afterEach(() => void vi.unstubAllEnvs());
 
 const filesLeft = async () => (await readdir(place)).filter((name) => name.startsWith('callboard-open-'));
 
@@ -58,7 +56,7 @@ async function show(env: Record<string, string>) {
   const edges = { ...nodeEdges(process), env, platform: 'linux' as const, err: (line: string) => void said.push(line) };
   const followed = Promise.withResolvers<void>();
   const stop = new AbortController();
-  const shown = showBoard({ link: LINK, followed: followed.promise, stop: stop.signal }, edges);
+  const shown = showBoard({ link: LINK, folder: place, followed: followed.promise, stop: stop.signal }, edges);
   return { said, shown, follow: followed.resolve, stop: () => stop.abort() };
 }
 

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Edges, Environment } from './edges.ts';
@@ -40,6 +39,8 @@ const FILE_MS = 5_000;
 
 interface Showing {
   link: string;
+  /** A folder that commands in a sandbox do not see. The file goes into a folder of its own there. */
+  folder: string;
   /** Resolves when somebody has logged in with the link. */
   followed: Promise<void>;
   /** Callboard ends. */
@@ -50,9 +51,12 @@ interface Showing {
  * Opens the board in the user's browser, or says that none has opened it. The browser is given a file that leads to the
  * link, for this account alone: the arguments of a process can be read by everybody. Resolves when the file is gone.
  */
-export async function showBoard({ link, followed, stop }: Showing, { platform, env, err }: Edges): Promise<void> {
+export async function showBoard(
+  { link, folder: parent, followed, stop }: Showing,
+  { platform, env, err }: Edges,
+): Promise<void> {
   const { CALLBOARD_TOKEN: _token, ...browserEnv } = env;
-  const folder = await mkdtemp(join(tmpdir(), 'callboard-open-')); // 0700
+  const folder = await mkdtemp(join(parent, 'callboard-open-')); // 0700
   const over = new AbortController();
   try {
     const file = join(folder, 'callboard.html');

@@ -96,6 +96,7 @@ describe('the orchestrator', () => {
     worktrees: ['domain', 'lib'],
     auth: ['lib', 'type store'],
     disk: ['lib', 'type store'],
+    isolation: ['lib'],
     scheduler: ['domain', 'lib', 'type store'],
     stages: ['domain', 'lib', 'session-state', 'type store', 'type worktrees'],
     trash: ['lib', 'type store'],
@@ -123,7 +124,7 @@ describe('the orchestrator', () => {
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
       yaml: /^orchestrator\/src\/(stages|trust)\//,
       'node:child_process': /^orchestrator\/src\/(claude\/launch|doctor|lib)\//,
-      execa: /^orchestrator\/src\/(claude\/launch|doctor|worktrees)\//,
+      execa: /^orchestrator\/src\/(claude\/launch|doctor|isolation|worktrees)\//,
     };
     const imports = importsOf(below('orchestrator/src'));
     expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(told)).toEqual([]);

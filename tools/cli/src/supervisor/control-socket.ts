@@ -14,7 +14,8 @@ const MAX_LINE = 10_000;
 const Question = z.object({ type: z.literal('create-link') });
 const Answer = z.union([z.object({ link: z.string() }), z.object({ error: z.string() })]);
 
-const runFolder = (dataDir: string): string => join(dataDir, 'run');
+/** What lies here is kept from Claude's file tools and from commands in its sandbox. */
+export const runFolder = (dataDir: string): string => join(dataDir, 'run');
 
 /**
  * Opens the control socket of a data directory, on which the commands of the same account ask the supervisor. It lies in

@@ -31,7 +31,11 @@ export async function startApart(
   env: Record<string, string>,
 ): Promise<RunningOrchestrator> {
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  const child = fork(main, { env: { ...env, CALLBOARD_LOG_LEVEL: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' } });
+  const execArgv = ['--disable-sigusr1'];
+  const child = fork(main, {
+    execArgv,
+    env: { ...env, CALLBOARD_LOG_LEVEL: process.env.CALLBOARD_LOG_LEVEL ?? 'silent' },
+  });
   const exited = once(child, 'exit');
   child.send({ type: 'configure', config });
   const [first] = await Promise.race([once(child, 'message'), exited.then(() => [null])]);

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { execa } from 'execa';
+import { expect, it } from 'vitest';
+import { canIsolate, isolated } from '../../src/isolation/isolate.ts';
+import { attackCommand } from '../support/attack/aim.ts';
+import { markedBy, OUTCOMES, outcomesIn, type Scene, setScene, thatWere } from '../support/attack/scene.ts';
+import type { Outcome } from '../support/attack/targets.ts';
+import { createKit, type Kit } from '../support/kit.ts';
+import { write } from '../support/settings-files.ts';
+import { until } from '../support/until.ts';
+
+/** What a test needs of the machine; it is skipped by the name of what is not there. */
+const trial = await canIsolate({ PATH: process.env.PATH ?? '' });
+const needs = (...lacks: (string | null)[]) => {
+  const lack = lacks.filter((one) => one !== null).join('; ');
+  return (name: string, test: () => Promise<void>) =>
+    it.skipIf(lack !== '')(lack === '' ? name : `${name} (${lack})`, test);
+};
+const hasSocat = await promisify(execFile)('socat', ['-V']).then(
+  () => true,
+  () => false,
+);
+const bubblewrap = trial.possible ? null : `needs bubblewrap: ${trial.detail}`;
+const socat = hasSocat ? null : 'needs socat';
+
+/** Whether the system lets a process look into another one of the same account. */
+const mayTrace = (await readFile('/proc/sys/kernel/yama/ptrace_scope', 'utf8').catch(() => '0')).trim() === '0';
+const isRoot = process.geteuid?.() === 0;
+
+/** What raises an alarm, and which. */
+const ALARMS = {
+  ...{ 'fifo-path': 'foreign-control', 'fifo-proc': 'foreign-control', 'spool-path': 'forged-output' },
+  ...(mayTrace && { 'fifo-pidfd': 'foreign-control' }),
+};
+/** What raises none, so that one session can try it all. */
+const QUIET = [
+  ...['store-read', 'store-write', 'data-dir', 'secret-files', 'settings-user', 'settings-user-state'],
+  ...['settings-checkout', 'settings-checkout-local', 'settings-worktree', 'settings-worktree-local'],
+  ...['servers-worktree', 'servers-checkout', 'conversation', 'home', 'git-config', 'git-hook', 'git-file'],
+  ...['git-commondir', 'git-config-worktree', 'git-main-branch', 'checkout-file', 'other-worktree', 'other-temporary'],
+  ...['ports', 'sockets', 'signal-claude', 'signal-callboard', 'sigusr1'],
+  ...(mayTrace ? ['ptrace', 'memory'] : []),
+  ...(isRoot ? ['kernel-settings'] : []),
+];
+const LEAVES = ['survive', 'survive-apart'];
+/** What the sandbox does not prevent: git could not commit otherwise, and sessions share a folder for what is temporary. */
+const OPEN_IN_SANDBOX = ['git-main-branch', 'other-temporary', ...(isRoot ? ['kernel-settings'] : [])];
+/** New files in the worktree; those that are there are read-only. Told of as if Claude had written them (see below). */
+const NOTICED_IN_ISOLATION = ['settings-worktree', 'settings-worktree-local', 'servers-worktree'];
+
+async function setUp(settings: object = {}): Promise<Kit & Scene> {
+  const kit = await createKit({ where: 'apart', maxParallel: 8 });
+  await write(kit.env.HOME ?? '', { '.claude/settings.json': settings });
+  return { ...kit, ...(await setScene(kit)) };
+}
+
+/** Waits until the session is idle, and denies the hosts that it wants to reach meanwhile. */
+async function denyUntilIdle({ client }: Kit, stageId: string): Promise<number> {
+  const denied = new Set<string>();
+  const idle = client.state(stageId, 'idle').then(() => null);
+  for (;;) {
+    const isNew = (asked: { stageId: string; requestId: string }) =>
+      asked.stageId === stageId && !denied.has(asked.requestId);
+    const asked = await Promise.race([client.event('network-requested', isNew), idle]);
+    if (asked === null) return denied.size;
+    denied.add(asked.requestId);
+    await client.command('approve_tool', { stageId, requestId: asked.requestId, decision: 'deny' });
+  }
+}
+
+const missing = (outcomes: Record<string, Outcome>) => thatWere(outcomes, 'missing');
+
+needs(bubblewrap, socat)('reaches nothing from a session in the sandbox, and leaves nothing behind', async () => {
+  const kit = await setUp({ sandbox: { enabled: true, autoAllowBashIfSandboxed: false } });
+  const { stageId, targets } = await kit.attack([]);
+  expect(await denyUntilIdle(kit, stageId)).toBeGreaterThan(0); // the proxy asks for each host
+  const outcomes = await outcomesIn(join(targets.worktree, OUTCOMES));
+  expect(thatWere(outcomes, 'reached').toSorted()).toEqual(OPEN_IN_SANDBOX.toSorted());
+  expect(missing(outcomes)).toEqual([]);
+  expect(thatWere(outcomes, 'started')).toEqual(LEAVES);
+  await until('nothing is left of it', async () => (await markedBy(targets.marker)).length === 0);
+  expect(kit.connections()).toBe(0);
+  const { session } = await kit.client.command('get_session', { stageId });
+  expect(session).toMatchObject({ alarm: null, mode: 'default' });
+});
+
+needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself', async () => {
+  const kit = await setUp();
+  const { stageId, targets } = await kit.attack(['ports']);
+  await kit.client.state(stageId, 'idle');
+  const place = {
+    ...{ folder: targets.worktree, dataDir: kit.dataDir },
+    readable: [kit.folder], // more than any caller shows: the script is to find what it goes for
+    ...{ writable: [], hidden: [join(kit.env.HOME ?? '', '.claude.json')], network: 'none' as const },
+  };
+  const script = attackCommand(join(kit.folder, 'targets-ports.json'));
+  const { command, args, ...options } = await isolated(['sh', '-c', script], place, { user: kit.env });
+  const { stdout } = await execa(command, args, { ...options, extendEnv: false });
+  const outcomes: Record<string, Outcome> = JSON.parse(stdout);
+  expect(thatWere(outcomes, 'reached')).toEqual(NOTICED_IN_ISOLATION);
+  expect(missing(outcomes)).toEqual(['ports-proxy', 'messaging']); // there is none to find
+  await until('nothing is left of it', async () => (await markedBy(targets.marker)).length === 0);
+  expect(kit.connections()).toBe(1); // of the session that has no sandbox
+});
+
+it('gets at everything from a session without a sandbox, which Callboard tells of as far as it can', async () => {
+  const { client, projectId, ...kit } = await setUp();
+  const { stageId, targets } = await kit.attack([...QUIET, ...LEAVES], { sandbox: false });
+  await client.state(stageId, 'idle');
+  const outcomes = await outcomesIn(join(targets.worktree, OUTCOMES));
+  expect(thatWere(outcomes, 'reached').toSorted()).toEqual(QUIET.toSorted());
+
+  const changed = async () =>
+    (await client.transcript(stageId)).flatMap((entry) =>
+      entry.kind === 'notice' && entry.code === 'settings-changed' ? [entry.text] : [],
+    );
+  await expect.poll(async () => (await changed()).join('\n')).toContain('~/.claude/settings.json');
+  for (const file of [
+    '.claude/settings.json',
+    '.claude/settings.local.json',
+    '.claude/settings.local.json (main checkout)',
+  ])
+    expect((await changed()).join('\n')).toContain(`rule Bash(attack *) (${file})`);
+  const programs = async () => {
+    const { projects } = await client.command('get_projects', {});
+    return projects.find((project) => project.id === projectId)?.gitSettings.items.map((item) => item.name);
+  };
+  await expect.poll(programs).toEqual(['core.fsmonitor', 'post-merge']);
+
+  await client.command('stop_stage', { stageId });
+  await client.event('session-updated', (session) => session.stageId === stageId && session.leftovers > 0);
+  const { processes } = await client.command('get_leftovers', { stageId });
+  const left = processes.filter((process) => process.command.includes(targets.marker));
+  expect(left).toMatchObject([{ command: expect.stringContaining(`${targets.marker}-seen`) }]);
+  expect(await markedBy(targets.marker)).toHaveLength(2); // the other one is seen by nobody
+});
+
+it('raises an alarm for each way into the input and the output of a session, be it another one', async () => {
+  const kit = await setUp();
+  for (const [attack, code] of Object.entries(ALARMS)) {
+    const { stageId } = await kit.attack([attack], { sandbox: false });
+    expect(await kit.alarm(stageId), attack).toMatchObject({ code });
+  }
+  await kit.attack(['fifo-other'], { sandbox: false });
+  expect(await kit.alarm(kit.otherId)).toMatchObject({ code: 'foreign-control' });
+});

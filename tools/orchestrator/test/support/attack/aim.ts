@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launchFiles } from '../../../src/claude/launch/launch-folder.ts';
+import { dataDirLayout } from '../../../src/data-dir.ts';
+import { identify } from '../../../src/lib/process-identity.ts';
+import type { Kit } from '../kit.ts';
+import { livingProcess } from '../living-process.ts';
+import type { FileTarget, ProcessTarget, Targets } from './targets.ts';
+
+const SCRIPT = fileURLToPath(new URL('./attack.ts', import.meta.url));
+
+/** A Bash command that tries the attacks of these names on what stands in the file; all without a name. */
+export const attackCommand = (targets: string, ...names: string[]): string =>
+  [process.execPath, SCRIPT, targets, ...names].map((word) => `'${word}'`).join(' ');
+
+async function fileTarget(path: string): Promise<FileTarget> {
+  const { dev, ino } = await stat(path, { bigint: true });
+  return { path, id: `${dev}:${ino}` };
+}
+
+async function processTarget(pid: number): Promise<ProcessTarget> {
+  const identity = await identify(pid);
+  if (identity === null) throw new Error(`there is no process ${pid}`);
+  return { pid, startTime: identity.startTime };
+}
+
+/** What a test adds of its own. */
+type Given = Pick<Targets, 'ports' | 'sockets' | 'secretFiles' | 'secret' | 'inputLine' | 'outputLine'>;
+
+/** Writes down what a script in the first stage's session can go for; the second one is another session, which lives. */
+export async function aim(
+  kit: Kit,
+  file: string,
+  [stageId, otherId]: [string, string],
+  given: Given,
+): Promise<Targets> {
+  const [own, other] = await Promise.all([filesOf(kit, stageId), filesOf(kit, otherId)]);
+  const layout = dataDirLayout(kit.dataDir);
+  const lock: { pid: number; port: number } = JSON.parse(await readFile(layout.orchestratorLock, 'utf8'));
+  const targets: Targets = {
+    ...given,
+    ports: [...given.ports, lock.port],
+    fifo: await fileTarget(own.input),
+    spool: await fileTarget(own.spool),
+    worktree: own.worktree,
+    claude: await processTarget((await livingProcess(kit, stageId)).pid),
+    other: {
+      fifo: await fileTarget(other.input),
+      worktree: other.worktree,
+      temporary: await fileTarget(other.temporary),
+    },
+    store: await fileTarget(layout.database),
+    folders: await Promise.all([kit.dataDir, layout.sessions, dirname(layout.orchestratorLock)].map(fileTarget)),
+    home: kit.env.HOME ?? '',
+    repo: kit.repo,
+    callboard: [await processTarget(lock.pid)],
+    marker: `attack-${randomUUID()}`,
+  };
+  await writeFile(file, JSON.stringify(targets));
+  return targets;
+}
+
+async function filesOf({ client, dataDir, env }: Kit, stageId: string) {
+  const { stage } = await client.command('get_stage', { stageId });
+  const { session } = await client.command('get_session', { stageId });
+  const worktree = stage.worktree?.path ?? '';
+  const files = launchFiles(join(dataDirLayout(dataDir).sessions, stageId, session.launchId ?? ''));
+  // Named after the worktree, as Claude Code names it.
+  const temporary = join(env.TMPDIR ?? '', `claude-${process.getuid?.()}`, worktree.replaceAll(/[^A-Za-z0-9]/g, '-'));
+  return { ...files, worktree, temporary };
+}
