@@ -133,6 +133,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     }
     case 'decision-updated':
       return { ...parts, unsettled: withDecision(parts.unsettled, event.data) };
+    case 'call-denied':
     case 'rules-updated':
     case 'message-queued':
     case 'message-sent':

@@ -14,8 +14,10 @@ interface Facts {
   lastTurn?: 'succeeded' | 'failed' | 'interrupted';
   atGate?: boolean;
   alarm?: boolean;
+  denied?: boolean;
 }
 
+const DENIED = { source: 'rule', detail: 'Bash(make *)', asked: 'Bash make', at: AT };
 const ALARM = { code: 'foreign-answer', at: AT, detail: 'Somebody else answered.' };
 
 function factsOf({
@@ -29,6 +31,7 @@ function factsOf({
   lastTurn,
   atGate,
   alarm = false,
+  denied = false,
 }: Facts): ColumnFacts {
   const turn = lastTurn === undefined ? null : { outcome: lastTurn, at: AT, message: null };
   return {
@@ -36,7 +39,10 @@ function factsOf({
     session:
       state === undefined
         ? null
-        : sampleSession({ state, lastTurn: turn, atGate: atGate ?? false, alarm: alarm ? ALARM : null }),
+        : sampleSession({
+            ...{ state, lastTurn: turn, atGate: atGate ?? false },
+            ...{ alarm: alarm ? ALARM : null, openDenial: denied ? DENIED : null },
+          }),
     pending,
     unsettled,
     isDone: (id) => done.includes(id),
@@ -52,6 +58,14 @@ const table: [string, Facts, Column][] = [
     { unsettled: 1, state: 'idle', lastTurn: 'succeeded' },
     'needs-you',
   ],
+  [
+    'a turn whose last call Claude Code itself denied',
+    { state: 'idle', lastTurn: 'succeeded', denied: true },
+    'needs-you',
+  ],
+  ['the same, when its process has ended', { state: 'ended', lastTurn: 'succeeded', denied: true }, 'needs-you'],
+  ['the same, while the next turn runs', { state: 'busy', lastTurn: 'succeeded', denied: true }, 'running'],
+  ['the same, once it is completed', { completed: true, state: 'idle', lastTurn: 'succeeded', denied: true }, 'done'],
   ['a stage that was never started', {}, 'ready'],
   ['a stage that a person holds', { held: true }, 'backlog'],
   ['a stage that waits for another', { dependsOn: ['STAGE-2'] }, 'backlog'],

@@ -4,7 +4,7 @@ import type { Column, Stage } from './stages.ts';
 /** All that a stage's column follows from. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
-  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm'> | null;
+  session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial'> | null;
   /** How many requests of the stage wait for an answer. */
   pending: number;
   /** How many answers there are whose fate is unknown, and that nobody has settled. */
@@ -28,7 +28,7 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
       return 'needs-you';
     case 'idle':
     case 'ended':
-      if (session.atGate) return 'needs-you';
+      if (session.atGate || session.openDenial !== null) return 'needs-you';
       return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
     default:
       return session.state satisfies never;

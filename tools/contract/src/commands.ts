@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardCounts, BoardNotices, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
+import { DenialSource } from './denials.ts';
 import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { BoardEvent, TextDelta } from './events.ts';
@@ -49,12 +50,16 @@ const DraftToPut = Draft.omit({ updatedAt: true }).extend({
   key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is kept by the server; add and remove the files'),
 });
 export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
+export const DecisionSource = z.enum(['person', ...DenialSource.options]);
+export type DecisionSource = z.infer<typeof DecisionSource>;
 export const DecisionFilter = z.strictObject({
   projectId: ProjectId.optional(),
   stageId: StageId.optional(),
   outcome: RequestOutcome.optional(),
   kind: RequestKind.optional(),
   by: z.string().optional(),
+  /** `person`: whatever was put to a person; the others: what of Claude Code denied a call and asked nobody. */
+  source: DecisionSource.optional(),
   toolName: z.string().optional(),
   /** Decided at or after, and before, these instants. */
   since: z.iso.datetime().optional(),
@@ -196,6 +201,8 @@ export const commands = {
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** A person has looked at what raised the alarm: the session may go on. Ends the process first if it is not gone yet. */
   acknowledge_alarm: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  /** A person has seen that the turn's last call was denied by Claude Code: the stage goes on to review. */
+  acknowledge_denial: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** What the session's ended processes have left running, without the marker by which Callboard would have ended it. */
   get_leftovers: { input: z.object(onStage), reply: z.object({ processes: z.array(LeftProcess) }) },
   /** Ends these of them, or none where one is not on the list any more. The reply has what still runs. */

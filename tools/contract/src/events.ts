@@ -30,6 +30,8 @@ export const eventData = {
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
   'approval-resolved': Decision,
+  /** Claude Code itself denied a call and asked nobody. */
+  'call-denied': Decision,
   /** The delivery of an answer went a step further. */
   'decision-updated': Decision,
   'message-queued': QueuedMessage,
@@ -76,6 +78,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('rules-updated'),
   eventSchema('approval-cancelled'),
   eventSchema('approval-resolved'),
+  eventSchema('call-denied'),
   eventSchema('decision-updated'),
   eventSchema('message-queued'),
   eventSchema('message-sent'),

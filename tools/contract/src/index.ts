@@ -2,6 +2,7 @@ export * from './board.ts';
 export * from './capabilities.ts';
 export * from './column.ts';
 export * from './commands.ts';
+export * from './denials.ts';
 export * from './diff.ts';
 export * from './drafts.ts';
 export * from './events.ts';

@@ -46,6 +46,7 @@ export const problems = {
   not_at_gate: 409,
   session_alarm: 409,
   no_alarm: 409,
+  no_denial: 409,
   uncommitted_work: 409,
   head_moved: 409,
   merge_conflict: 409,

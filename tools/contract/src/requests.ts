@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Denial } from './denials.ts';
 import { ProjectId, RequestId, StageId } from './ids.ts';
 import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
@@ -98,7 +99,7 @@ export const Settlement = z.object({
 });
 export type Settlement = z.infer<typeof Settlement>;
 
-/** The recorded end of a pending request: who, when, what, how long Claude waited. */
+/** The recorded end of a pending request: who, when, what, how long Claude waited; or a call that was denied without one. */
 export const Decision = z.object({
   stageId: StageId,
   requestId: RequestId,
@@ -117,6 +118,8 @@ export const Decision = z.object({
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
   delivery: Delivery,
+  /** Claude Code denied the call itself and asked nobody, so there was no request; null where a person was asked. */
+  denial: Denial.nullable().default(null),
   /** With the delivery `unknown`: what is known all the same. */
   lost: LostTrace.nullable().default(null),
   /** With the delivery `unknown`: what a person made of it; null as long as nobody has. */

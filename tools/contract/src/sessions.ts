@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OpenDenial } from './denials.ts';
 import { ChangeCounts } from './diff.ts';
 import { LaunchId, StageId } from './ids.ts';
 import { ISOLATION_UNKNOWN, Isolation } from './sandbox.ts';
@@ -141,6 +142,10 @@ export const SessionSummary = z.object({
   cliGaps: z.array(z.string()).default([]),
   /** Since when nothing at all was heard of a session that should be working; null when all is as it should be. */
   stalledSince: z.iso.datetime().nullable().default(null),
+  /** How many calls Claude Code itself has denied, by its mode, a rule or a hook. Those that a person denied do not count. */
+  denials: z.int().nonnegative().default(0),
+  /** Set when a turn's last call was denied so, until a person sends a message or takes note of it. */
+  openDenial: OpenDenial.nullable().default(null),
   /** Null while nothing is wrong, and once a person has acknowledged what was. The first one stands. */
   alarm: SessionAlarm.nullable().default(null),
   /** Null where the newest launch went with everything, or there was nothing to agree to. */

@@ -1,4 +1,5 @@
 import {
+  CLAUDE_CODE,
   Decision,
   type EventData,
   type EventType,
@@ -132,6 +133,11 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'network-requested': sampleRequest({ kind: 'network', toolUseId: '' }),
   'approval-cancelled': { stageId, requestId, reason: 'withdrawn' },
   'approval-resolved': sampleDecision(),
+  'call-denied': sampleDecision({
+    outcome: 'denied',
+    by: CLAUDE_CODE,
+    denial: { source: 'rule', detail: 'Bash(make *)' },
+  }),
   'decision-updated': sampleDecision({ delivery: 'confirmed' }),
   'message-queued': sampleMessage,
   'message-sent': { stageId, messageId, text: 'Go on' },

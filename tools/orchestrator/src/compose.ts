@@ -34,6 +34,7 @@ import { startScheduler } from './scheduler/scheduler.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { createLeftovers } from './sessions/leftovers.ts';
+import { createNameDenyingRule } from './sessions/name-denying-rule.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
 import type { StopGraces } from './sessions/running-session.ts';
 import { createSessions } from './sessions/sessions.ts';
@@ -175,7 +176,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       },
       onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
       onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
+      onRuleDenied: (stageId, toolUseId) => nameDenyingRule(stageId, toolUseId),
     });
+    const nameDenyingRule = createNameDenyingRule({ store, log, home: env.HOME ?? '', running: sessions.executors });
     life.onStop('sessions', sessions.detachAll);
     const settingsWatch = startSettingsWatch({
       ...{ store, trust, log, lookMs: limits.settingsLookMs },

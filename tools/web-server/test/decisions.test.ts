@@ -8,7 +8,7 @@ import { decision } from './samples.ts';
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const isoAt = (n: number) => new Date(START + n).toISOString();
 const HEAD =
-  'at,stageId,requestId,kind,toolName,asked,toolUseId,outcome,by,waitedMs,reason,answers,updatedInput,delivery,lost,settlement,stageTitle,projectId';
+  'at,stageId,requestId,kind,toolName,asked,toolUseId,outcome,by,waitedMs,reason,answers,updatedInput,delivery,lost,settlement,stageTitle,projectId,denial';
 
 /** Newest first, one a millisecond, as the log has them. */
 const log = Array.from({ length: 2_500 }, (_, i) => ({ ...decision, at: isoAt(2_500 - i) }));
@@ -48,7 +48,7 @@ it.each([
   const lines = response.body.split('\r\n');
   expect(lines[0]).toBe(HEAD);
   expect(lines[1]).toBe(
-    `${isoAt(2_500)},STAGE-1,request-1,approval,Bash,Bash npm test,tool-1,allowed,Ann,1200,,,,written,,,,`,
+    `${isoAt(2_500)},STAGE-1,request-1,approval,Bash,Bash npm test,tool-1,allowed,Ann,1200,,,,written,,,,,`,
   );
   expect(lines).toHaveLength(2_502);
   expect(lines.at(-1)).toBe('');
@@ -64,6 +64,19 @@ it('exports as JSON lines, filtered, and no more than asked for', async () => {
     { by: 'Ann', limit: 1_000 },
     { by: 'Ann', limit: 1_000, before: isoAt(1_501) },
   ]);
+});
+
+it('exports what of Claude Code denied a call', async () => {
+  const denied = {
+    ...decision,
+    outcome: 'denied',
+    by: 'Claude Code',
+    denial: { source: 'rule', detail: 'Bash(npm *)' },
+  };
+  harness.orchestrator.handlers.get_decisions = () => ({ decisions: [Decision.parse(denied)], next: null });
+  const [, line] = (await get('?format=csv&source=rule')).body.split('\r\n');
+  expect(line).toMatch(/,denied,Claude Code,.*,"\{""source"":""rule"",""detail"":""Bash\(npm \*\)""\}"$/);
+  expect(harness.orchestrator.inputsOf('get_decisions')).toMatchObject([{ source: 'rule' }]);
 });
 
 it('exports an empty log as its head alone', async () => {

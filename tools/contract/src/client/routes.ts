@@ -69,6 +69,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   dismiss_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/dismiss' },
   retry_decision: { method: 'POST', path: '/api/sessions/:stageId/decisions/:requestId/retry' },
   interrupt: { method: 'POST', path: '/api/sessions/:stageId/interrupt' },
+  acknowledge_denial: { method: 'POST', path: '/api/sessions/:stageId/denial/acknowledge' },
   acknowledge_alarm: { method: 'POST', path: '/api/sessions/:stageId/alarm/acknowledge' },
   get_leftovers: { method: 'GET', path: '/api/sessions/:stageId/processes' },
   end_leftovers: { method: 'POST', path: '/api/sessions/:stageId/processes/end' },

@@ -12,6 +12,7 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
     costUsd: result.total_cost_usd ?? null,
     tokens: tokensOf(result),
     messageIds: result.user_message_uuids,
+    denied: result.permission_denials.flatMap((call) => (call === null ? [] : [call.tool_use_id])),
   };
   const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';
   if (aborted) return { outcome: 'interrupted', message: null, ...figures };

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';
 
 type Level = 'info' | 'warning' | 'error';
@@ -75,6 +76,8 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
     case 'permission_denied': {
       const { data } = wire.PermissionDenied.safeParse(message);
       if (data === undefined) return null;
+      const denied = translateDenied(data);
+      if (denied !== null) return [denied];
       const why = data.decision_reason ?? data.message;
       const what = `Claude Code itself refused ${data.tool_name ?? 'a tool call'}`;
       return [notice('warning', 'permission-denied', why === undefined ? `${what}.` : `${what}: ${why}`)];

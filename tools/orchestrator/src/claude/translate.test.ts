@@ -226,7 +226,7 @@ it.each<[string, unknown, 'hook' | null]>([
 ])('tells of a result whether it was a hook that let the tool run: %s', (_, tool_result_meta, allowedBy) => {
   const content = [{ type: 'tool_result', tool_use_id: 'a', content: 'done' }];
   const line = { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, tool_result_meta };
-  expect(tell(line)).toMatchObject([{ type: 'tool-result', toolUseId: 'a', allowedBy }]);
+  expect(tell(line).at(-1)).toMatchObject({ type: 'tool-result', toolUseId: 'a', allowedBy });
 });
 
 it('tells of the echo of a message, of what a command printed, and of replies and lines that nobody asked for', () => {

@@ -1,6 +1,7 @@
 import type { RequestKind, TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
 import { requestKind } from '../domain/request-kinds.ts';
+import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';
 import { translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
@@ -283,8 +284,11 @@ function translateUser({
     const result = wire.ToolResultBlock.safeParse(block);
     if (!result.success) return PROMPT.has(block.type) ? [] : [shownRaw(block)];
     const { tool_use_id: toolUseId, content, is_error } = result.data;
-    const permission = tool_result_meta?.find(({ id }) => id === toolUseId)?.permission_decision;
+    const meta = tool_result_meta?.find(({ id }) => id === toolUseId);
+    const permission = meta?.permission_decision;
+    const denied = deniedIn(meta, toolUseId, textOf(content));
     return [
+      ...(denied === null ? [] : [denied]),
       {
         type: 'tool-result',
         parentToolUseId: parent_tool_use_id ?? null,
@@ -294,6 +298,7 @@ function translateUser({
         sandboxFailure: is_error === true ? sandboxViolations(textOf(content)) : null,
         allowedBy: permission?.decision === 'accept' && permission.source === 'hook' ? 'hook' : null,
         ...(permission?.decision === 'accept' && permission.source === 'config' && { underRule: true as const }),
+        ...(isTold(meta) && { isTold: true as const }),
       },
     ];
   });

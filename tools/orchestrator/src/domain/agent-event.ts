@@ -1,6 +1,7 @@
 import type {
   BackgroundTask,
   Capabilities,
+  Denial,
   LeavesSandbox,
   NewTranscriptEntry,
   PermissionUpdate,
@@ -51,7 +52,11 @@ export type AgentEvent =
       sandboxFailure: string | null;
       /** A permission rule may have allowed it, and nobody was asked. */
       underRule?: true;
+      /** It is known whether it ran, and who let it or did not. */
+      isTold?: true;
     }
+  /** The process itself denied a call; its result follows. */
+  | { type: 'call-denied'; toolUseId: string; toolName: string; denial: Denial; reason: string | null }
   /** The result of a call told of the list of what the agent has to do. */
   | { type: 'todos'; news: TodoNews }
   /** The agent waits for a person. */
@@ -134,6 +139,8 @@ export interface TurnEnd {
   costUsd: number | null;
   /** Cumulative over the conversation. */
   tokens: TokenUsage | null;
+  /** Calls of the turn that were denied, by whomever. */
+  denied?: readonly string[];
   /** The messages that it worked on, as far as that is told. */
   messageIds?: readonly string[];
 }

@@ -322,6 +322,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
       await sessions.acknowledgeAlarm(stageId, actor.name);
       return sessionOf(stageId);
     },
+    acknowledge_denial: async ({ stageId }, { actor }) => {
+      await sessions.acknowledgeDenial(stageId, actor.name);
+      return sessionOf(stageId);
+    },
     get_leftovers: async ({ stageId }) => ({ processes: await leftovers.list(stageId) }),
     end_leftovers: async ({ stageId, pids }, { actor }) => ({
       processes: await leftovers.end(stageId, pids, actor.name),

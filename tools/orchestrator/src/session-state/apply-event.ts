@@ -7,6 +7,7 @@ import { type SessionRecord, textMessage } from '../store/records.ts';
 import { alarmOf, raiseAlarm } from './alarm.ts';
 import { agentsWork } from './change-session.ts';
 import { hasUnreadMessages } from './delivery.ts';
+import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { addEntry } from './draft.ts';
 import type { EventContext } from './event-context.ts';
 import { checkCommandOutput, checkEcho, checkMessages, foreignControl, takeMode } from './foreign.ts';
@@ -18,6 +19,7 @@ import { asked, foreignHook, initialized, refuse, response, withdrawn } from './
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { tx, draft, launchId } = context;
   await haveRead(context, end.messageIds ?? []);
+  await deniedInTurn(context, end.denied ?? []);
   const { record } = draft;
   // A subagent goes on behind the turn, and so may what it asked.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
@@ -36,6 +38,8 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     lastTurnMessages: outcome === 'succeeded' ? record.turnMessages : [],
     promptBlocked: null,
     lastTurn: { outcome, message, at: tx.now },
+    openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
+    calls: agentsWork(record) ? record.calls : {},
     costUsd: rounded(record.costUsd + (costUsd ?? 0)),
     costCounted: end.costUsd ?? record.costCounted,
     tokens: tokens ?? record.tokens,
@@ -105,12 +109,15 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       block(context, event);
       return;
     case 'tool-result': {
-      const { type: kind, text, underRule: _, ...result } = event;
+      const { type: kind, text, underRule: _, isTold, ...result } = event;
       addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
       await closeStaleNetwork(context, false);
+      if (isTold === true || !event.isError) forgetCall(draft, event.toolUseId);
       return settleByResult(tx, record.stageId, context.launchId, event);
     }
+    case 'call-denied':
+      return callDenied(context, event);
     case 'todos':
       draft.record = { ...record, todos: [...todosAfterNews(record.todos, event.news)] };
       return;
@@ -162,6 +169,7 @@ function block({ tx, draft, worktree }: EventContext, event: Extract<AgentEvent,
     const before = draft.record.todos;
     const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
     draft.record = { ...draft.record, lastAction, todos: [...todos] };
+    keepCall(draft, content.toolUseId, { toolName: content.toolName, asked: lastAction });
     const input = shortenedObject(content.input, LONGEST_STRING);
     addEntry(draft, tx.now, { ...content, input, parentToolUseId });
     return;

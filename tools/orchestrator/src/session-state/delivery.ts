@@ -1,6 +1,7 @@
 import type { Attachment, AttachmentInfo, LaunchId, QueuedMessage } from '@callboard/contract';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
+import { closeDenial } from './denials.ts';
 import { addEntry, type SessionDraft } from './draft.ts';
 
 /** A row of the queue, as everyone sees it. */
@@ -55,6 +56,7 @@ export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Pro
     });
   }
   draft.record = { ...draft.record, turnRunning: true };
+  closeDenial(draft); // whoever writes has had their say about it
   draft.queueChanged = true;
   await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });
 }

@@ -25,9 +25,10 @@ export async function followPipeline(tx: Tx, draft: SessionDraft): Promise<void>
   const finished = stage?.pipeline[record.phaseIndex];
   const next = stage?.pipeline[record.phaseIndex + 1];
   if (finished === undefined || next === undefined) return;
-  if (finished.gate === 'human') {
+  if (finished.gate === 'human' || record.openDenial !== null) {
     draft.record = { ...record, atGate: true };
-    addNotice(tx, draft, `The phase "${finished.name}" is finished. "${next.name}" begins when you let it.`);
+    const denied = record.openDenial === null ? '' : ', but Claude Code denied its last tool call';
+    addNotice(tx, draft, `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you let it.`);
   } else {
     await beginPhase(tx, draft, next);
   }

@@ -1,6 +1,7 @@
 import type { Stage } from '@callboard/contract';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
+import { closeDenial } from './denials.ts';
 import { addEntry } from './draft.ts';
 
 /** Takes a stage that is done back, in a transaction of the caller's; does nothing to one that is not. */
@@ -11,7 +12,8 @@ export async function reopenIn(tx: Tx, stage: Stage, actor: string): Promise<voi
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: reopened } });
   if ((await tx.sessions.find(stage.id)) === null) return;
   const text = `Reopened by ${actor}.`;
-  await changeSession(tx, stage.id, (draft) =>
-    addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'reopened', text }),
-  );
+  await changeSession(tx, stage.id, (draft) => {
+    closeDenial(draft); // it was completed as it was
+    addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'reopened', text });
+  });
 }

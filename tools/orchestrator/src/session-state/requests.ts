@@ -74,7 +74,7 @@ export async function decideRequest(
   const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
   const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
   const asked = describeRequest(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
-  const open = { lost: null, settlement: null };
+  const open = { denial: null, lost: null, settlement: null };
   const decision: Decision = {
     ...{ stageId, requestId, kind, toolName, toolUseId, asked },
     ...{ at: tx.now, waitedMs, ...verdict, ...open },

@@ -158,6 +158,8 @@ function newSession(stage: Stage, now: string): SessionRecord {
     phaseIndex: 0,
     atGate: false,
     stalledSince: null,
+    denials: 0,
+    openDenial: null,
     alarm: null,
     seenAlarms: [],
     cliVersion: null,
@@ -181,5 +183,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     phase: 'ended',
     blocks: {},
     agents: {},
+    calls: {},
+    lastCall: null,
   };
 }

@@ -229,6 +229,7 @@ it('tells how far an answer got', async () => {
     ...verdict,
     delivery: 'accepted',
     asked: 'Bash make',
+    denial: null,
     lost: null,
     settlement: null,
   } as const;

@@ -26,7 +26,14 @@ it('hears what a process prints by itself, and not what it was asked for', async
     { worktree: null, mayHooksAllow: true, readConversation: async () => null },
     {
       ...{ store, edges, log: silent, outboxBell: createBell(), onTextDelta: () => undefined, onVersion: alarm },
-      ...{ onAlarm: alarm, onRuleUsed: alarm, onHookUsed: alarm, onCutOff: alarm, onUnreadable: alarm },
+      ...{
+        onAlarm: alarm,
+        onRuleUsed: alarm,
+        onHookUsed: alarm,
+        onRuleDenied: alarm,
+        onCutOff: alarm,
+        onUnreadable: alarm,
+      },
     },
   );
   onTestFinished(executor.finish);

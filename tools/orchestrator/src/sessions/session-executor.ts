@@ -36,6 +36,8 @@ export interface ExecutorParts {
   onAlarm: (stageId: StageId) => void;
   /** A call ran, and a permission rule may be why nobody was asked. */
   onRuleUsed: (stageId: StageId, toolUseId: string) => void;
+  /** A permission rule denied a call, and nothing said which one. */
+  onRuleDenied: (stageId: StageId, toolUseId: string) => void;
   /** A call ran because a hook allowed it. */
   onHookUsed: (stageId: StageId) => void;
   /** A line of a living process was cut off or is not understood, and what it said is lost. */
@@ -151,6 +153,8 @@ export function createSessionExecutor(
       for (const event of events) {
         if (event.type === 'turn-started' && event.version) parts.onVersion(event.version);
         if (event.type === 'tool-result' && event.underRule) parts.onRuleUsed(stageId, event.toolUseId);
+        if (event.type === 'call-denied' && event.denial.source === 'rule')
+          parts.onRuleDenied(stageId, event.toolUseId);
         if (event.type === 'tool-result' && event.allowedBy === 'hook') parts.onHookUsed(stageId);
       }
     if (!finishing && lasting.some(({ events }) => events.some(isCutOff))) parts.onCutOff(stageId);

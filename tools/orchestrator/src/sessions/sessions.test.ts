@@ -46,6 +46,7 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
     onTextDelta: () => undefined,
     onRuleUsed: () => undefined,
     onHookUsed: () => undefined,
+    onRuleDenied: () => undefined,
   });
   await expect(sessions.start(stageId, 'Ada')).rejects.toThrow('too many open files');
   expect(marked).toHaveLength(1);

@@ -6,6 +6,7 @@ import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../session-state/alarm.ts';
 import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
+import { acknowledgeDenial } from '../session-state/denials.ts';
 import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
@@ -72,6 +73,8 @@ export interface Sessions {
   raiseAlarm(stageId: StageId, alarm: Alarm): Promise<void>;
   /** A person has looked: the session may go on. What is left of its process is ended first. @throws Rejection `no_session`, `no_alarm` */
   acknowledgeAlarm(stageId: StageId, actor: string): Promise<void>;
+  /** A person has seen that Claude Code denied the last call. @throws Rejection `no_session`, `no_denial` */
+  acknowledgeDenial(stageId: StageId, actor: string): Promise<void>;
   /** Lets the next phase begin. @throws Rejection `no_session`, `session_alarm`, `not_at_gate` */
   advance(stageId: StageId): Promise<void>;
   /** Ends the stage's process, if it has one. @throws Rejection `no_session`, `not_running` */
@@ -289,6 +292,9 @@ export function createSessions(parts: SessionsParts): Sessions {
     async acknowledgeAlarm(stageId, actor) {
       if ((await store.read.sessions.find(stageId))?.alarm != null) await (await runningOf(stageId))?.stop(ALARMED);
       await store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeAlarm(draft, tx.now, actor)));
+    },
+    async acknowledgeDenial(stageId, actor) {
+      await store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeDenial(draft, tx.now, actor)));
     },
     async advance(stageId) {
       await store.transact(async (tx) => {

@@ -3,6 +3,7 @@ import {
   Attachment,
   type LaunchId,
   type MessageId,
+  OpenDenial,
   type PageKey,
   SessionSummary,
   type StageId,
@@ -46,6 +47,10 @@ export const SessionRecord = SessionSummary.extend({
   blocks: z.record(z.string(), z.int()),
   /** Codes of all that was seen since the session is under alarm: each is told once. */
   seenAlarms: z.array(AlarmCode).default([]),
+  /** Tool calls whose fate is not told yet, by their id: who denies one does not always say what it was. */
+  calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
+  /** The newest tool call, and what of Claude Code denied it; null where a person has written since. */
+  lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and what they are called. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
 });

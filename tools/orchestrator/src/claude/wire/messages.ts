@@ -47,9 +47,14 @@ export const UserMessage = z.object({
       z
         .object({
           id: text,
-          permission_decision: z.object({ decision: text, source: text }).optional().catch(undefined),
+          permission_decision: z
+            .object({ decision: text, source: text, reason_type: words })
+            .optional()
+            .catch(undefined),
+          /** Why a call did not run; seen are `permission-rule`, `user-rejected` and `automode-unavailable`. */
+          non_execution_kind: words,
         })
-        .or(z.unknown().transform(() => ({ id: '', permission_decision: undefined }))),
+        .or(z.unknown().transform(() => ({ id: '', permission_decision: undefined, non_execution_kind: undefined }))),
     )
     .optional()
     .catch(undefined),
@@ -84,6 +89,10 @@ export const ResultMessage = z.object({
   errors: z.array(text).optional().catch(undefined),
   /** The messages that the turn worked on. */
   user_message_uuids: z.array(text).catch([]),
+  /** Calls that did not run, whoever denied them: a person's denials are among them. */
+  permission_denials: z
+    .array(z.object({ tool_use_id: text, tool_name: text.catch('') }).or(z.unknown().transform(() => null)))
+    .catch([]),
   modelUsage: z
     .record(
       text,
@@ -163,6 +172,8 @@ export const PromptBlocked = z.object({
 });
 export const PermissionDenied = z.object({
   tool_name: words,
+  tool_use_id: words,
+  decision_reason_type: words,
   decision_reason: words,
   message: words,
 });

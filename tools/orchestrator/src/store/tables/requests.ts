@@ -106,6 +106,27 @@ export function requestsTable(db: Database) {
         .executeTakeFirstOrThrow();
       return numInsertedOrUpdatedRows === 1n;
     },
+    /** Records a decision that no request came before. False when the stage has one of that id already; then nothing changes. */
+    async addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean> {
+      const { stageId, requestId, kind, toolName, outcome, by, at } = decision;
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('requests')
+        .values({
+          ...{ stage_id: stageId, request_id: requestId, launch_id: launchId, kind, tool_name: toolName },
+          ...{ state: stateOf(decision), stage_title: null, project_id: null, created_at: at },
+          ...{ document: JSON.stringify(request), decision: JSON.stringify(decision) },
+          ...{ outcome, decided_by: by, decided_at: at },
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
+    },
+    /** The outcomes of all that was asked, or denied without being asked, about one call. */
+    async outcomesOf(stageId: StageId, toolUseId: string): Promise<(string | null)[]> {
+      const id = sql<string | null>`json_extract(document, '$.toolUseId')`;
+      const rows = db.selectFrom('requests').select('outcome').where('stage_id', '=', stageId);
+      return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
+    },
     async decide(decision: Decision): Promise<void> {
       await db
         .updateTable('requests')
@@ -173,6 +194,9 @@ export function requestsTable(db: Database) {
     if (filter.outcome !== undefined) query = query.where('outcome', '=', filter.outcome);
     if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
     if (filter.by !== undefined) query = query.where('decided_by', '=', filter.by);
+    const source = sql<string | null>`json_extract(decision, '$.denial.source')`;
+    if (filter.source === 'person') query = query.where(source, 'is', null);
+    else if (filter.source !== undefined) query = query.where(source, '=', filter.source);
     if (filter.toolName !== undefined) query = query.where('tool_name', '=', filter.toolName);
     if (filter.since !== undefined) query = query.where('decided_at', '>=', filter.since);
     if (filter.before !== undefined) query = query.where('decided_at', '<', filter.before);

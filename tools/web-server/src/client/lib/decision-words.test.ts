@@ -1,3 +1,4 @@
+import type { Decision } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { decision, request } from '../test/samples.ts';
 import { answerWords, decisionWords, deliveryWords } from './decision-words.ts';
@@ -12,6 +13,18 @@ it('says who decided what, and for how long Claude waited', () => {
   expect(decisionWords(made({ outcome: 'denied', by: null }))).toBe('Denied after 4 min 12 s');
   expect(decisionWords(made({ outcome: 'denied', kind: 'question' }))).toBe('Declined by Ada after 4 min 12 s');
   expect(decisionWords(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');
+});
+
+it('says what of Claude Code denied a call, which nobody waited for', () => {
+  const denied = (denial: NonNullable<Decision['denial']>) =>
+    decisionWords(made({ outcome: 'denied', by: 'Claude Code', waitedMs: 0, denial }));
+  expect(denied({ source: 'rule', detail: 'Bash(npm run *)' })).toBe('Denied by Claude Code: the rule Bash(npm run *)');
+  expect(denied({ source: 'rule', detail: null })).toBe('Denied by Claude Code: a permission rule');
+  expect(denied({ source: 'mode', detail: 'dontAsk' })).toBe('Denied by Claude Code: dontAsk mode');
+  expect(denied({ source: 'hook', detail: 'PreToolUse:Bash' })).toBe('Denied by Claude Code: a PreToolUse:Bash hook');
+  expect(denied({ source: 'unknown', detail: null })).toBe(
+    'Denied by Claude Code, which does not say why in this release',
+  );
 });
 
 it('tells of the delivery until Claude has confirmed it', () => {

@@ -1,4 +1,5 @@
 import type { Decision, Question } from '@callboard/contract';
+import { deniedWords } from './denial-words.ts';
 import { exactDuration } from './time.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
@@ -17,6 +18,7 @@ export function decisionWords(decision: Decision): string {
     case 'allowed':
       return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)} after ${waited}`;
     case 'denied':
+      if (decision.denial !== null) return deniedWords(decision.denial);
       return `${noWord(decision)}${byWhom(decision.by)} after ${waited}`;
     case 'answered':
       return `Answered${byWhom(decision.by)} after ${waited}`;

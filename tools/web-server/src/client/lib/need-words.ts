@@ -43,6 +43,8 @@ export function stoppedWords(stage: StageView): StageWords {
     return { text: `${phaseNow(stage)} is finished; let ${phaseNext(stage)} begin`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
+  if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
+    return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
   const message = session?.lastTurn?.message;
   const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
   if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };
@@ -50,3 +52,12 @@ export function stoppedWords(stage: StageView): StageWords {
   if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
   return { text: 'stopped before it finished', tone: 'needs' };
 }
+
+/** Whether all it needs is that somebody takes note of what Claude Code denied. */
+export const canBeSeen = ({ session, completedAt }: StageView): boolean =>
+  session !== null &&
+  completedAt === null &&
+  session.openDenial !== null &&
+  session.alarm === null &&
+  !session.atGate &&
+  (session.state === 'idle' || session.state === 'ended');

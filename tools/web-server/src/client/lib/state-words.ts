@@ -1,4 +1,5 @@
-import type { StageView } from '@callboard/contract';
+import type { OpenDenial, StageView } from '@callboard/contract';
+import { denierWords } from './denial-words.ts';
 
 /** Where a stage stands, for the head of its page. `tone` says which colour the words may have. */
 export interface StateWords {
@@ -35,6 +36,7 @@ function restWords({ session }: StageView): StateWords {
   if (session?.atGate === true) return { words: 'Phase finished, needs you', tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
+      if (session.openDenial !== null) return { words: 'Last call denied, needs you', tone: 'needs' };
       return { words: 'Review', tone: 'plain' };
     case 'failed':
       return { words: 'Last turn failed', tone: 'fail' };
@@ -49,5 +51,10 @@ function restWords({ session }: StageView): StateWords {
 export function reasonWords({ session, completedAt }: StageView): string | null {
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (session.state !== 'idle' && session.state !== 'ended' && session.state !== 'failed') return null;
-  return session.lastTurn?.outcome === 'succeeded' ? null : (session.lastTurn?.message ?? null);
+  if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;
+  return session.openDenial === null ? null : denialReason(session.openDenial);
 }
+
+/** What was denied by what, and what can be done about it. */
+const denialReason = (denial: OpenDenial): string =>
+  `Claude Code denied the last tool call of the turn, ${denial.asked}: ${denierWords(denial)}. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;

@@ -74,6 +74,9 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       refreshDecisionLog(cache);
       break;
     }
+    case 'call-denied': // its entry of the transcript is read as every other
+      refreshDecisionLog(cache);
+      break;
     case 'draft-updated':
       takeDraft(cache, event.data);
       break;

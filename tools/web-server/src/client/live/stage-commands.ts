@@ -42,6 +42,14 @@ export const useAcknowledgeAlarm = (title: string) =>
     failed: `The alarm of ${title} was not acknowledged`,
   });
 
+/** A person has seen that Claude Code denied the last call: the stage goes to review. */
+export const useAcknowledgeDenial = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) =>
+      call(`/api/sessions/${stageId}/denial/acknowledge`, { method: 'POST', reply: commands.acknowledge_denial.reply }),
+    failed: `The denial in ${title} still waits to be seen`,
+  });
+
 export const useCompleteStage = (title: string) =>
   useCommand({ run: completeStage, failed: `${title} was not completed` });
 

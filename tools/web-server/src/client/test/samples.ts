@@ -42,6 +42,7 @@ export const decision = (of: PendingRequest, change: Partial<Decision> = {}): De
   answers: null,
   updatedInput: null,
   delivery: 'confirmed',
+  denial: null,
   lost: null,
   settlement: null,
   ...change,

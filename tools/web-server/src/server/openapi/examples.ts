@@ -103,6 +103,7 @@ export const examples: Examples = {
     reply: { decision: the.retried, message: { status: 'resumed', messageId: queued.messageId } },
   },
   interrupt: { input: onStage, reply: { session } },
+  acknowledge_denial: { input: onStage, reply: { session } },
   acknowledge_alarm: { input: onStage, reply: { session } },
   get_leftovers: {
     input: onStage,

@@ -46,6 +46,7 @@ export const problemMeanings: Readonly<Record<ProblemCode, string>> = {
   not_at_gate: 'The stage does not wait at a gate.',
   session_alarm: 'The session is under alarm; a person has to acknowledge it first.',
   no_alarm: 'The session is not under alarm.',
+  no_denial: 'No denial by Claude Code waits to be seen; somebody may have taken note of it already.',
   uncommitted_work: 'There is work that is not committed, and that this would lose or leave out.',
   head_moved: 'The branch or its files are no longer what was shown; `detail` says what changed. Look again.',
   merge_conflict: 'The branches change the same lines; merge by hand.',

@@ -28,6 +28,7 @@ const COLUMNS = [
   'settlement',
   'stageTitle',
   'projectId',
+  'denial',
 ] as const satisfies readonly (keyof Decision)[];
 
 /** A spreadsheet takes a cell that begins so for a formula, and would run what a model or a tool wrote. */

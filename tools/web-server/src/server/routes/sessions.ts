@@ -68,6 +68,12 @@ export const sessionRelays = {
       'Whoever looked at what was seen lets the session go on. Answered once its process is gone and the alarm is cleared; nothing is started by it. Who acknowledged stands in the transcript.',
     problems: ['unknown_stage', 'no_session', 'no_alarm'],
   },
+  acknowledge_denial: {
+    summary: 'Takes note of a denial by Claude Code',
+    description:
+      "The last tool call of the turn was denied by Claude Code's own mode, a rule or a hook, and nobody was asked (`openDenial`). Taking note moves the stage from Needs you to Review; a message does the same. Nothing is sent to Claude.",
+    problems: ['unknown_stage', 'no_session', 'no_denial'],
+  },
   get_leftovers: {
     summary: 'Processes that outlived the session',
     description:

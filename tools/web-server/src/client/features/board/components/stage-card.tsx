@@ -1,15 +1,15 @@
 import type { SessionSummary, StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconInfoCircle, IconMessages, IconShieldExclamation } from '@tabler/icons-react';
+import { IconBan, IconInfoCircle, IconMessages, IconShieldExclamation } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
 import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
-import { phaseNext } from '../../../lib/need-words.ts';
+import { canBeSeen, phaseNext } from '../../../lib/need-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useAcknowledgeDenial, useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useTrustDialog } from '../../../live/trust.ts';
 import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
@@ -77,6 +77,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
             {stage.session?.atGate === true && stage.session.alarm === null && pending === 0 && (
               <AdvanceButton stage={stage} describedBy={`${id}title ${id}words`} />
             )}
+            {canBeSeen(stage) && pending === 0 && <SeenButton stage={stage} describedBy={`${id}title ${id}words`} />}
           </div>
         )}
       </div>
@@ -142,6 +143,7 @@ function Foot({ stage, needsSince, isAsking }: FootProps) {
       )}
       {figures !== null && usageOf(figures).costUsd > 0 && <span>{cost(usageOf(figures).costUsd)}</span>}
       {figures !== null && figures.contextUsage !== null && <ContextFill {...figures.contextUsage} />}
+      {session !== null && session.denials > 0 && <Denials count={session.denials} />}
       {session !== null && <Gaps session={session} />}
       {session !== null && session.queued > 0 && (
         <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>
@@ -151,6 +153,16 @@ function Foot({ stage, needsSince, isAsking }: FootProps) {
         </span>
       )}
     </>
+  );
+}
+
+/** How many calls Claude Code itself denied. */
+function Denials({ count: denials }: { count: number }) {
+  const words = `${count(denials, 'tool call')} denied by Claude Code`;
+  return (
+    <span role="img" aria-label={words} title={words}>
+      <IconBan size={14} aria-hidden style={{ verticalAlign: -2 }} /> {denials}
+    </span>
   );
 }
 
@@ -215,6 +227,23 @@ function StartButton({ stage, describedBy }: { stage: StageView; describedBy: st
       onClick={() => start.mutate(stage.id)}
     >
       Start
+    </Button>
+  );
+}
+
+/** Moves it to Review: a person has seen that Claude Code denied its last call. */
+function SeenButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
+  const acknowledge = useAcknowledgeDenial(stage.title);
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-describedby={describedBy}
+      disabled={!useCanCommand()}
+      loading={acknowledge.isPending}
+      onClick={() => acknowledge.mutate(stage.id)}
+    >
+      Seen
     </Button>
   );
 }

@@ -8,7 +8,7 @@ import { type NavigateOptions, useSearchParams } from 'react-router';
 import { currentParams, useTypedText } from '../../../lib/use-typed-text.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
-import { KIND_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
+import { KIND_WORDS, LOG_SOURCE_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 
 const choices = (view: BoardView) => ({
@@ -30,7 +30,12 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
   const set = (change: Partial<LogFilter>, options: NavigateOptions = { replace: true }) =>
     setParams(writeLogFilter({ ...readLogFilter(currentParams()), ...change }), options);
   const [who, typeWho] = useTypedText(filter.who, (typed, options) => set({ who: typed }, options));
-  const select = (name: 'project' | 'stage' | 'kind' | 'outcome', label: string, all: string, data: Option[]) => (
+  const select = (
+    name: 'project' | 'stage' | 'kind' | 'outcome' | 'source',
+    label: string,
+    all: string,
+    data: Option[],
+  ) => (
     <NativeSelect
       className={css.field}
       aria-label={label}
@@ -64,6 +69,7 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
       {select('stage', 'Stage', 'All stages', stages)}
       {select('kind', 'Kind', 'All kinds', options(KIND_WORDS))}
       {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_WORDS))}
+      {select('source', 'Source', 'All sources', options(LOG_SOURCE_WORDS))}
       <TextInput
         className={clsx(css.field, css.who)}
         aria-label="Decided by"

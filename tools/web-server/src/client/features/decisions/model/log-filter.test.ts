@@ -4,7 +4,8 @@ import { ALL, isFiltering, readLogFilter, toQuery, writeLogFilter } from './log-
 const filterOf = (query: string) => readLogFilter(new URLSearchParams(query));
 
 it('stands in the address and is read from it', () => {
-  const query = 'project=shop&stage=STAGE-1&kind=approval&outcome=denied&who=Ada&from=2026-01-02&to=2026-01-03';
+  const query =
+    'project=shop&stage=STAGE-1&kind=approval&outcome=denied&source=rule&who=Ada&from=2026-01-02&to=2026-01-03';
   expect(String(writeLogFilter(filterOf(query)))).toBe(query);
   expect(isFiltering(filterOf(query))).toBe(true);
   expect(isFiltering(filterOf('other=1'))).toBe(false);
@@ -17,7 +18,11 @@ it('asks the server for whole days of the reader, the last one included', () => 
   });
 });
 
+it('asks for what Claude Code denied, by what of it', () => {
+  expect(toQuery(filterOf('source=hook'))).toEqual({ source: 'hook' });
+});
+
 it('leaves out what means nothing', () => {
-  expect(toQuery(filterOf('kind=nonsense&outcome=&from=soon&stage=a b'))).toEqual(toQuery(ALL));
+  expect(toQuery(filterOf('kind=nonsense&source=nobody&outcome=&from=soon&stage=a b'))).toEqual(toQuery(ALL));
   expect(toQuery(ALL)).toEqual({});
 });

@@ -1,11 +1,18 @@
-import { type DecisionFilter, ProjectId, RequestKind, RequestOutcome, StageId } from '@callboard/contract';
+import {
+  type DecisionFilter,
+  DecisionSource,
+  ProjectId,
+  RequestKind,
+  RequestOutcome,
+  StageId,
+} from '@callboard/contract';
 
-const NAMES = ['project', 'stage', 'kind', 'outcome', 'who', 'from', 'to'] as const;
+const NAMES = ['project', 'stage', 'kind', 'outcome', 'source', 'who', 'from', 'to'] as const;
 
 /** What of the decision log is shown, as it stands in the address; empty for all. `from` and `to` are days. */
 export type LogFilter = Record<(typeof NAMES)[number], string>;
 
-export const ALL: LogFilter = { project: '', stage: '', kind: '', outcome: '', who: '', from: '', to: '' };
+export const ALL: LogFilter = { project: '', stage: '', kind: '', outcome: '', source: '', who: '', from: '', to: '' };
 
 export function readLogFilter(params: URLSearchParams): LogFilter {
   const filter = { ...ALL };
@@ -24,12 +31,13 @@ export const filterCount = (filter: LogFilter): number => NAMES.filter((name) =>
 export const isFiltering = (filter: LogFilter): boolean => filterCount(filter) > 0;
 
 /** What is asked of the server for it. What the address has and means nothing is left out. */
-export function toQuery({ project, stage, kind, outcome, who, from, to }: LogFilter): DecisionFilter {
+export function toQuery({ project, stage, kind, outcome, source, who, from, to }: LogFilter): DecisionFilter {
   return {
     projectId: ProjectId.safeParse(project).data,
     stageId: StageId.safeParse(stage).data,
     kind: RequestKind.safeParse(kind).data,
     outcome: RequestOutcome.safeParse(outcome).data,
+    source: DecisionSource.safeParse(source).data,
     by: who === '' ? undefined : who,
     since: dayStart(from, 0),
     before: dayStart(to, 1),

@@ -1,4 +1,4 @@
-import type { Decision, RequestKind, RequestOutcome } from '@callboard/contract';
+import type { Decision, DecisionSource, RequestKind, RequestOutcome } from '@callboard/contract';
 import { deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 
 export const KIND_WORDS: Record<RequestKind, string> = {
@@ -17,9 +17,19 @@ export const OUTCOME_WORDS: Record<RequestOutcome, string> = {
   closed: 'Closed without an answer',
 };
 
+/** Who or what decides. */
+export const LOG_SOURCE_WORDS: Record<DecisionSource, string> = {
+  person: 'A person was asked',
+  mode: 'Claude Code: its mode',
+  rule: 'Claude Code: a rule',
+  hook: 'Claude Code: a hook',
+  unknown: 'Claude Code: not told',
+};
+
 /** "Denied by Ada". */
 export const verdictWords = (decision: Decision): string => {
-  const { outcome, kind, by } = decision;
+  const { outcome, kind, by, denial } = decision;
+  if (denial !== null) return 'Denied by Claude Code';
   const word = outcome === 'denied' && kind === 'question' ? 'Declined' : OUTCOME_WORDS[outcome];
   return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
 };

@@ -1,10 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { useId } from 'react';
-import { phaseNext, stoppedWords } from '../../../lib/need-words.ts';
+import { canBeSeen, phaseNext, stoppedWords } from '../../../lib/need-words.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { waitsSince } from '../../../live/needs-you.ts';
-import { useAcknowledgeAlarm, useAdvanceStage } from '../../../live/stage-commands.ts';
+import { useAcknowledgeAlarm, useAcknowledgeDenial, useAdvanceStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useShortcuts } from '../../../ui/shortcut.ts';
@@ -83,6 +83,7 @@ function useNextStep(stage: StageView): NextStep | null {
   const advance = useAdvanceStage(stage.title);
   const goOn = useGoOn(stage);
   const acknowledge = useAcknowledgeAlarm(stage.title);
+  const seen = useAcknowledgeDenial(stage.title);
   if (stage.session?.alarm != null)
     return {
       label: 'Acknowledge',
@@ -96,6 +97,13 @@ function useNextStep(stage: StageView): NextStep | null {
       does: 'What the finished phase did is on the stage’s page',
       run: () => advance.mutate(stage.id),
       isSending: advance.isPending,
+    };
+  if (canBeSeen(stage))
+    return {
+      label: 'Seen',
+      does: 'Moves the stage to Review; a message to Claude does the same',
+      run: () => seen.mutate(stage.id),
+      isSending: seen.isPending,
     };
   if (goOn === null) return null;
   const { label, does, run, isSending } = goOn;

@@ -1,9 +1,10 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { IconArrowBackUp, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconArrowBackUp, IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useState } from 'react';
+import { canBeSeen } from '../../../lib/need-words.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAdvanceStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
+import { useAcknowledgeDenial, useAdvanceStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useGoOn } from '../../../live/use-go-on.ts';
 import { phaseAtGate } from '../model/phase-words.ts';
 import { CompleteActions } from './complete-actions.tsx';
@@ -56,6 +57,7 @@ function RestActions({ stage, goOnHint }: StageActionsProps) {
   return (
     <>
       <GoOnButton stage={stage} goOnHint={goOnHint} />
+      {canBeSeen(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
@@ -76,6 +78,22 @@ function GoOnButton({ stage, goOnHint }: StageActionsProps) {
       onClick={goOn.run}
     >
       {goOn.label}
+    </Button>
+  );
+}
+
+/** Takes note of a denial by Claude Code; the stage goes to Review. */
+function SeenButton({ stage }: { stage: StageView }) {
+  const acknowledge = useAcknowledgeDenial(stage.title);
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconEye size={16} />}
+      disabled={!useCanCommand()}
+      loading={acknowledge.isPending}
+      onClick={() => acknowledge.mutate(stage.id)}
+    >
+      Seen
     </Button>
   );
 }

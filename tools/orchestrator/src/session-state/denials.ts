@@ -1,0 +1,131 @@
+import { CLAUDE_CODE, type Decision, PendingRequest, RequestId } from '@callboard/contract';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import { shortened } from '../domain/shortened.ts';
+import { Rejection } from '../lib/errors.ts';
+import { own } from '../lib/own.ts';
+import type { SessionRecord } from '../store/records.ts';
+import { addEntry, type SessionDraft } from './draft.ts';
+import type { EventContext } from './event-context.ts';
+
+type Denied = Omit<Extract<AgentEvent, { type: 'call-denied' }>, 'type'>;
+type Call = SessionRecord['calls'][string];
+
+/** Calls that are remembered until it is told what became of them; parallel subagents make several at once. */
+const REMEMBERED_CALLS = 64;
+/** Of what Claude was told with a denial. */
+const LONGEST_REASON = 2_000;
+
+/** What the decision is called that no request came before. */
+export const denialId = (toolUseId: string): string => `denied:${toolUseId}`.slice(0, 200);
+
+/** A call has been made; nothing is known of it yet. */
+export function keepCall(draft: SessionDraft, toolUseId: string, call: Call): void {
+  const others = Object.entries(draft.record.calls).filter(([id]) => id !== toolUseId);
+  const calls = Object.fromEntries([...others, [toolUseId, call] as const].slice(-REMEMBERED_CALLS));
+  draft.record = { ...draft.record, calls, lastCall: { toolUseId, denial: null } };
+}
+
+/** It is known what became of the call. */
+export function forgetCall(draft: SessionDraft, toolUseId: string): void {
+  if (own(draft.record.calls, toolUseId) === undefined) return;
+  const { [toolUseId]: _, ...calls } = draft.record.calls;
+  draft.record = { ...draft.record, calls };
+}
+
+/**
+ * Claude Code itself denied a call: it stands in the decision log and the transcript, and is counted, once however often it is told.
+ * Whether it is the last call of its turn shows when that ends.
+ */
+export async function callDenied({ tx, draft, launchId }: EventContext, denied: Denied): Promise<void> {
+  const { stageId } = draft.record;
+  const { toolUseId } = denied;
+  if ((await tx.requests.outcomesOf(stageId, toolUseId)).some((outcome) => outcome !== 'closed')) return; // told before, or a person's
+  const call = own(draft.record.calls, toolUseId);
+  const toolName = denied.toolName || (call?.toolName ?? 'a tool');
+  const asked = call?.asked ?? toolName;
+  const requestId = RequestId.parse(denialId(toolUseId));
+  const decision: Decision = {
+    ...{ stageId, requestId, kind: 'approval', toolName, asked, toolUseId },
+    ...{ outcome: 'denied', by: CLAUDE_CODE, at: tx.now, waitedMs: 0 },
+    reason: denied.reason === null ? null : shortened(denied.reason, LONGEST_REASON),
+    denial: { ...denied.denial, detail: denied.denial.detail ?? modeOf(draft.record, denied) },
+    ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null },
+  };
+  const request = PendingRequest.parse({
+    ...{
+      stageId,
+      requestId,
+      kind: 'approval',
+      toolName,
+      displayName: toolName,
+      input: {},
+      description: asked,
+      toolUseId,
+    },
+    ...{
+      agent: null,
+      reason: null,
+      blockedPath: null,
+      suggestions: [],
+      suppressAlwaysAllow: true,
+    },
+    ...{ createdAt: tx.now },
+  });
+  if (!(await tx.requests.addDecided(request, decision, launchId))) return;
+  addEntry(draft, tx.now, { kind: 'decision', parentToolUseId: null, decision });
+  await tx.emit({ type: 'call-denied', data: decision });
+  const { lastCall, denials } = draft.record;
+  const openDenial = decision.denial === null ? null : { ...decision.denial, asked, at: tx.now };
+  const isLast = lastCall?.toolUseId === toolUseId;
+  draft.record = {
+    ...draft.record,
+    denials: denials + 1,
+    lastCall: isLast ? { toolUseId, denial: openDenial } : lastCall,
+  };
+}
+
+const modeOf = ({ mode }: SessionRecord, { denial }: Denied): string | null => (denial.source === 'mode' ? mode : null);
+
+/**
+ * The end of a turn names the calls that were denied, by persons as well. Those that nobody was asked about, and of which nothing was told
+ * before (a release that does not tell), were denied by Claude Code itself, nobody knows by what.
+ */
+export async function deniedInTurn(context: EventContext, toolUseIds: readonly string[]): Promise<void> {
+  const { tx, draft } = context;
+  for (const toolUseId of toolUseIds) {
+    if (own(draft.record.calls, toolUseId) === undefined) continue;
+    if ((await tx.requests.outcomesOf(draft.record.stageId, toolUseId)).length > 0) continue;
+    await callDenied(context, { toolUseId, toolName: '', denial: { source: 'unknown', detail: null }, reason: null });
+  }
+}
+
+/** It was found out what denied a call. */
+export function nameDenial(draft: SessionDraft, toolUseId: string, detail: string): void {
+  const { lastCall, openDenial } = draft.record;
+  if (lastCall?.toolUseId !== toolUseId || lastCall.denial === null) return;
+  draft.record = {
+    ...draft.record,
+    lastCall: { toolUseId, denial: { ...lastCall.denial, detail } },
+    openDenial: openDenial === null ? null : { ...openDenial, detail },
+  };
+}
+
+/** A person has written, or has seen to it otherwise: the denial at the end of the last turn needs nobody any more. */
+export function closeDenial(draft: SessionDraft): void {
+  const { openDenial, lastCall } = draft.record;
+  if (openDenial === null && (lastCall === null || lastCall.denial === null)) return;
+  draft.record = { ...draft.record, openDenial: null, lastCall: null };
+}
+
+/** A person has seen it. @throws Rejection `no_denial` */
+export function acknowledgeDenial(draft: SessionDraft, at: string, actor: string): void {
+  const { openDenial, stageId } = draft.record;
+  if (openDenial === null)
+    throw new Rejection(
+      'no_denial',
+      `No denial in ${stageId} waits to be seen; somebody may have taken note of it already.`,
+    );
+  closeDenial(draft);
+  const text = `${actor} took note that Claude Code denied ${openDenial.asked}.`;
+  addEntry(draft, at, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'denial-acknowledged', text });
+}

@@ -1,0 +1,51 @@
+import type { StageView } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { stagesInNeed } from '../live/needs-you.ts';
+import { at, board, session, stage } from '../test/samples.ts';
+import { canBeSeen, stoppedWords } from './need-words.ts';
+import { reasonWords, stateWords } from './state-words.ts';
+
+const openDenial = { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo', at: at(1) };
+const lastTurn = { outcome: 'succeeded', at: at(1), message: null };
+
+function viewOf(change: object, stageChange: Record<string, unknown> = {}) {
+  const view = board({
+    stages: [
+      {
+        stage: stage('STAGE-1', stageChange),
+        session: session('STAGE-1', { state: 'idle', lastTurn, openDenial, ...change }),
+      },
+    ],
+  });
+  const [first] = view.stages;
+  if (first === undefined) throw new Error('no stage');
+  return { view, stage: first };
+}
+const words = (one: StageView) => [stateWords(one, 0, 0).words, stoppedWords(one).text, reasonWords(one)];
+
+it('says on card and page that the last call was denied, by what, and what to do', () => {
+  const denied = viewOf({});
+  expect(denied.stage.column).toBe('needs-you');
+  expect(stagesInNeed(denied.view)).toHaveLength(1);
+  expect(words(denied.stage)).toEqual([
+    'Last call denied, needs you',
+    'Claude Code denied Bash npm run foo',
+    'Claude Code denied the last tool call of the turn, Bash npm run foo: the rule Bash(npm run *). Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.',
+  ]);
+});
+
+it('says so no more once somebody has seen it, or a turn runs', () => {
+  const seen = viewOf({ openDenial: null });
+  expect(stagesInNeed(seen.view)).toEqual([]);
+  expect(stateWords(seen.stage, 0, 0).words).toBe('Review');
+  expect(stateWords(viewOf({ state: 'busy' }).stage, 0, 0).words).toBe('Running');
+});
+
+it('offers to take note of it where that is all that is needed', () => {
+  expect(canBeSeen(viewOf({}).stage)).toBe(true);
+  expect(canBeSeen(viewOf({ state: 'ended' }).stage)).toBe(true);
+  expect(canBeSeen(viewOf({ state: 'busy' }).stage)).toBe(false);
+  expect(canBeSeen(viewOf({ atGate: true }).stage)).toBe(false);
+  expect(canBeSeen(viewOf({ openDenial: null }).stage)).toBe(false);
+  expect(canBeSeen(viewOf({}, { completedAt: at(2) }).stage)).toBe(false);
+});

@@ -1,0 +1,23 @@
+import type { Denial } from '@callboard/contract';
+
+/** What denied a call, in a few words: "the rule Bash(npm run *)", "dontAsk mode". */
+export function denierWords({ source, detail }: Denial): string {
+  switch (source) {
+    case 'mode':
+      return detail === null ? 'its permission mode' : `${detail} mode`;
+    case 'rule':
+      return detail === null ? 'a permission rule' : `the rule ${detail}`;
+    case 'hook':
+      return detail === null ? 'a hook' : `a ${detail} hook`;
+    case 'unknown':
+      return 'itself; this release does not say why';
+    default:
+      return source satisfies never;
+  }
+}
+
+/** "Denied by Claude Code (the rule Bash(npm run *))". */
+export const deniedWords = (denial: Denial): string =>
+  denial.source === 'unknown'
+    ? 'Denied by Claude Code, which does not say why in this release'
+    : `Denied by Claude Code: ${denierWords(denial)}`;
