@@ -16,6 +16,8 @@ export interface AttachParts extends ExecutorParts {
   graces: StopGraces;
   /** As `RunningParts.onEnded`. */
   onEnded: (launch: LaunchRecord) => void;
+  /** As `RunningParts.onGone`. */
+  onGone: (launch: LaunchRecord) => Promise<void>;
 }
 
 /** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
@@ -25,7 +27,7 @@ export async function attachLaunch(
   process: AgentProcess,
   open: typeof openStdioChannel = openStdioChannel,
 ): Promise<RunningSession> {
-  const { store, log, env, graces, onEnded } = parts;
+  const { store, log, env, graces } = parts;
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
@@ -38,7 +40,8 @@ export async function attachLaunch(
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
   const wasWatched = open === openStdioChannel;
-  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded: () => onEnded(launch) });
+  const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
+  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded, onGone });
 }
 
 /** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */

@@ -39,8 +39,8 @@ it('can be stopped after a stop that failed', async () => {
   };
   const failing = { ...store, read: { ...store.read, sessions: { ...store.read.sessions, find } } };
   const findMessages = async () => new Set<string>();
-  const onEnded = () => undefined;
-  const parts = { store: failing, log: silent, graces: GRACES, wasWatched: true, findMessages, onEnded };
+  const ends = { onEnded: () => undefined, onGone: async () => undefined };
+  const parts = { store: failing, log: silent, graces: GRACES, wasWatched: true, findMessages, ...ends };
   const running = watchSession(executor, parts);
   await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is away');
   isDown = false;

@@ -31,6 +31,8 @@ export interface RunningParts {
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<Found>;
   /** That it has ended is stored, and told; what it has left behind is yet to be ended. */
   onEnded: () => void;
+  /** No process of it lives any more, nor any that it started. A failure is only noted. */
+  onGone: () => Promise<void>;
 }
 
 /** A session with a living process, from its attachment until the process has ended and everything is settled. */
@@ -50,7 +52,7 @@ export interface RunningSession {
 
 export function watchSession(
   executor: SessionExecutor,
-  { store, log, graces, wasWatched, findMessages, onEnded }: RunningParts,
+  { store, log, graces, wasWatched, findMessages, onEnded, onGone }: RunningParts,
 ): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
@@ -78,6 +80,9 @@ export function watchSession(
     });
     await endMarked([launch.id], graces.signalMs);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
+    await onGone().catch((error: unknown) =>
+      log.warn({ err: error, stageId: launch.stageId }, 'what a sandbox left behind was not removed'),
+    );
     await rm(launch.folder, { recursive: true, force: true });
     return end;
   }

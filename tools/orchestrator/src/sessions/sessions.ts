@@ -15,6 +15,7 @@ import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
+import { clearSandbox } from './clear-sandbox.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
 import { keepModel } from './keep-model.ts';
 import { createLaunching, type LaunchPrograms } from './launching.ts';
@@ -142,7 +143,11 @@ export function createSessions(parts: SessionsParts): Sessions {
     open?: typeof openStdioChannel,
   ): Promise<RunningSession> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
-    const callbacks = { onVersion: parts.claude.saw, onAlarm, onCutOff: askAnew, onUnreadable, onEnded: forget };
+    const ends = {
+      onEnded: forget,
+      onGone: (launch: LaunchRecord) => clearSandbox(store.read, parts.worktrees, launch),
+    };
+    const callbacks = { onVersion: parts.claude.saw, onAlarm, onCutOff: askAnew, onUnreadable, ...ends };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
     const { launch } = session.executor;
     running.set(launch.stageId, session);

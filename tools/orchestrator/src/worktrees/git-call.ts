@@ -48,6 +48,18 @@ export function addsAll(args: readonly string[]): boolean {
   return command === 'add' && (rest.includes('--all') || rest.includes('-A')) && !rest.includes('--');
 }
 
+/** Whether it looks for files that git does not know yet, in the whole checkout. */
+export function looksForNewFiles(args: readonly string[]): boolean {
+  const { command, rest } = parseCall(args);
+  if (rest.includes('--')) return false;
+  if (command === 'status') return !rest.includes('--untracked-files=no');
+  return (command === 'ls-files' && rest.includes('--others')) || addsAll(args);
+}
+
+/** The end of a command line that leaves these paths out of what the call looks at. */
+export const allBut = (paths: readonly string[]): string[] =>
+  paths.length === 0 ? [] : ['--', '.', ...paths.map((path) => `:(exclude,literal)${path}`)];
+
 /** The repositories inside of this one, as `ls-files --stage -z` prints them. */
 export const innerRepositories = (staged: string): string[] =>
   staged.split('\0').flatMap((line) => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []));

@@ -11,6 +11,7 @@ import {
 } from '@callboard/contract';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
 import { worktreeEntry } from './known-worktree.ts';
+import { removePlaceholders } from './placeholders.ts';
 import type { Git } from './run-git.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
 
@@ -68,6 +69,7 @@ export async function removeWorktree(
   const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
   const kept = toKeep.length === 0 ? null : await keep(toKeep);
   const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
+  if (await isThere(path)) await removePlaceholders(git, path); // git takes them for work
   // Git does not remove one with submodules otherwise. That nothing is lost was looked at above.
   const force = (await isThere(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
   const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);

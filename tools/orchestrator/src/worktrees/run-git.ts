@@ -1,15 +1,17 @@
 import { messageOf, OperationalError } from '../lib/errors.ts';
 import { execute, type GitResult } from './execute-git.ts';
-import { addsAll, innerRepositories, parseCall } from './git-call.ts';
+import { addsAll, allBut, innerRepositories, looksForNewFiles, parseCall } from './git-call.ts';
 import { gitEnvironment } from './git-environment.ts';
 import { createGitGuard, type GitGuard, type Repositories } from './git-guard.ts';
 import { wordsOnFilter } from './git-overrides.ts';
+import { placeholdersIn } from './placeholders.ts';
 
 export type { GitResult };
 
 /**
  * Git in a folder that is the top of a checkout, with the user's environment and configuration. Of the repository's own
- * configuration and hooks it runs only what somebody has agreed to (docs/security.md).
+ * configuration and hooks it runs only what somebody has agreed to (docs/security.md). New files do not count the mount points
+ * of a sandbox, which are there while a command runs in it.
  */
 export interface Git {
   /** Runs it whatever comes of it; extra variables for special cases such as another index. */
@@ -56,18 +58,25 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
     };
 
     /** Not inside of other repositories: what these stand at is added by itself. */
-    async function addAll(cwd: string, args: readonly string[], extra: Record<string, string>): Promise<GitResult> {
+    async function addAll(
+      cwd: string,
+      args: readonly string[],
+      hidden: readonly string[],
+      extra: Record<string, string>,
+    ): Promise<GitResult> {
       const staged = await run(cwd, ['ls-files', '--stage', '-z'], extra);
       const inner = staged.failed ? [] : innerRepositories(staged.stdout);
-      if (inner.length === 0) return run(cwd, args, extra);
-      const added = await run(cwd, [...args, '--', '.', ...inner.map((path) => `:(exclude,literal)${path}`)], extra);
-      if (added.failed) return added;
+      const added = await run(cwd, [...args, ...allBut([...inner, ...hidden])], extra);
+      if (added.failed || inner.length === 0) return added;
       const { options } = parseCall(args);
       return run(cwd, [...options, 'update-index', '--add', '--remove', '--', ...inner], extra);
     }
 
-    const attempt: Git['try'] = (cwd, args, extra = {}) =>
-      addsAll(args) ? addAll(cwd, args, extra) : run(cwd, args, extra);
+    const attempt: Git['try'] = async (cwd, args, extra = {}) => {
+      if (!looksForNewFiles(args)) return run(cwd, args, extra);
+      const hidden = await placeholdersIn(cwd);
+      return addsAll(args) ? addAll(cwd, args, hidden, extra) : run(cwd, [...args, ...allBut(hidden)], extra);
+    };
     return {
       try: attempt,
       async must(cwd, args, extra) {

@@ -22,6 +22,7 @@ import { firstSeen } from './first-seen.ts';
 import { gitEnvironment } from './git-environment.ts';
 import type { Repositories } from './git-guard.ts';
 import { mergeInto, requireMergeable } from './merge.ts';
+import { removeConfigLock, removePlaceholders } from './placeholders.ts';
 import { rankFiles } from './rank-files.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
@@ -90,6 +91,12 @@ export interface Worktrees {
   settingsFiles(project: Pick<Project, 'path'>, worktree: Worktree): Promise<SettingsFile[]>;
   /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
   gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
+  /**
+   * Removes what a killed sandbox left behind: its mount points in the worktree; with `isLast`, for when no session of the project
+   * has a process, also its lock on the configuration of the main checkout. Anybody's files stay.
+   * @throws OperationalError `worktree_failed`; a system error
+   */
+  clearSandbox(project: Pick<Project, 'path'>, worktree: Worktree, isLast: boolean): Promise<void>;
   /** What `remove` would do now. @throws OperationalError `worktree_failed` */
   planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
   /**
@@ -158,6 +165,10 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
       });
     },
 
+    clearSandbox: async (project, worktree, isLast) => {
+      if (await isThere(worktree.path)) await removePlaceholders(git, worktree.path);
+      if (isLast) await removeConfigLock(project.path);
+    },
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
