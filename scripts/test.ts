@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { isFresh } from '../tools/cli/bin/sources.js';
 import { ensureChromium } from './chromium.ts';
+import { ensureOlderNode } from './older-node.ts';
 import { ensureSystemPackages } from './system-packages.ts';
 
 const Test = z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) });
@@ -53,7 +54,7 @@ function tests(args: string[]): void {
 ensureChromium();
 // Else the first tests that start Callboard would wait for it, at the same time.
 if (!isFresh(join(import.meta.dirname, '..'))) check('build');
-const missing = ensureSystemPackages();
+const missing = [...ensureSystemPackages(), ...(ensureOlderNode() ? [] : ['Node 24'])];
 for (const script of ['lint', 'types', 'dead-code']) check(script);
 tests(process.argv.slice(2));
 for (const { fullName, failureMessages } of unsteady)

@@ -10,7 +10,16 @@ import { onTestFinished } from 'vitest';
 import { tokenEnv } from './api.ts';
 import { processesOf, run } from './processes.ts';
 
-const BIN = fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url));
+/** What runs: a Node, and the command of an installation. */
+export interface Program {
+  readonly node: string;
+  readonly bin: string;
+}
+
+const ofClone: Program = {
+  node: process.execPath,
+  bin: fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url)),
+};
 
 /** Callboard as a user has it: the command, its servers, the real `claude`; on a scripted model, in a folder of its own. */
 export interface Installation {
@@ -21,7 +30,7 @@ export interface Installation {
   readonly home: string;
   readonly model: ScriptedModel;
   /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given. */
-  start(port?: number): Promise<Running>;
+  start(port?: number, other?: Program): Promise<Running>;
   /** Runs another command, such as `down`, and resolves with what it printed. */
   command(...args: string[]): Promise<{ code: number | null; output: string }>;
 }
@@ -46,6 +55,7 @@ export async function install(
   extraEnv: Record<string, string> = {},
   atEnd: AtEnd = onTestFinished,
   isEmulated = false,
+  program = ofClone,
 ): Promise<Installation> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
   atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
@@ -54,7 +64,7 @@ export async function install(
   const dataDir = join(folder, 'data');
   const model = await startScriptedModel();
   atEnd(() => model.close());
-  const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
+  const path = `${dirname(program.node)}:${process.env.PATH ?? ''}`;
   const claude = isEmulated ? { CALLBOARD_CLAUDE_PATH: await writeEmulator(join(folder, 'emulator')) } : {};
   const home = join(folder, 'home');
   const env = {
@@ -65,8 +75,8 @@ export async function install(
     ...extraEnv,
   };
 
-  const callboard = (...args: string[]) =>
-    spawn(process.execPath, [BIN, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const callboard = ({ node, bin }: Program, ...args: string[]) =>
+    spawn(node, [bin, ...args, '--data-dir', dataDir], { env, stdio: ['ignore', 'pipe', 'pipe'] });
 
   const installation: Installation = {
     folder,
@@ -74,9 +84,9 @@ export async function install(
     dataDir,
     home,
     model,
-    async start(port = 0) {
+    async start(port = 0, other = program) {
       const ports = ['--port', String(port), '--orchestrator-port', '0'];
-      const child = callboard('start', '--repo', repo, '--no-open', ...ports);
+      const child = callboard(other, 'start', '--repo', repo, '--no-open', ...ports);
       const said: string[] = [];
       child.stderr.on('data', (data) => said.push(String(data)));
       const exited = once(child, 'exit');
@@ -91,7 +101,7 @@ export async function install(
       return { supervisor: child, loginLink, origin: new URL(loginLink).origin, stop };
     },
     async command(...args) {
-      const child = callboard(...args);
+      const child = callboard(program, ...args);
       const output: string[] = [];
       child.stdout.on('data', (data) => output.push(String(data)));
       child.stderr.on('data', (data) => output.push(String(data)));

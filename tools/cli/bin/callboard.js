@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /*
- * Runs dist/main.js on the Node that comes with Callboard, because the host's may be too old for it. This file itself
+ * Runs dist/main.js; in a clone on the Node that comes with it, because the host's may be too old. This file itself
  * has to run on old versions: plain JavaScript, no syntax newer than Node 16. In a clone it builds first what has changed.
  *
  * It always starts a second process, also on a Node that is good enough, so that the command line of the supervisor
@@ -17,6 +17,8 @@ const packageFolder = dirname(dirname(realpathSync(fileURLToPath(import.meta.url
 const main = join(packageFolder, 'dist', 'main.js');
 const workspace = dirname(dirname(packageFolder));
 const buildScript = join(workspace, 'scripts', 'build.ts');
+/** Whether this is a clone, which brings its Node along and is built where it lies; else the package that people install. */
+const isClone = existsSync(buildScript);
 
 /** The binary of the npm package `node`, looked for where Node itself looks for packages; null if there is none. */
 function findBundledNode() {
@@ -29,15 +31,17 @@ function findBundledNode() {
 }
 
 function candidates() {
-  const bundled = findBundledNode();
+  const bundled = isClone ? findBundledNode() : null; // of an installed package it would be somebody else's
   const own = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE ? process.execPath : null;
   return [bundled, own].filter((candidate) => candidate !== null);
 }
 
 function fail(reason) {
   process.stderr.write(
-    `callboard: needs Node ${OLDEST_NODE} or newer. This is Node ${process.versions.node}, and ${reason}.\n` +
-      'Run `npm install` in the folder of Callboard, which installs the Node it needs.\n',
+    isClone
+      ? `callboard: needs Node ${OLDEST_NODE} or newer. This is Node ${process.versions.node}, and ${reason}.\n` +
+          'Run `npm install` in the folder of Callboard, which installs the Node it needs.\n'
+      : `callboard: needs Node ${OLDEST_NODE} or newer. This is Node ${process.versions.node}. Install a newer Node and try again.\n`,
   );
   process.exitCode = 1;
 }
@@ -75,7 +79,7 @@ function run(nodes, reason) {
  * @returns whether it can be run; if not, the cause was said
  */
 function isBuilt(node) {
-  if (!existsSync(buildScript) || isFresh(workspace)) return true;
+  if (!isClone || isFresh(workspace)) return true;
   process.stderr.write('callboard: building, as the sources have changed.\n');
   const { status, error } = spawnSync(node, [buildScript], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
   if (status === 0 || error !== undefined) return true; // a Node that cannot be started is told of by whoever starts it

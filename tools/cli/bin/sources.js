@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const TOOLS = ['cli', 'contract', 'orchestrator', 'scripted-model', 'web-server'];
-const PLACES = ['package-lock.json', 'scripts/build.ts'].concat(
+const PLACES = ['package-lock.json', 'scripts/bundles.ts'].concat(
   TOOLS.map((tool) => `tools/${tool}/src`),
   TOOLS.map((tool) => `tools/${tool}/package.json`),
   ['index.html', 'login.html', 'vite.config.ts'].map((name) => `tools/web-server/${name}`),

@@ -4,6 +4,7 @@ import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { builtFrom, fingerprint } from '../bin/sources.js';
 import { eventually, fixture, type Program, runProgram, untilGone } from './run-program.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -19,8 +20,31 @@ const hostNode = execFileSync('/usr/bin/env', ['node', '-p', 'process.execPath']
   encoding: 'utf8',
 }).trim();
 
-/** An installation with a stand-in for dist/main.js; `bundled` makes its node_modules/node/bin/node. */
-async function install(bundled: (path: string) => Promise<void>) {
+const BUILD = `import { appendFileSync, writeFileSync } from 'node:fs';
+import { builtFrom, fingerprint } from '../tools/cli/bin/sources.js';
+appendFileSync('builds', 'x');
+writeFileSync(builtFrom('.'), fingerprint('.'));
+`;
+
+/** What a clone has beside its bundles, which are taken to be those of its sources. */
+async function addSources(root: string) {
+  for (const tool of ['cli', 'contract', 'orchestrator', 'scripted-model', 'web-server']) {
+    await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
+    await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
+  }
+  for (const name of ['index.html', 'login.html', 'vite.config.ts'])
+    await writeFile(join(root, 'tools', 'web-server', name), '');
+  await writeFile(join(root, 'package-lock.json'), '{}');
+  await mkdir(join(root, 'scripts'));
+  for (const name of ['build.ts', 'bundles.ts']) await writeFile(join(root, 'scripts', name), BUILD);
+  await writeFile(builtFrom(root), fingerprint(root));
+}
+
+/**
+ * A clone with a stand-in for dist/main.js, or the package that people install; `bundled` makes its
+ * node_modules/node/bin/node.
+ */
+async function install(bundled: (path: string) => Promise<void>, isClone = true) {
   const root = await realpath(await temporaryFolder());
   const own = join(root, 'tools', 'cli');
   for (const folder of ['tools/cli/bin', 'tools/cli/dist', 'node_modules/node/bin', 'node_modules/.bin']) {
@@ -29,6 +53,7 @@ async function install(bundled: (path: string) => Promise<void>) {
   for (const name of ['callboard.js', 'sources.js']) await copyFile(join(bin, '..', name), join(own, 'bin', name));
   await copyFile(fixture('echo-main.js'), join(own, 'dist', 'main.js'));
   await writeFile(join(own, 'package.json'), '{ "type": "module" }');
+  if (isClone) await addSources(root);
   await symlink(own, join(root, 'node_modules', 'callboard'));
   const linked = join(root, 'node_modules', '.bin', 'callboard');
   await symlink('../callboard/bin/callboard.js', linked);
@@ -78,23 +103,10 @@ it('builds first what has changed in a clone, and says where it cannot', async (
     const program = runProgram(hostNode, [linked, 'exit', '0']);
     return [await program.ended, program.stderr(), await builds()];
   };
-  for (const tool of ['cli', 'contract', 'orchestrator', 'scripted-model', 'web-server']) {
-    await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
-    await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
-  }
-  for (const name of ['index.html', 'login.html', 'vite.config.ts'])
-    await writeFile(join(root, 'tools', 'web-server', name), '');
-  await writeFile(join(root, 'package-lock.json'), '{}');
-  await mkdir(join(root, 'scripts'));
   const script = join(root, 'scripts', 'build.ts');
-  await writeFile(
-    script,
-    `import { appendFileSync, writeFileSync } from 'node:fs';
-     import { builtFrom, fingerprint } from '../tools/cli/bin/sources.js';
-     appendFileSync('builds', 'x');
-     writeFileSync(builtFrom('.'), fingerprint('.'));`,
-  );
   const said = 'callboard: building, as the sources have changed.\n';
+  expect(await runs()).toEqual([0, '', 0]);
+  await rm(builtFrom(root));
   expect(await runs()).toEqual([0, said, 1]);
   expect(await runs()).toEqual([0, '', 1]);
   const added = join(root, 'tools', 'contract', 'src', 'added.ts');
@@ -105,6 +117,7 @@ it('builds first what has changed in a clone, and says where it cannot', async (
   await rm(added);
   expect(await runs()).toEqual([0, said, 3]);
 
+  await rm(builtFrom(root));
   await writeFile(script, 'process.exitCode = 1;');
   const [code, words] = await runs();
   expect(code).toBe(1);
@@ -157,6 +170,21 @@ it('falls back to the Node that runs it where none came with it', async () => {
   const program = runProgram(process.execPath, [linked, 'exit', '0']);
   expect(await program.ended).toBe(0);
   expect((await said(program)).execPath).toBe(process.execPath);
+});
+
+it('runs on the Node of the host where it was installed as a package, and builds nothing', async () => {
+  const somebodyElses = (path: string) => writeFile(path, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  const { linked } = await install(somebodyElses, false);
+  const program = runProgram(process.execPath, [linked, 'exit', '0']);
+  expect(await program.ended).toBe(0);
+  expect((await said(program)).execPath).toBe(process.execPath);
+  const disguise = join(linked, '..', 'old.cjs');
+  await writeFile(disguise, "Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } });");
+  const old = runProgram(hostNode, ['--require', disguise, linked]);
+  expect(await old.ended).toBe(1);
+  expect(old.stderr()).toBe(
+    'callboard: needs Node 24 or newer. This is Node 22.1.0. Install a newer Node and try again.\n',
+  );
 });
 
 it('falls back to the Node that runs it where the other one is for another system', async () => {

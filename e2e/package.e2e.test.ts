@@ -1,0 +1,122 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { findOlderNode } from '../scripts/older-node.ts';
+import { openBrowser } from './support/browser.ts';
+import { install, type Program } from './support/callboard.ts';
+import { processesOf } from './support/processes.ts';
+import { apiOf } from './support/scene.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const older = findOlderNode();
+const npm = (args: string[], env: Record<string, string> = {}) =>
+  execFileSync('npm', args, { encoding: 'utf8', cwd: '/', env: { ...process.env, ...env }, stdio: 'pipe' });
+
+let folder: string;
+let tarball: string;
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-package-')));
+  tarball = pack(ROOT, join(folder, 'now'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Makes the package of a checkout. */
+function pack(checkout: string, to: string): string {
+  const script = join(checkout, 'scripts', 'pack.ts');
+  const said = execFileSync(process.execPath, [script, '--to', to], { encoding: 'utf8', stdio: 'pipe' });
+  return said.slice(0, said.indexOf(': '));
+}
+
+/** Installs a package into an empty folder, away from the repository, with nothing to be had from a registry. */
+async function installPackage(name: string, file: string, node = process.execPath): Promise<Program> {
+  const prefix = join(folder, name);
+  await mkdir(prefix, { recursive: true });
+  npm(['install', '--offline', '--no-audit', '--no-fund', '--prefix', prefix, file], { HOME: prefix });
+  return { node, bin: join(prefix, 'node_modules', 'callboard', 'tools', 'cli', 'bin', 'callboard.js') };
+}
+
+it('holds no sources and needs nothing else', async () => {
+  const { bin } = await installPackage('empty', tarball);
+  const top = join(dirname(bin), '..', '..', '..');
+  const files = await readdir(top, { recursive: true });
+  expect(files.filter((file) => /(?<!\.d)\.tsx?$/.test(file))).toEqual([]);
+  const manifest = JSON.parse(await readFile(join(top, 'package.json'), 'utf8'));
+  expect(manifest).not.toHaveProperty('dependencies');
+  expect(manifest).not.toHaveProperty('scripts');
+  expect(await readdir(join(top, '..'))).toEqual(['.bin', '.package-lock.json', 'callboard']);
+  const licences = await readFile(join(top, 'LICENSES.txt'), 'utf8');
+  for (const name of ['fastify', 'react-dom', '@mantine/core', 'zod', '@fontsource-variable/inter'])
+    expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
+  expect(licences).not.toContain(ROOT);
+  for (const file of files.filter((name) => name.endsWith('.map')))
+    expect(await readFile(join(top, file), 'utf8')).not.toContain(ROOT);
+});
+
+it.for([
+  ['the Node of the tests', process.execPath],
+  ['the oldest Node', older],
+] as const)('does its job from an empty folder, on %s', async ([, node], { skip }) => {
+  if (node === null) return skip('Node 24 is not installed');
+  const program = await installPackage(`on-${node.length}`, tarball, node);
+  const { start, model } = await install({}, onTestFinished, false, program);
+  const { origin, loginLink, stop } = await start();
+  onTestFinished(stop);
+  const { page, errors } = await openBrowser();
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor();
+  const api = apiOf(origin, model);
+  const run = { name: 'Bash', input: { command: 'touch it-ran', description: 'Leave a mark' } };
+  await api.start(await api.stage('Say so', [{ tools: [run] }, { text: 'Said.' }]));
+  const form = page.getByRole('dialog', { name: /wants to run a command/ });
+  await form.getByText('touch it-ran').first().waitFor();
+  await form.getByRole('button', { name: 'Allow', exact: true }).click();
+  await page.getByRole('region', { name: 'Review' }).getByText('Say so').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('goes on, under a new version, with a request that was opened under the one before', async ({ skip }) => {
+  const before = join(folder, 'before');
+  const git = (...args: string[]) => spawnSync('git', ['-C', ROOT, ...args], { stdio: 'pipe' });
+  if (git('worktree', 'add', '--detach', before, 'HEAD~1').status !== 0) return skip('there is no commit before');
+  onTestFinished(() => void git('worktree', 'remove', '--force', before));
+  if (!existsSync(join(before, 'scripts', 'pack.ts'))) return skip('the commit before made no package');
+  await linkModules(before);
+  const old = await installPackage('old', pack(before, join(folder, 'then')));
+  const now = await installPackage('new', tarball);
+
+  const { start, model, folder: own, command } = await install({}, onTestFinished, false, now);
+  const first = await start(0, old);
+  const api = apiOf(first.origin, model);
+  const run = { name: 'Bash', input: { command: 'touch it-ran', description: 'Leave a mark' } };
+  const stage = await api.stage('Say so', [{ tools: [run] }, { text: 'Said.' }]);
+  await api.start(stage);
+  await expect.poll(async () => (await api.get('/api/pending')).pending.length).toBe(1);
+  const [request] = (await api.get('/api/pending')).pending;
+  await first.stop();
+  expect(await processesOf(own)).toHaveLength(1); // claude
+
+  const second = await start();
+  onTestFinished(second.stop);
+  const later = apiOf(second.origin, model);
+  expect((await later.get('/api/pending')).pending[0]).toMatchObject({ requestId: request.requestId });
+  await later.post(`/api/sessions/${stage}/approve`, { requestId: request.requestId, decision: 'allow' });
+  await expect.poll(async () => (await later.get(`/api/stages/${stage}`)).stage.column).toBe('review');
+  expect((await command('down')).code).toBe(0);
+});
+
+/** Gives a checkout the packages of this one, and its own for what the workspace is made of. */
+async function linkModules(checkout: string): Promise<void> {
+  const modules = join(checkout, 'node_modules');
+  await mkdir(join(modules, '@callboard'), { recursive: true });
+  for (const name of await readdir(join(ROOT, 'node_modules')))
+    if (!['@callboard', 'callboard'].includes(name))
+      await symlink(join(ROOT, 'node_modules', name), join(modules, name));
+  for (const tool of await readdir(join(checkout, 'tools'))) {
+    if (tool !== 'cli') await symlink(join(checkout, 'tools', tool), join(modules, '@callboard', tool));
+    const nested = join(ROOT, 'tools', tool, 'node_modules');
+    if (existsSync(nested)) await symlink(nested, join(checkout, 'tools', tool, 'node_modules'));
+  }
+}

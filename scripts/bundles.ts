@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { type InputOptions, rolldown } from 'rolldown';
+import { build } from 'vite';
+
+/** The clone. */
+export const root = join(import.meta.dirname, '..');
+const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** A program: its package, what it is entered by, and where its bundle goes. */
+const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>, dist: string])[] = [
+  ['cli', { main: 'src/main.ts', 'clear-up': 'src/demo/clear-up-main.ts' }, 'dist'],
+  ['orchestrator', { main: 'src/main.ts' }, 'dist'],
+  ['web-server', { main: 'src/server/main.ts' }, 'dist/server'],
+];
+
+/**
+ * Bundles the three programs and builds the board.
+ *
+ * Programs that run go on meanwhile: each file is put into place whole, and one that no longer belongs to the
+ * bundle stays for a week, since a process may still load it.
+ * @param target gets them where they lie in a clone, such as `tools/cli/dist`
+ * @returns the folders of the packages of others that are in them, sorted
+ */
+export async function buildInto(target: string): Promise<string[]> {
+  const packages = await Promise.all(
+    PROGRAMS.map(([tool, input, dist]) => bundle(join(root, 'tools', tool), input, join(target, 'tools', tool, dist))),
+  );
+  packages.push(await buildBoard(join(target, 'tools', 'web-server', 'dist')));
+  return [...new Set(packages.flat())].sort();
+}
+
+/** Whoever reads it meanwhile sees the old one or the new one. */
+export function place(path: string, content: string | Uint8Array): void {
+  const part = `${path}.${process.pid}.part`;
+  writeFileSync(part, content);
+  renameSync(part, path);
+}
+
+async function bundle(cwd: string, input: InputOptions['input'], dist: string): Promise<string[]> {
+  await using bundled = await rolldown({ cwd, input, platform: 'node', tsconfig: false });
+  const { output } = await bundled.generate({
+    format: 'esm',
+    sourcemap: true,
+    sourcemapExcludeSources: true, // names and lines are enough for a stack
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+  });
+  mkdirSync(dist, { recursive: true });
+  for (const file of output) place(join(dist, file.fileName), file.type === 'chunk' ? file.code : file.source);
+  const names = new Set(output.map(({ fileName }) => fileName));
+  for (const name of readdirSync(dist)) {
+    const path = join(dist, name);
+    if (/\.js(\.map)?$/.test(name) && !names.has(name) && Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path);
+  }
+  return packagesOf(output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : [])));
+}
+
+async function buildBoard(dist: string): Promise<string[]> {
+  const folder = join(root, 'tools', 'web-server');
+  const inDist = (name: string) => join(dist, name);
+  const [fresh, old] = [inDist(`client.${process.pid}.new`), inDist(`client.${process.pid}.old`)];
+  const built = await build({ root: folder, logLevel: 'warn', build: { outDir: fresh, chunkSizeWarningLimit: 1_000 } });
+  if (existsSync(inDist('client'))) renameSync(inDist('client'), old);
+  renameSync(fresh, inDist('client'));
+  rmSync(old, { recursive: true, force: true });
+  const output = [built].flat().flatMap((one) => ('output' in one ? one.output : []));
+  const sources = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : file.originalFileNames));
+  return packagesOf(sources.map((path) => resolve(folder, path)));
+}
+
+/** The folders of the packages of others that modules come from. */
+function packagesOf(modules: readonly string[]): string[] {
+  const inside = modules.flatMap((module) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(module) ?? []);
+  return inside.map((folder) => join(dirname(folder), folder.split('/').at(-2) ?? ''));
+}

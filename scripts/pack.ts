@@ -1,0 +1,67 @@
+/**
+ * `npm run pack`: makes the one package that people install, `dist/callboard-<version>.tgz`: bundles, the built board and
+ * the licences of what is in them. It has no dependencies, and nothing is compiled or fetched when it is installed.
+ * `-- --to FOLDER` puts it elsewhere.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { buildInto, root } from './bundles.ts';
+
+const LIMIT_BYTES = 4 * 1024 * 1024;
+const Manifest = z.object({ name: z.string(), version: z.string(), license: z.string().default('') });
+const Workspace = z.object({
+  description: z.string(),
+  license: z.string(),
+  engines: z.object({ node: z.string() }),
+});
+const Packed = z.tuple([z.object({ filename: z.string(), entryCount: z.int() })]);
+
+const read = <T>(schema: z.ZodType<T>, folder: string): T =>
+  schema.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+
+/** Name, version and licence of each package, with the text that it asks to be given along. */
+function licences(packages: readonly string[]): string {
+  return packages
+    .map((folder) => {
+      const { name, version, license } = read(Manifest, folder);
+      const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying|ofl)/i.test(entry));
+      const text = file === undefined ? '' : `\n\n${readFileSync(join(folder, file), 'utf8').trim()}`;
+      return `${name} ${version} (${license})${text}\n`;
+    })
+    .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+const { values } = parseArgs({ options: { to: { type: 'string', default: join(root, 'dist') } } });
+const folder = mkdtempSync(join(tmpdir(), 'callboard-pack-'));
+try {
+  const packages = await buildInto(folder);
+  const { name, version } = read(Manifest, join(root, 'tools', 'cli'));
+  const { description, license, engines } = read(Workspace, root);
+  const bin = { [name]: 'tools/cli/bin/callboard.js' };
+  const manifest = { name, version, description, license, type: 'module', bin, engines };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const path of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, path), join(folder, path));
+  for (const path of ['bin/callboard.js', 'bin/sources.js', 'demo'])
+    cpSync(join(root, 'tools/cli', path), join(folder, 'tools/cli', path), { recursive: true });
+  writeFileSync(join(folder, 'LICENSES.txt'), licences(packages));
+
+  const target = resolve(values.to);
+  mkdirSync(target, { recursive: true });
+  const { stdout, status } = spawnSync('npm', ['pack', '--json', '--pack-destination', target], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status !== 0) throw new Error('npm could not pack it');
+  const [{ filename, entryCount }] = Packed.parse(JSON.parse(stdout));
+  const file = join(target, filename);
+  const { size } = statSync(file);
+  console.log(`${file}: ${(size / 1024 / 1024).toFixed(2)} MiB, ${entryCount} files`);
+  if (size > LIMIT_BYTES) throw new Error(`It is larger than ${LIMIT_BYTES / 1024 / 1024} MiB.`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
