@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -77,12 +78,41 @@ it.for([
   expect(errors).toEqual([]);
 });
 
+it('examines the machine and shows the demo from there, and says how to get what they need', async () => {
+  const program = await installPackage('demo', tarball);
+  const { home, command, folder: own } = await install({}, onTestFinished, false, program);
+  const { code, output } = await command('doctor');
+  expect(output).toContain('claude');
+  expect([code, output]).toEqual([0, output]);
+
+  // What npm puts in front of PATH is not taken for the user's.
+  const env = { PATH: `${dirname(program.node)}:${process.env.PATH}`, HOME: home, TMPDIR: join(own, 'tmp') };
+  const args = [program.bin, 'demo', '--no-open', '--port', '0', '--orchestrator-port', '0'];
+  const demo = spawn(program.node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(demo, 'exit');
+  onTestFinished(() => void demo.kill('SIGINT'));
+  const said: string[] = [];
+  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => said.push(String(data)));
+  await expect.poll(() => said.join('')).toContain('This is a demo');
+  demo.kill('SIGINT');
+  expect(await ended).toEqual([0, null]);
+  expect(await readdir(join(own, 'tmp'))).toEqual([]);
+
+  const without = { ...env, PATH: '/usr/bin:/bin' };
+  for (const name of ['demo', 'doctor']) {
+    const { stdout, stderr } = spawnSync(program.node, [program.bin, name], { env: without, encoding: 'utf8' });
+    expect(stdout + stderr).toContain('npm install -g @anthropic-ai/claude-code');
+  }
+});
+
 it('goes on, under a new version, with a request that was opened under the one before', async ({ skip }) => {
   const before = join(folder, 'before');
   const git = (...args: string[]) => spawnSync('git', ['-C', ROOT, ...args], { stdio: 'pipe' });
   if (git('worktree', 'add', '--detach', before, 'HEAD~1').status !== 0) return skip('there is no commit before');
   onTestFinished(() => void git('worktree', 'remove', '--force', before));
   if (!existsSync(join(before, 'scripts', 'pack.ts'))) return skip('the commit before made no package');
+  if (git('diff', '--quiet', 'HEAD~1', '--', 'package-lock.json').status !== 0)
+    return skip('the commit before was made of other packages');
   await linkModules(before);
   const old = await installPackage('old', pack(before, join(folder, 'then')));
   const now = await installPackage('new', tarball);

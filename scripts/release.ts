@@ -1,0 +1,49 @@
+/**
+ * `npm run release -- 0.2.0`: makes everything ready for a release and stops before publishing: sets the version, runs all
+ * tests, makes the package, and says which commands remain. It commits nothing.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './bundles.ts';
+
+const version = process.argv[2] ?? '';
+const run = (program: string, args: string[]) => execFileSync(program, args, { cwd: root, stdio: 'inherit' });
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
+
+/** Why it cannot be released now, with the next step; null if it can. */
+function complaint(): string | null {
+  if (!/^\d+\.\d+\.\d+$/.test(version)) return 'Give the version: npm run release -- 0.2.0';
+  if (git('status', '--porcelain') !== '') return 'There are uncommitted changes. Commit them first.';
+  if (git('tag', '--list', `v${version}`) !== '') return `There is a tag v${version} already. Choose another version.`;
+  if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## ${version} (`))
+    return `CHANGELOG.md has no section "## ${version} (<date>)". Write it first.`;
+  return null;
+}
+
+/** Sets it in each package, and where one package names another. */
+function setVersion(): void {
+  const manifests = ['.', ...readdirSync(join(root, 'tools')).map((tool) => join('tools', tool))];
+  for (const folder of manifests) {
+    const path = join(root, folder, 'package.json');
+    const text = readFileSync(path, 'utf8');
+    const own = text.replace(/^( {2}"version": )"[^"]*"/m, `$1"${version}"`);
+    writeFileSync(path, own.replaceAll(/("@callboard\/[\w-]+": )"[^"]*"/g, `$1"${version}"`));
+  }
+  run('npm', ['install', '--package-lock-only']);
+}
+
+const why = complaint();
+if (why !== null) {
+  console.error(`release: ${why}`);
+  process.exitCode = 1;
+} else {
+  setVersion();
+  run('npm', ['test']);
+  run('npm', ['run', '--silent', 'pack']);
+  console.log(`
+Nothing is published yet. What remains:
+  git commit --all --message "Release ${version}" && git tag v${version}
+  npm publish dist/callboard-${version}.tgz
+  git push --follow-tags`);
+}
