@@ -20,6 +20,7 @@ import { createClaudeWatch } from './doctor/claude-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
+import { environmentForSandbox } from './isolation/bwrap-for-root.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError, systemCode } from './lib/errors.ts';
@@ -150,6 +151,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const gitSettings = createGitSettings({ store, worktrees, repositories, log });
     await gitSettings.lookAtAll(); // before anything else calls git: what stands there now is what a person set up
     const trust = createTrust({ store, worktrees, log, env });
+    const claudeEnv = await environmentForSandbox(env, dataDirLayout(dataDir).programs, log);
     const deltaListeners = new Set<(delta: TextDelta) => void>();
     const claude = createClaudeWatch({
       dataDir,
@@ -167,7 +169,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       worktrees,
       trust,
       dataDir,
-      env,
+      env: claudeEnv,
       graces: limits.graces,
       initializeTimeoutMs: limits.initializeMs,
       claude,

@@ -6,6 +6,7 @@ export const dataDirLayout = (dataDir: string) => ({
   database: join(dataDir, 'store.sqlite'),
   sessions: join(dataDir, 'sessions'),
   worktrees: join(dataDir, 'worktrees'),
+  programs: join(dataDir, 'bin'),
   orchestratorLock: join(dataDir, 'run', 'orchestrator.json'),
 });
 

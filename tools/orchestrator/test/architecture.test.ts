@@ -111,7 +111,17 @@ describe('the orchestrator', () => {
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
-    'compose.ts': ['claude', 'data-dir.ts', 'doctor', 'gateway', 'lib', 'store', 'version.ts', ...services],
+    'compose.ts': [
+      'claude',
+      'data-dir.ts',
+      'doctor',
+      'gateway',
+      'isolation',
+      'lib',
+      'store',
+      'version.ts',
+      ...services,
+    ],
     'embed.ts': ['compose.ts'],
     'main.ts': ['compose.ts', 'lib'],
   });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { access, constants, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { execa } from 'execa';
@@ -28,7 +28,12 @@ const socat = hasSocat ? null : 'needs socat';
 
 /** Whether the system lets a process look into another one of the same account. */
 const mayTrace = (await readFile('/proc/sys/kernel/yama/ptrace_scope', 'utf8').catch(() => '0')).trim() === '0';
-const isRoot = process.geteuid?.() === 0;
+/** Only root's. */
+const KERNEL = '/proc/sys/kernel/core_pattern';
+const maySetKernel = await access(KERNEL, constants.W_OK).then(
+  () => true,
+  () => false,
+);
 
 /** What raises an alarm, and which. */
 const ALARMS = {
@@ -43,11 +48,11 @@ const QUIET = [
   ...['git-commondir', 'git-config-worktree', 'git-main-branch', 'checkout-file', 'other-worktree', 'other-temporary'],
   ...['ports', 'sockets', 'signal-claude', 'signal-callboard', 'sigusr1'],
   ...(mayTrace ? ['ptrace', 'memory'] : []),
-  ...(isRoot ? ['kernel-settings'] : []),
+  ...(maySetKernel ? ['kernel-settings'] : []),
 ];
 const LEAVES = ['survive', 'survive-apart'];
 /** What the sandbox does not prevent: git could not commit otherwise, and sessions share a folder for what is temporary. */
-const OPEN_IN_SANDBOX = ['git-main-branch', 'other-temporary', ...(isRoot ? ['kernel-settings'] : [])];
+const OPEN_IN_SANDBOX = ['git-main-branch', 'other-temporary'];
 /** New files in the worktree; those that are there are read-only. Told of as if Claude had written them (see below). */
 const NOTICED_IN_ISOLATION = ['settings-worktree', 'settings-worktree-local', 'servers-worktree'];
 
