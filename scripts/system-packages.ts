@@ -1,7 +1,11 @@
 import { canInstallPackages, installPackages, isExecutable } from './debian.ts';
 
 /** What tests use where it is there: the Debian package, and the program that it brings. */
-const PACKAGES: readonly (readonly [name: string, program: string])[] = [['git-lfs', 'git-lfs']];
+const PACKAGES: readonly (readonly [name: string, program: string])[] = [
+  ['git-lfs', 'git-lfs'],
+  ['bubblewrap', 'bwrap'],
+  ['socat', 'socat'],
+];
 
 /**
  * Installs what is missing, as root on Debian; elsewhere nothing, and the tests that need it are skipped.

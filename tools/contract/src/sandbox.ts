@@ -51,6 +51,15 @@ export type Isolation = z.infer<typeof Isolation>;
 /** Of a session that Callboard knows nothing better of. */
 export const ISOLATION_UNKNOWN: Isolation = { level: 'noticed', reason: 'not-known', detail: null };
 
+/** What the sandbox kept a command from. */
+export const SandboxFailure = z.object({
+  /** Claude Code says so. False: what the command printed looks like it. */
+  isCertain: z.boolean(),
+  /** What was refused, as Claude Code or the command says it. */
+  detail: z.string(),
+});
+export type SandboxFailure = z.infer<typeof SandboxFailure>;
+
 /** A host that commands in the sandbox may reach without asking: a name, or `*.` and a name for all below it. */
 export const SandboxHost = z
   .string()

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MessageId, StageId } from './ids.ts';
 import { AttachmentInfo } from './messages.ts';
 import { Decision, ToolInput } from './requests.ts';
+import { SandboxFailure } from './sandbox.ts';
 
 /**
  * `blockId` of a text or thinking entry equals that of the text deltas it was streamed as, so that a page can put the
@@ -37,8 +38,8 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     text: z.string(),
     /** `hook`: a hook of a settings file allowed the call, and nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
-    /** The sandbox kept the command from something, and it failed: what Claude Code says of that. Null for all others. */
-    sandboxFailure: z.string().nullable().default(null),
+    /** The sandbox kept the command from something. Null for all others. */
+    sandboxFailure: SandboxFailure.nullable().default(null),
   }),
   z.object({ ...base, kind: z.literal('decision'), decision: Decision }),
   z.object({

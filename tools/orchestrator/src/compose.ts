@@ -4,7 +4,6 @@ import {
   type BoardNotices,
   boardView,
   type OrchestratorConfig,
-  SANDBOX_UNTRIED,
   type StageId,
   type TextDelta,
 } from '@callboard/contract';
@@ -13,10 +12,12 @@ import { createLostAnswers } from './approvals/lost-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { findClaude } from './claude/find-claude.ts';
+import { trySandbox } from './claude/launch/sandbox-trial.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
 import { startDiskWatch } from './disk/disk-watch.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
+import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
@@ -161,6 +162,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       trialDelayMs: limits.trialDelayMs,
     });
     life.onStop('claude', claude.stop);
+    const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(env, signal) });
+    life.onStop('sandbox', sandbox.stop);
     const sessions = createSessions({
       store,
       edges,
@@ -173,6 +176,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       graces: limits.graces,
       initializeTimeoutMs: limits.initializeMs,
       claude,
+      sandbox,
       onTextDelta: (delta) => {
         for (const listener of deltaListeners) listener(delta);
       },
@@ -227,7 +231,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
           ? null
           : `Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`;
       const ours = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
-      return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: SANDBOX_UNTRIED };
+      return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: sandbox.support() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const handlers = commandHandlers({
@@ -292,6 +296,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
           .tellGaps(tried.version, tried.gaps)
           .catch((error: unknown) => log.error({ err: error }, 'what claude does not do could not be told'));
       }),
+      sandbox.onChange(tellNotices),
       reAttaching.onChange(goOn),
       disk.onChange((change) => {
         if (change.type === 'low') tellNotices();
@@ -309,6 +314,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       for (const stop of unlisten) stop();
     });
     claude.begin();
+    sandbox.begin();
     goOn(); // for what waited when we were stopped
     return {
       port: gateway.port,

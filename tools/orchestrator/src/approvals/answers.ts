@@ -59,6 +59,11 @@ function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, upda
 function allowTool(request: PendingRequest, body: ApproveBody): Answer {
   const problem = body.updatedInput === undefined ? null : toolInputProblem(request.toolName, body.updatedInput);
   if (problem !== null) throw new Rejection('bad_request', problem);
+  if (request.leavesSandbox !== null && (body.remember !== undefined || (body.updatedPermissions ?? []).length > 0)) {
+    const words =
+      'A command that leaves the sandbox is allowed once, and nothing is kept of it. Allow it without rules.';
+    throw new Rejection('bad_request', words);
+  }
   if (body.remember !== undefined && request.suppressAlwaysAllow) {
     throw new Rejection('bad_request', 'Claude Code does not want this one to be allowed for good. Allow it once.');
   }

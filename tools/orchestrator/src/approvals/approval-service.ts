@@ -8,10 +8,12 @@ import type {
   RequestId,
   StageId,
 } from '@callboard/contract';
+import { leavesByInput } from '../domain/leaves-sandbox.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
+import { commandLeft } from '../session-state/isolation.ts';
 import { decideRequest } from '../session-state/requests.ts';
 import { keepRules, tellRules } from '../session-state/rules.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -68,6 +70,9 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
       });
       const draft = await openDraft(tx, stageId);
       const decision = await decideRequest(tx, draft, request, { ...verdict, by: actor, delivery: 'accepted' });
+      const input = verdict.updatedInput ?? request.input;
+      if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
+        commandLeft(draft, tx.now, decision.asked);
       await alsoStore(tx, request);
       await saveDraft(tx, draft);
       tx.afterCommit(() => outboxBell.ring(stageId));

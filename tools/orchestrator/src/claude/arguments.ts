@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ASK_TO_LEAVE, type LaunchSandbox, sandboxSettings } from './sandbox-settings.ts';
 
 export interface LaunchArguments {
   dataDir: string;
@@ -10,6 +11,8 @@ export interface LaunchArguments {
   directories: readonly string[];
   /** Hosts that commands in the sandbox reach without a question. */
   hosts: readonly string[];
+  /** How commands are run in the CLI's sandbox; null: outside. */
+  sandbox: LaunchSandbox | null;
   /** Rules that go before those of any file: what is to be asked for, and what is denied. */
   ask: readonly string[];
   deny: readonly string[];
@@ -68,14 +71,17 @@ export const claudeVariables = ({
 }: Pick<LaunchArguments, 'userSettingsOnly'>): Record<string, string> =>
   userSettingsOnly === null ? {} : { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' };
 
-function settings({ dataDir, allow, directories, hosts, ask, deny, userSettingsOnly }: LaunchArguments): object {
+function settings(launch: LaunchArguments): object {
+  const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly } = launch;
+  const ask = sandbox === null ? launch.ask : [ASK_TO_LEAVE, ...launch.ask];
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
     // The CLI adds them to those of other settings; without a sandbox they mean nothing.
-    ...(hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
+    ...(sandbox === null && hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
+    ...(sandbox !== null && { sandbox: sandboxSettings(sandbox, hosts) }),
     // Callboard's own files are none of the agent's business.
     permissions: {
       deny: [...own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]), ...deny],

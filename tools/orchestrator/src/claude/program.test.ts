@@ -24,6 +24,7 @@ const launch = {
   hosts: [],
   ask: [],
   deny: [],
+  sandbox: null,
   userSettingsOnly: null,
   conversation: { start: 'c' },
 };

@@ -1,6 +1,7 @@
 import type { RequestKind, TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
 import { requestKind } from '../domain/request-kinds.ts';
+import { sandboxFailure } from './sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';
 import { translateResult } from './translate-result.ts';
@@ -127,9 +128,8 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
     agentId: data.agent_id ?? null,
     reason: data.decision_reason ?? null,
     blockedPath: data.blocked_path ?? null,
-    // What leaves the sandbox is allowed once, by a person: nothing of it is kept.
-    suggestions: leaves ? [] : (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
-    suppressAlwaysAllow: leaves || (data.suppress_always_allow_rule ?? false),
+    suggestions: (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
+    suppressAlwaysAllow: data.suppress_always_allow_rule ?? false,
     leavesSandbox: leaves ? { reason: data.decision_reason ?? null } : null,
   };
 }
@@ -285,8 +285,9 @@ function translateUser({
     if (!result.success) return PROMPT.has(block.type) ? [] : [shownRaw(block)];
     const { tool_use_id: toolUseId, content, is_error } = result.data;
     const meta = tool_result_meta?.find(({ id }) => id === toolUseId);
-    const permission = meta?.permission_decision;
-    const denied = deniedIn(meta, toolUseId, textOf(content));
+    const permission = meta?.permission_decision?.decision === 'accept' ? meta.permission_decision : undefined;
+    const text = textOf(content);
+    const denied = deniedIn(meta, toolUseId, text);
     return [
       ...(denied === null ? [] : [denied]),
       {
@@ -294,10 +295,12 @@ function translateUser({
         parentToolUseId: parent_tool_use_id ?? null,
         toolUseId,
         isError: is_error ?? false,
-        text: textOf(content),
-        sandboxFailure: is_error === true ? sandboxViolations(textOf(content)) : null,
-        allowedBy: permission?.decision === 'accept' && permission.source === 'hook' ? 'hook' : null,
-        ...(permission?.decision === 'accept' && permission.source === 'config' && { underRule: true as const }),
+        text,
+        sandboxFailure: sandboxFailure(text, is_error ?? false, meta?.remedy?.kind),
+        allowedBy: permission?.source === 'hook' ? 'hook' : null,
+        ...(permission?.source === 'config' && { underRule: true as const }),
+        ...(permission?.source === 'config' && permission.reason_type === 'other' && { unruled: true as const }),
+        ...(wire.LeftSandbox.safeParse(tool_use_result).success && { leftSandbox: true as const }),
         ...(isTold(meta) && { isTold: true as const }),
       },
     ];
@@ -305,11 +308,6 @@ function translateUser({
   // A subagent's list is not the session's.
   return parent_tool_use_id == null ? [...results, ...todoNews(tool_use_result)] : results;
 }
-
-/** What the CLI adds to the output of a command that its sandbox kept from something. */
-const VIOLATIONS = /<sandbox_violations>\s*([\s\S]*?)\s*<\/sandbox_violations>/;
-
-const sandboxViolations = (output: string): string | null => VIOLATIONS.exec(output)?.[1] ?? null;
 
 function todoNews(result: unknown): AgentEvent[] {
   const one = wire.TaskResult.safeParse(result);

@@ -72,6 +72,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
       flags,
       ask: [],
       deny: [],
+      sandbox: null,
       userSettingsOnly: null,
       conversation,
     });

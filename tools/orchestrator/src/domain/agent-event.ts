@@ -6,6 +6,7 @@ import type {
   NewTranscriptEntry,
   PermissionUpdate,
   RequestKind,
+  SandboxFailure,
   TokenUsage,
   ToolInput,
 } from '@callboard/contract';
@@ -48,8 +49,12 @@ export type AgentEvent =
       text: string;
       /** `hook`: a hook allowed it, and nobody was asked. */
       allowedBy: 'hook' | null;
-      /** It failed since the sandbox kept it from something: what the CLI says of that. */
-      sandboxFailure: string | null;
+      /** The sandbox kept it from something, or it looks like that. */
+      sandboxFailure: SandboxFailure | null;
+      /** It was to run outside of the sandbox, and did. */
+      leftSandbox?: true;
+      /** Nobody was asked, and neither a rule nor a hook allowed it. */
+      unruled?: true;
       /** A permission rule may have allowed it, and nobody was asked. */
       underRule?: true;
       /** It is known whether it ran, and who let it or did not. */

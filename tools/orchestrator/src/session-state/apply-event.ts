@@ -13,6 +13,7 @@ import type { EventContext } from './event-context.ts';
 import { checkCommandOutput, checkEcho, checkMessages, foreignControl, takeMode } from './foreign.ts';
 import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { firstPrompt } from './pipeline.ts';
+import { sandboxResult } from './sandbox-results.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 
@@ -109,8 +110,10 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       block(context, event);
       return;
     case 'tool-result': {
-      const { type: kind, text, underRule: _, isTold, ...result } = event;
-      addEntry(draft, tx.now, { kind, ...result, text: shortened(text, LONGEST_RESULT) });
+      const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
+      const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
+      addEntry(draft, tx.now, { kind, ...result, sandboxFailure, text: shortened(text, LONGEST_RESULT) });
+      await sandboxResult(context, event);
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
       await closeStaleNetwork(context, false);
       if (isTold === true || !event.isError) forgetCall(draft, event.toolUseId);

@@ -17,4 +17,6 @@ export interface EventContext {
   knowsAll: boolean;
   /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
   mayHooksAllow: boolean;
+  /** Callboard has the process run commands in the sandbox; `autoAllows`: without a question. */
+  sandbox: { isOn: boolean; autoAllows: boolean };
 }

@@ -1,6 +1,7 @@
 import { type LaunchId, type PendingRequest, RequestId } from '@callboard/contract';
 import { z } from 'zod';
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { withLeaving } from '../domain/leaves-sandbox.ts';
 import type { Tx } from '../store/store.ts';
 import { alarmOf, raiseAlarm } from './alarm.ts';
 import { addEntry, addRaw, type SessionDraft } from './draft.ts';
@@ -23,8 +24,9 @@ type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' |
  * Claude waits for a person. What is too large to be shown is denied at once, in words that the model reads: nobody is
  * asked to allow what cannot be looked at.
  */
-export async function asked(context: EventContext, { requestId, kind, ask }: Asked): Promise<void> {
-  const { tx, draft, launchId } = context;
+export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
+  const { tx, draft, launchId, sandbox } = context;
+  const ask = withLeaving(told, sandbox.isOn);
   const id = RequestId.parse(requestId);
   const bytes = Buffer.byteLength(JSON.stringify(ask));
   if (bytes <= SMALL_ASK) return openRequest(tx, draft, id, kind, ask);

@@ -1,4 +1,4 @@
-import type { LaunchId, PermissionRule, StageId } from '@callboard/contract';
+import type { LaunchId, PermissionRule, SandboxSupport, StageId } from '@callboard/contract';
 import { claudeArguments, claudeVariables } from '../claude/arguments.ts';
 import { endMarked } from '../claude/launch/end-processes.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
@@ -9,6 +9,7 @@ import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from 
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
+import { takeIsolation } from '../session-state/isolation.ts';
 import type { LaunchRecord, LaunchSettings, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
@@ -16,6 +17,7 @@ import type { LaunchTrust } from '../trust/launch-trust.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
+import { chooseSandbox, refusalOfSandbox } from './launch-sandbox.ts';
 import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktree.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import { tellProgram } from './tell-program.ts';
@@ -34,6 +36,7 @@ export interface LaunchingParts {
   dataDir: string;
   /** As `ClaudeWatch.program`, and what is done with one that did not come up. */
   claude: LaunchPrograms;
+  sandbox: LaunchSandboxes;
   env: Record<string, string>;
   graces: StopGraces;
   initializeTimeoutMs: number;
@@ -55,6 +58,13 @@ export interface LaunchPrograms {
   doubt(): void;
 }
 
+/** Knows whether the sandbox works. */
+export interface LaunchSandboxes {
+  forLaunch(): Promise<SandboxSupport>;
+  /** Claude Code was told to use it, and says why it cannot. */
+  refused(why: string): void;
+}
+
 /** Begins launches, and spawns what was begun. */
 export interface Launching {
   /** As `Sessions.start`. */
@@ -73,7 +83,8 @@ export interface Launching {
 }
 
 export function createLaunching(parts: LaunchingParts): Launching {
-  const { storing, edges, worktrees, trust, dataDir, env, graces, initializeTimeoutMs, attach, claude } = parts;
+  const { storing, edges, worktrees, trust, dataDir, env, graces, initializeTimeoutMs, attach, claude, sandbox } =
+    parts;
   const { store, log } = storing;
   const launching = new Set<Promise<unknown>>();
   const beforeProcess = new Map<StageId, Promise<void>>();
@@ -81,7 +92,10 @@ export function createLaunching(parts: LaunchingParts): Launching {
   async function spawn(stageId: StageId, begun: BegunLaunch, onTakenUp: () => void): Promise<void> {
     const { launchId, folder, conversation, permissionMode, model, effort } = begun;
     const program = await claude.program();
-    const { cwd, trust: given } = await prepareWorktree({ store, worktrees, trust }, stageId);
+    const { stage, project, cwd, trust: given } = await prepareWorktree({ store, worktrees, trust }, stageId);
+    const { version } = program;
+    const wish = { stage, project, dataDir, env, version, excluded: given.excluded };
+    const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
     const ruled = (kind: PermissionRule['kind']) =>
       begun.rules.flatMap((rule) => (rule.kind === kind ? [rule.rule] : []));
     const allow = ruled('allow');
@@ -94,7 +108,8 @@ export function createLaunching(parts: LaunchingParts): Launching {
       conversation,
       allow: [...allow, ...given.allow],
       directories: [...ruled('directory'), ...given.directories],
-      hosts: ruled('host'),
+      hosts: [...project.settings.sandboxHosts, ...ruled('host')],
+      sandbox: inside,
       // What was allowed here is allowed, wherever else it stands.
       ask: given.ask.filter((rule) => !allow.includes(rule)),
       deny: given.deny,
@@ -109,10 +124,19 @@ export function createLaunching(parts: LaunchingParts): Launching {
       env: { ...env, ...variables },
       folder,
     });
-    const settings = { runsRepositoryHooks: given.hasHooks, ...withRules(given, allow), isKnown: true };
+    const settings = {
+      runsRepositoryHooks: given.hasHooks,
+      ...withRules(given, allow),
+      ...{ isSandboxed: inside !== null, autoAllows: inside?.autoAllow ?? false },
+      ...{ readsRepository: given.leftOut === null, excluded: given.excluded },
+      isKnown: true,
+    };
     const session = await takeUp(launchId, process, settings, async (tx) => {
       await tellTrust(tx, stageId, given);
-      await changeSession(tx, stageId, (draft) => tellProgram(draft, tx.now, program));
+      await changeSession(tx, stageId, (draft) => {
+        tellProgram(draft, tx.now, program);
+        takeIsolation(draft, isolation);
+      });
     });
     onTakenUp();
     await untilUp(session, session.executor.reply(begun.initializeId, AbortSignal.timeout(initializeTimeoutMs)));
@@ -147,6 +171,8 @@ export function createLaunching(parts: LaunchingParts): Launching {
       if (late) await session.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
       if (error instanceof ProtocolError) await session.stop(`Claude Code refused to begin: ${error.message}.`);
       const end = await session.ended;
+      const refusal = refusalOfSandbox(end?.reason ?? '');
+      if (refusal !== null) sandbox.refused(refusal);
       throw new OperationalError('launch_failed', end?.reason ?? messageOf(error), { cause: error });
     }
   }

@@ -69,7 +69,13 @@ async function endUnheardTurn(
     for (const id of messageIds) await tx.outbox.setConfirmed(id, tx.now);
     const message = 'The turn is over, and how it ended was lost with what Claude Code could not write.';
     const end = { outcome: 'interrupted', message, durationMs: null, costUsd: null, tokens: null } as const;
-    const nothing = { worktree: null, mayHooksAllow: true, knowsAll: true, onAlarm: () => undefined }; // no tool is told of here
+    const nothing = {
+      worktree: null,
+      mayHooksAllow: true,
+      sandbox: { isOn: false, autoAllows: false },
+      knowsAll: true,
+      onAlarm: () => undefined,
+    }; // no tool is told of here
     const context = { tx, draft, launchId, edges, ...nothing };
     await applyEvent(context, { type: 'turn-ended', end });
   });

@@ -1,4 +1,4 @@
-import type { LeftOut, NewTranscriptEntry, StageId, Worktree } from '@callboard/contract';
+import type { LeftOut, NewTranscriptEntry, Project, Stage, StageId, Worktree } from '@callboard/contract';
 import { leftOutText } from '../domain/left-out-text.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
@@ -10,6 +10,8 @@ import { requireStage } from './begin-launch.ts';
 
 /** Where a launch works, and what it may take from settings files. */
 export interface LaunchPlace {
+  stage: Stage;
+  project: Project;
   cwd: string;
   trust: LaunchTrust;
 }
@@ -34,7 +36,7 @@ export async function prepareWorktree(
       await tx.emit({ type: 'stage-updated', data: { stageId, stage: updated } });
     });
   }
-  return { cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
+  return { stage, project, cwd: worktree.path, trust: await trust.forLaunch(project, worktree) };
 }
 
 const isSame = (one: Worktree | null, other: Worktree): boolean =>

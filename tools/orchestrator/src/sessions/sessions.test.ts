@@ -1,5 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
@@ -31,6 +32,7 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
   const sessions = createSessions({
     ...{ store: { ...store, read: { ...store.read, launches: { ...store.read.launches, find } } }, edges, log: silent },
     ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
+    sandbox: { forLaunch: async () => SANDBOX_UNTRIED, refused: () => undefined },
     graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },
     worktrees: {
       ...createWorktrees({ dataDir: folder, env }),
@@ -40,6 +42,7 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
       forLaunch: async () => ({
         ...{ leftOut: null, allow: [], directories: [], ask: [], deny: [], preferences: {}, newPersonal: [] },
         hasHooks: false,
+        excluded: [],
         atLaunch: { items: [], rules: [] },
       }),
     },

@@ -18,7 +18,7 @@ import { requireStage } from './begin-launch.ts';
 import { clearSandbox } from './clear-sandbox.ts';
 import { giveWhatWaits } from './give-what-waits.ts';
 import { keepModel } from './keep-model.ts';
-import { createLaunching, type LaunchPrograms } from './launching.ts';
+import { createLaunching, type LaunchPrograms, type LaunchSandboxes } from './launching.ts';
 import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
 import type { RunningSession, StopGraces } from './running-session.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
@@ -30,6 +30,7 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff
   dataDir: string;
   /** Looked at for every launch, since another one may have been installed meanwhile. */
   claude: LaunchPrograms;
+  sandbox: LaunchSandboxes;
   /** The user's environment. */
   env: Record<string, string>;
   graces: StopGraces;

@@ -6,13 +6,14 @@ import { createNudged } from '../lib/wait.ts';
 import { type Alarm, alarmOf } from '../session-state/alarm.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
+import { loosenIsolation } from '../session-state/isolation.ts';
 import type { Store } from '../store/store.ts';
 import type { Grown, Trust } from '../trust/trust.ts';
 import type { SessionExecutor } from './session-executor.ts';
 
 export interface SettingsWatchParts {
   store: Store;
-  trust: Pick<Trust, 'grownSince'>;
+  trust: Pick<Trust, 'grownSince' | 'newlyExcluded'>;
   log: Logger;
   lookMs: number;
   running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
@@ -48,6 +49,8 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
   const { store, trust, log, lookMs, running, raiseAlarm } = parts;
   /** By launch: what was told. */
   const told = new Map<string, Set<string>>();
+  /** By launch: commands that settings have come to let out of the sandbox, also those that they do not any more. */
+  const excluded = new Map<string, Set<string>>();
   /** By launch: rules that were seen since, also those that are gone again. */
   const seen = new Map<string, Map<string, Grown>>();
 
@@ -64,17 +67,33 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     const executors = [...running()];
     for (const executor of executors) await lookAt(executor);
     const living = new Set(executors.map(({ launch }) => String(launch.id)));
-    for (const map of [told, seen]) for (const id of map.keys()) if (!living.has(id)) map.delete(id);
+    for (const map of [told, seen, excluded]) for (const id of map.keys()) if (!living.has(id)) map.delete(id);
   }
 
   async function lookAt(executor: Watched): Promise<void> {
     const { id, stageId } = executor.launch;
+    await lookAtExclusions(executor);
     const known = told.get(id) ?? new Set<string>();
     told.set(id, known);
     const fresh = (await grownIn(executor)).filter((item) => !item.isAgreed && !known.has(keyOf(item)));
     if (fresh.length === 0) return;
     await store.transact((tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, changedNotice(fresh))));
     for (const item of fresh) known.add(keyOf(item));
+  }
+
+  /** What may now run outside of the sandbox does not wait for its first use to be told. */
+  async function lookAtExclusions({ launch: { id, stageId, settings } }: Watched): Promise<void> {
+    const known = excluded.get(id) ?? new Set<string>();
+    excluded.set(id, known);
+    const fresh = (await trust.newlyExcluded(stageId, settings)).filter((command) => !known.has(command));
+    if (fresh.length === 0) return;
+    await store.transact((tx) =>
+      changeSession(tx, stageId, (draft) => {
+        loosenIsolation(draft, 'settings-changed', fresh.join(', '));
+        addEntry(draft, tx.now, excludedNotice(fresh));
+      }),
+    );
+    for (const command of fresh) known.add(command);
   }
 
   async function callOf(stageId: StageId, toolUseId: string): Promise<ToolCall | null> {
@@ -101,6 +120,12 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
     const call = await callOf(stageId, toolUseId);
     if (executor === undefined || call === null || !executor.launch.settings.isKnown) return;
+    await lookAtExclusions(executor);
+    const out = [...(excluded.get(executor.launch.id) ?? [])].find((one) => ruleCovers(`Bash(${one})`, call));
+    if (out !== undefined) {
+      const what = `The rule is ${out}, and it lets commands run outside of the sandbox; it was not there when the session started.`;
+      return raiseAlarm(stageId, alarmOf('foreign-rule', what));
+    }
     const rule = (await newRules(executor)).find((one) => ruleCovers(one, call));
     if (rule === undefined) return;
     const what = `The rule is ${rule}; it was not there when the session started.`;
@@ -131,6 +156,11 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     },
     stop: () => clearInterval(timer),
   };
+}
+
+function excludedNotice(commands: readonly string[]): NewTranscriptEntry {
+  const text = `New in settings files since this session started: ${commands.join(', ')} may run outside of the sandbox. Something other than a command in the sandbox has written it. If it was not you, take it out again and restart the session.`;
+  return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'sandbox-loosened', text };
 }
 
 const keyOf = ({ kind, value, file }: Grown) => `${file} ${kind}:${value}`;

@@ -87,6 +87,14 @@ export const LaunchSettings = z.object({
   items: z.array(z.string()).default([]),
   /** The allow rules among them, and those that Callboard gave. */
   rules: z.array(z.string()).default([]),
+  /** Its commands run in the sandbox, as Callboard had it started. */
+  isSandboxed: z.boolean().default(false),
+  /** They run there without a question. */
+  autoAllows: z.boolean().default(false),
+  /** The settings files of the repository are read. */
+  readsRepository: z.boolean().default(true),
+  /** Commands that settings let run outside of it then. */
+  excluded: z.array(z.string()).default([]),
   /** False for a process that was started before this was kept. */
   isKnown: z.boolean().default(false),
 });

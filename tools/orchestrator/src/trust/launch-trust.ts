@@ -21,6 +21,8 @@ export interface LaunchTrust {
   newPersonal: Found[];
   /** Whether hooks of the repository run that somebody agreed to. */
   hasHooks: boolean;
+  /** Commands that the settings files that are read let run outside of the sandbox. */
+  excluded: string[];
   /** What settings files switch on at this moment, as `<file> <kind>:<value>`, and the allow rules among it. */
   atLaunch: { items: string[]; rules: string[] };
 }
@@ -36,7 +38,7 @@ export async function launchTrust(
   { content, isTrusted, isPersonalAgreed, newOfUser }: Agreed,
   settings: RepositorySettings,
   worktree: string,
-): Promise<Omit<LaunchTrust, 'atLaunch'>> {
+): Promise<Omit<LaunchTrust, 'atLaunch' | 'excluded'>> {
   const agreed = content.personal.filter(isPersonalAgreed);
   const newOfCheckout = content.personal.filter((item) => !isPersonalAgreed(item));
   const newPersonal = [...newOfCheckout, ...newOfUser];

@@ -37,6 +37,7 @@ const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : valu
 
 /** Of `.claude/settings.json` and its like. */
 export function settingsItems(file: Source): Found[] {
+  if (file.text === '') return []; // what the sandbox puts in the place of a file that is not there
   const settings = parseSettings(file.text);
   if (settings === undefined) return [notUnderstood(file)];
   return Object.entries(settings).flatMap(([key, value]) => keyItems(file, key, value));
@@ -44,6 +45,7 @@ export function settingsItems(file: Source): Found[] {
 
 /** Of `.mcp.json`: its servers are started without a question, and without a word in the settings (tried). */
 export function mcpItems(file: Source): Found[] {
+  if (file.text === '') return [];
   const parsed = parseSettings(file.text);
   if (parsed === undefined) return [notUnderstood(file)];
   return serverItems(file, parsed.mcpServers);

@@ -6,9 +6,10 @@ import type { Store, Tx } from '../store/store.ts';
 import type { RepositorySettings } from '../worktrees/repository-settings.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { contentOf, itemsOf, type Known, sha256, type TrustContent } from './content.ts';
+import { excludedCommands } from './excluded-commands.ts';
 import { type LaunchTrust, launchTrust } from './launch-trust.ts';
 import type { Found } from './settings-items.ts';
-import { userItems, userRules } from './user-rules.ts';
+import { userItems, userRules, userSettings } from './user-rules.ts';
 
 export interface TrustParts {
   store: Store;
@@ -35,6 +36,8 @@ export interface Trust {
   forLaunch(project: Project, worktree: Worktree): Promise<LaunchTrust>;
   /** What is new in the settings files since the launch. None for a launch of which it is not known what there was. */
   grownSince(stageId: StageId, launch: LaunchSettings): Promise<Grown[]>;
+  /** Commands that settings files let run outside of the sandbox, and did not when the launch began. */
+  newlyExcluded(stageId: StageId, launch: LaunchSettings): Promise<string[]>;
   /** Agrees to these rules and folders alone, as far as they stand in the main checkout's or the user's own settings now. @throws Rejection `unknown_project` */
   agreeToRules(projectId: ProjectId, rules: readonly string[]): Promise<Project>;
 }
@@ -136,6 +139,12 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
     await tx.agreed.save(projectId, { ...agreed, adopt: null, contents, personal: content.personal.map(personalKey) });
   }
 
+  /** @param userOnly the files of the repository are not read */
+  async function excludedIn(project: Project, worktree: Worktree, userOnly: boolean): Promise<string[]> {
+    const files = userOnly ? [] : await worktrees.settingsFiles(project, worktree);
+    return [...new Set([...files.map(({ text }) => text), await userSettings(env)].flatMap(excludedCommands))];
+  }
+
   /** The repository first, then the worktrees of its stages: a branch may have what the repository has not. */
   async function placeWith(project: Project, hash: string): Promise<Looked | null> {
     const stages = (await store.read.stages.list()).filter(({ projectId }) => projectId === project.id);
@@ -195,7 +204,8 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
       ];
       const rules = present.flatMap(({ kind, value }) => (kind === 'rule' ? [value] : []));
       const given = await launchTrust({ content, isTrusted, isPersonalAgreed, newOfUser }, settings, worktree.path);
-      return { ...given, atLaunch: { items: present.map(grownKey), rules } };
+      const excluded = await excludedIn(project, worktree, given.leftOut !== null);
+      return { ...given, excluded, atLaunch: { items: present.map(grownKey), rules } };
     },
     async grownSince(stageId, launch) {
       const stage = launch.isKnown ? await store.read.stages.find(stageId) : null;
@@ -213,6 +223,13 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
           return { kind, value, file, isAgreed: agreed?.personal.includes(`${kind}:${value}`) ?? false };
         }),
       );
+    },
+    async newlyExcluded(stageId, launch) {
+      const stage = launch.isSandboxed ? await store.read.stages.find(stageId) : null;
+      const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+      if (stage === null || stage.worktree === null || project === null) return [];
+      const now = await excludedIn(project, stage.worktree, !launch.readsRepository);
+      return now.filter((command) => !launch.excluded.includes(command));
     },
     async agreeToRules(projectId, rules) {
       const project = await requireProject(projectId);

@@ -9,10 +9,13 @@ const USER_FILE = '~/.claude/settings.json';
 /** The file itself. @param env the environment that Claude Code is given */
 const userSettingsPath = (env: Readonly<Record<string, string>>): string => join(configFolder(env), 'settings.json');
 
+/** Its text, or that of an empty one. */
+export const userSettings = (env: Readonly<Record<string, string>>): Promise<string> =>
+  readFile(userSettingsPath(env), 'utf8').catch(() => '{}');
+
 /** Everything that the user's own settings switch on. Nothing, if they are missing or cannot be understood. */
 export async function userItems(env: Readonly<Record<string, string>>): Promise<Found[]> {
-  const text = await readFile(userSettingsPath(env), 'utf8').catch(() => '{}');
-  return settingsItems({ kind: 'settings', name: USER_FILE, text });
+  return settingsItems({ kind: 'settings', name: USER_FILE, text: await userSettings(env) });
 }
 
 /** What of it is allowed without asking. */

@@ -12,6 +12,7 @@ import { applyEvent } from '../../src/session-state/apply-event.ts';
 import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
 import { queuedMessage } from '../../src/session-state/delivery.ts';
 import { endLaunch, type LaunchEnd } from '../../src/session-state/end-launch.ts';
+import type { EventContext } from '../../src/session-state/event-context.ts';
 import { beginLaunch } from '../../src/sessions/begin-launch.ts';
 import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -47,10 +48,20 @@ export interface TestSession {
 }
 
 const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
+/** What a launch was started with. */
+export interface TestLaunch {
+  sandbox: EventContext['sandbox'];
+}
+const OUTSIDE: TestLaunch = { sandbox: { isOn: false, autoAllows: false } };
+
 const DIED: LaunchEnd = { kind: 'died', wasWatched: true, reason: 'The process is gone.' };
 
 /** A session of a stage of its own that was begun, and whose process is not up yet. */
-export async function beginTestSession(fields: Record<string, unknown> = {}, given?: TestStore): Promise<TestSession> {
+export async function beginTestSession(
+  fields: Record<string, unknown> = {},
+  given?: TestStore,
+  launch: TestLaunch = OUTSIDE,
+): Promise<TestSession> {
   const { store, edges, events, addStage } = given ?? (await openTestStore());
   const stageId = await addStage(fields);
   let launchId: LaunchId | undefined;
@@ -78,6 +89,7 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
           edges,
           worktree: '/w',
           mayHooksAllow: false,
+          sandbox: launch.sandbox,
           knowsAll: true,
           onAlarm,
         };
@@ -124,8 +136,12 @@ export async function beginTestSession(fields: Record<string, unknown> = {}, giv
 }
 
 /** One whose process is up and works on the stage's prompt. */
-export async function busyTestSession(fields?: Record<string, unknown>, given?: TestStore): Promise<TestSession> {
-  const session = await beginTestSession(fields, given);
+export async function busyTestSession(
+  fields?: Record<string, unknown>,
+  given?: TestStore,
+  launch?: TestLaunch,
+): Promise<TestSession> {
+  const session = await beginTestSession(fields, given, launch);
   const prompt = (await session.outbox()).find((row) => row.kind === 'message');
   await session.tell(up(), read(prompt?.wireId ?? ''), begun(prompt?.wireId ?? ''));
   return session;

@@ -53,8 +53,17 @@ export const UserMessage = z.object({
             .catch(undefined),
           /** Why a call did not run; seen are `permission-rule`, `user-rejected` and `automode-unavailable`. */
           non_execution_kind: words,
+          /** What would help a call that failed; seen with the kind `sandbox_violation`. */
+          remedy: z.object({ kind: text }).optional().catch(undefined),
         })
-        .or(z.unknown().transform(() => ({ id: '', permission_decision: undefined, non_execution_kind: undefined }))),
+        .or(
+          z.unknown().transform(() => ({
+            id: '',
+            permission_decision: undefined,
+            non_execution_kind: undefined,
+            remedy: undefined,
+          })),
+        ),
     )
     .optional()
     .catch(undefined),
@@ -66,6 +75,8 @@ export const TaskResult = z.object({ task: z.object({ id: text, subject: text })
 export const TaskListResult = z.object({
   tasks: z.array(z.object({ id: text, subject: text, status: z.enum(['pending', 'in_progress', 'completed']) })),
 });
+/** `tool_use_result` of a Bash command that ran outside of the sandbox (2.1.330). */
+export const LeftSandbox = z.object({ dangerouslyDisableSandbox: z.literal(true) });
 export const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
   tool_use_id: text,

@@ -1,0 +1,60 @@
+/** What a person can do about a sandbox that does not work: `install` programs, `allow` what the system forbids, or `look` for the cause. */
+export type Advice = 'install' | 'allow' | 'not-root' | 'look';
+
+/** What is known of the system. */
+export interface System {
+  isMac: boolean;
+  /** The text of `/etc/os-release`. */
+  osRelease: string;
+  /** AppArmor keeps programs without a profile from making user namespaces, as on Ubuntu since 23.10. */
+  appArmorForbids: boolean;
+  /** The kernel keeps all but root from making them. */
+  kernelForbids: boolean;
+}
+
+const INSTALL: readonly [RegExp, string][] = [
+  [/debian|ubuntu/, 'sudo apt install bubblewrap socat'],
+  [/fedora|rhel|centos/, 'sudo dnf install bubblewrap socat'],
+  [/arch/, 'sudo pacman -S bubblewrap socat'],
+  [/suse/, 'sudo zypper install bubblewrap socat'],
+  [/alpine/, 'sudo apk add bubblewrap socat'],
+];
+
+/** One or two sentences for a person; commands stand in backticks. */
+export function adviceFor(wanted: Advice, system: System): string {
+  switch (wanted) {
+    case 'install':
+      return install(system);
+    case 'allow':
+      return allow(system);
+    case 'not-root':
+      return 'Start Callboard as an ordinary user.';
+    case 'look':
+      return system.isMac
+        ? 'The sandbox is part of macOS; look at what keeps `sandbox-exec` from running.'
+        : 'Run `callboard doctor` for details.';
+    default:
+      return wanted satisfies never;
+  }
+}
+
+function install({ isMac, osRelease }: System): string {
+  if (isMac) return 'The sandbox is part of macOS; there is nothing to install.';
+  const ids = [...osRelease.matchAll(/^(?:ID|ID_LIKE)=(.*)$/gm)].map(([, value]) => value ?? '').join(' ');
+  const command = INSTALL.find(([id]) => id.test(ids.toLowerCase()))?.[1];
+  return command === undefined
+    ? 'Install bubblewrap and socat, then restart Callboard.'
+    : `Run \`${command}\`, then restart Callboard.`;
+}
+
+/** The profile that Ubuntu ships for other programs of the kind; `unconfined` allows nothing that was not allowed before but this. */
+const PROFILE =
+  "printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor";
+
+function allow({ appArmorForbids, kernelForbids }: System): string {
+  if (appArmorForbids)
+    return `AppArmor keeps bubblewrap from making a sandbox. Allow it with \`${PROFILE}\`, then restart Callboard.`;
+  if (kernelForbids)
+    return 'The kernel allows this to root alone. Run `sudo sysctl -w kernel.unprivileged_userns_clone=1`, then restart Callboard.';
+  return 'The system keeps bubblewrap from making a sandbox. In a container, allow user namespaces; `callboard doctor` tries it again.';
+}

@@ -1,0 +1,113 @@
+import { access, constants, readFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import type { SandboxSupport } from '@callboard/contract';
+import { execa } from 'execa';
+import { type Advice, adviceFor } from './sandbox-advice.ts';
+
+const PATIENCE_MS = 10_000;
+
+/** As the CLI (2.1.330) starts each command on Linux, without the paths that it binds for it. */
+const BWRAP = [
+  ...['--new-session', '--die-with-parent', '--unshare-net', '--ro-bind', '/', '/', '--dev', '/dev'],
+  ...['--unshare-pid', '--unshare-user', '--cap-drop', 'ALL', '--proc', '/proc', '--'],
+];
+
+/** Says `inside` when the network of the command is its own, and `open` where root could still tell the kernel what to run. */
+const LOOK = [
+  'socat -V >/dev/null || exit 1',
+  '[ "$(grep -c : /proc/net/dev)" = 1 ] && echo inside',
+  '(: >>/proc/sys/kernel/core_pattern) 2>/dev/null && echo open',
+  'exit 0',
+].join('\n');
+
+/**
+ * Runs a command in a sandbox as Claude Code makes it: to have the programs says nothing, since the system may forbid what they
+ * need. Never throws.
+ * @param env the environment that `claude` is given: its PATH says which programs are meant
+ */
+export async function trySandbox(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
+  switch (process.platform) {
+    case 'linux':
+      return onLinux(env, signal);
+    case 'darwin':
+      return onMac(env, signal);
+    default:
+      return fails('Claude Code’s sandbox works on Linux and macOS only.', null);
+  }
+}
+
+const WORKS: SandboxSupport = { state: 'works', why: null, how: null };
+const fails = (why: string, how: string | null): SandboxSupport => ({ state: 'fails', why, how });
+
+async function onLinux(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
+  const programs = await Promise.all(['bwrap', 'socat'].map((name) => find(name, env.PATH)));
+  const missing = ['bubblewrap', 'socat'].filter((_, index) => programs[index] === null);
+  if (missing.length > 0)
+    return fails(
+      `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed.`,
+      await advice('install'),
+    );
+  const said = await run('bwrap', [...BWRAP, '/bin/sh', '-c', LOOK], env, signal);
+  const lines = said.stdout.split('\n');
+  if (!said.failed && lines.includes('open')) return fails(OPEN_TO_ROOT, await advice('not-root'));
+  if (!said.failed && lines.includes('inside')) return WORKS;
+  const detail = said.stderr.trim().split('\n', 1)[0] || 'it ended without a word';
+  const forbidden = /permission denied|operation not permitted/i.test(detail);
+  return fails(`A command in the sandbox does not start: ${detail}.`, await advice(forbidden ? 'allow' : 'look'));
+}
+
+const OPEN_TO_ROOT =
+  'Callboard runs as root, and a command in the sandbox could still have the kernel run a program outside of it.';
+
+/** There is a profile for nothing to be kept from. Not tried on a Mac. */
+async function onMac(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
+  const said = await run('sandbox-exec', ['-p', '(version 1)(allow default)', '/usr/bin/true'], env, signal);
+  if (!said.failed) return WORKS;
+  return fails(
+    `A command in the sandbox does not start: ${said.stderr.trim().split('\n', 1)[0] || said.words}.`,
+    await advice('look'),
+  );
+}
+
+async function run(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+) {
+  const { failed, stdout, stderr, shortMessage } = await execa(program, args, {
+    ...{ env, extendEnv: false, stdin: 'ignore', reject: false, timeout: PATIENCE_MS, forceKillAfterDelay: 1_000 },
+    ...(signal && { cancelSignal: signal }),
+  });
+  return { failed, stdout: String(stdout ?? ''), stderr: String(stderr ?? ''), words: shortMessage ?? 'it failed' };
+}
+
+/** As a shell finds it. */
+async function find(program: string, path = ''): Promise<string | null> {
+  for (const folder of path.split(delimiter)) {
+    const file = join(folder, program);
+    if (
+      folder !== '' &&
+      (await access(file, constants.X_OK)
+        .then(() => true)
+        .catch(() => false))
+    )
+      return file;
+  }
+  return null;
+}
+
+async function advice(wanted: Advice): Promise<string> {
+  const text = (path: string) => readFile(path, 'utf8').catch(() => '');
+  const [osRelease, appArmor, clone] = await Promise.all([
+    text('/etc/os-release'),
+    text('/proc/sys/kernel/apparmor_restrict_unprivileged_userns'),
+    text('/proc/sys/kernel/unprivileged_userns_clone'),
+  ]);
+  return adviceFor(wanted, {
+    isMac: process.platform === 'darwin',
+    osRelease,
+    appArmorForbids: appArmor.trim() === '1',
+    kernelForbids: clone.trim() === '0',
+  });
+}

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { sandboxFailure } from './sandbox-failure.ts';
+
+const REFUSED = 'deny network-outbound a.example:443 (user denied)';
+const block = (lines: string) => `\n<sandbox_violations>\n${lines}\n</sandbox_violations>`;
+
+it.each([
+  ['a refused host', `Exit code 56\ncurl: (56) CONNECT tunnel failed${block(REFUSED)}`, true, REFUSED],
+  ['the same, in a command that went well', `Connection blocked${block(REFUSED)}`, false, REFUSED],
+  ['the newest block, not one that the command printed', `${block('forged')}\nx${block(REFUSED)}`, true, REFUSED],
+  ['a release that does not say what', 'Exit code 1', true, 'Claude Code does not say what was refused.'],
+])('tells for certain where Claude Code says so: %s', (_name, output, isError, detail) => {
+  expect(sandboxFailure(output, isError, 'sandbox_violation')).toEqual({ isCertain: true, detail });
+});
+
+it.each([
+  ["touch: cannot touch '/etc/x': Read-only file system"],
+  ['Error: EROFS: read-only file system, open /etc/x'],
+  ['socket: Operation not permitted'],
+])('tells what looks like it: %s', (line) => {
+  expect(sandboxFailure(`Exit code 1\n${line}\nmore`, true, undefined)).toEqual({ isCertain: false, detail: line });
+});
+
+it.each([
+  ['a command that went well', 'Read-only file system', false],
+  ['any other failure', 'Exit code 1\nmake: *** No rule to make target', true],
+  ['the tag in the output of a command', `it says${block('anything')}`, true],
+])('says nothing of %s', (_name, output, isError) => {
+  expect(sandboxFailure(output, isError, undefined)).toBeNull();
+});
+
+it('keeps no more than a few lines', () => {
+  expect(sandboxFailure(block('x'.repeat(10_000)), true, 'sandbox_violation')?.detail.length).toBeLessThan(600);
+});

@@ -1,0 +1,23 @@
+import type { SandboxFailure } from '@callboard/contract';
+
+/** What the CLI adds at the end of a command's output. Only there: a command can print the tag itself. */
+const VIOLATIONS = /<sandbox_violations>\s*((?:(?!<sandbox_violations>)[\s\S])*?)\s*<\/sandbox_violations>\s*$/;
+/** The CLI marks no refusal of the file system or of a socket (tried on Linux). What they look like: */
+const REFUSALS = [/^.*Read-only file system.*$/m, /^.*\bEROFS\b.*$/m, /^.*socket.*Operation not permitted.*$/im];
+const LONGEST = 500;
+
+/**
+ * What the sandbox kept a command from; null where nothing says so. Whether there is a sandbox at all the caller knows.
+ * @param remedy what the CLI itself says would help
+ */
+export function sandboxFailure(output: string, isError: boolean, remedy: string | undefined): SandboxFailure | null {
+  if (remedy === 'sandbox_violation') {
+    const said = VIOLATIONS.exec(output)?.[1];
+    return { isCertain: true, detail: shortened(said ?? 'Claude Code does not say what was refused.') };
+  }
+  if (!isError) return null;
+  const line = REFUSALS.map((refusal) => refusal.exec(output)?.[0]).find((found) => found !== undefined);
+  return line === undefined ? null : { isCertain: false, detail: shortened(line.trim()) };
+}
+
+const shortened = (text: string): string => (text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text);

@@ -1,0 +1,72 @@
+import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
+import type { trySandbox } from '../claude/launch/sandbox-trial.ts';
+import type { Logger } from '../lib/logger.ts';
+
+export interface SandboxWatchParts {
+  log: Logger;
+  /** `trySandbox` with the environment that `claude` is given. */
+  attempt: (signal: AbortSignal) => ReturnType<typeof trySandbox>;
+}
+
+/** Knows whether Claude Code's sandbox works on this machine. */
+export interface SandboxWatch {
+  /** What is known now. */
+  support(): SandboxSupport;
+  /** What a launch goes by: waits for a trial that runs, and tries again what has failed before. Never rejects. */
+  forLaunch(): Promise<SandboxSupport>;
+  /** Claude Code itself says that it cannot: that counts until a restart, whatever a trial says. */
+  refused(why: string): void;
+  /** Called when what is known has changed. Returns how to stop listening. */
+  onChange(listener: () => void): () => void;
+  /** Begins the first trial, in the background. */
+  begin(): void;
+  /** Ends a trial that runs; resolves when nothing of it is left. */
+  stop(): Promise<void>;
+}
+
+export function createSandboxWatch({ log, attempt }: SandboxWatchParts): SandboxWatch {
+  const stopping = new AbortController();
+  const listeners = new Set<() => void>();
+  let known = SANDBOX_UNTRIED;
+  let running: Promise<SandboxSupport> | null = null;
+  let isRefused = false;
+
+  function keep(found: SandboxSupport): SandboxSupport {
+    const isNew = found.state !== known.state || found.why !== known.why;
+    known = found;
+    if (isNew) for (const listener of listeners) listener();
+    return found;
+  }
+
+  /** Launches at the same time try it once. */
+  function again(): Promise<SandboxSupport> {
+    running ??= attempt(stopping.signal)
+      .then((found) => {
+        if (stopping.signal.aborted || isRefused) return known;
+        log.info({ sandbox: found }, 'the sandbox was tried');
+        return keep(found);
+      })
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  }
+
+  return {
+    support: () => known,
+    forLaunch: async () => (running !== null || (known.state !== 'works' && !isRefused) ? again() : known),
+    refused(why) {
+      isRefused = true;
+      keep({ state: 'fails', why, how: 'Run `callboard doctor`, then restart Callboard.' });
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    begin: () => void again(),
+    async stop() {
+      stopping.abort(new Error('stopped'));
+      await running;
+    },
+  };
+}

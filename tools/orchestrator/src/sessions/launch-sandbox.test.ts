@@ -1,0 +1,75 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ProjectSettings, type SandboxSupport } from '@callboard/contract';
+import { beforeEach, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { chooseSandbox, refusalOfSandbox, type SandboxWish } from './launch-sandbox.ts';
+
+const WORKS: SandboxSupport = { state: 'works', why: null, how: null };
+const FAILS: SandboxSupport = { state: 'fails', why: 'socat is not installed.', how: 'Install it.' };
+
+let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxWish>) => SandboxWish;
+beforeEach(async () => {
+  const folder = await temporaryFolder();
+  const [dataDir, path, home] = ['data', 'repo', 'home'].map((name) => join(folder, name));
+  if (dataDir === undefined || path === undefined || home === undefined) throw new Error('unreachable');
+  for (const made of [join(dataDir, 'worktrees'), path, join(home, '.claude')]) await mkdir(made, { recursive: true });
+  wish = (settings, more = {}) => ({
+    ...{ stage: { sandbox: null }, project: { path, settings: ProjectSettings.parse(settings) } },
+    ...{ dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
+    ...more,
+  });
+});
+
+it('uses it where project and machine allow, and hides what is Callboard’s', async () => {
+  const asked = wish({ sandbox: true, sandboxAutoAllow: true });
+  const { sandbox, isolation } = await chooseSandbox(asked, async () => WORKS);
+  expect(isolation).toEqual({ level: 'prevented', reason: 'sandboxed', detail: null });
+  expect(sandbox).toMatchObject({
+    autoAllow: true,
+    hidden: [asked.dataDir],
+    readable: [join(asked.dataDir, 'worktrees')],
+  });
+  // A path that is not there is left out: the CLI would put a device in its place.
+  expect(sandbox?.kept).toEqual([asked.project.path, join(asked.env.HOME ?? '', '.claude')]);
+});
+
+it.each([
+  ['the stage says no', { sandbox: true }, { stage: { sandbox: false } }, 'off-for-stage', null],
+  ['the project says no', { sandbox: false }, {}, 'off-for-project', null],
+  ['nobody has decided', { sandbox: null }, {}, 'undecided', null],
+  ['it does not work here', { sandbox: true }, {}, 'unavailable', 'socat is not installed.'],
+  [
+    'Claude Code is too old for it',
+    { sandbox: true },
+    { version: '2.1.300' },
+    'unavailable',
+    expect.stringContaining('2.1.300'),
+  ],
+])('runs commands outside, and says so, where %s', async (_name, settings, more, reason, detail) => {
+  const chosen = await chooseSandbox(wish(settings, more), async () => FAILS);
+  expect(chosen).toEqual({ sandbox: null, isolation: { level: 'noticed', reason, detail } });
+});
+
+it('follows the stage before the project, and tries the machine only where it is wanted', async () => {
+  const never = () => Promise.reject(new Error('tried'));
+  const off = await chooseSandbox(wish({ sandbox: false }), never);
+  expect(off.sandbox).toBeNull();
+  const on = await chooseSandbox(wish({ sandbox: false }, { stage: { sandbox: true } }), async () => WORKS);
+  expect(on.isolation.level).toBe('prevented');
+});
+
+it.each([
+  ['settings that let commands out', { sandbox: true }, { excluded: ['docker *'] }, 'docker *'],
+  ['a socket', { sandbox: true, sandboxSockets: ['/run/docker.sock'] }, {}, '/run/docker.sock'],
+])('is no more than noticed with %s', async (_name, settings, more, detail) => {
+  const { sandbox, isolation } = await chooseSandbox(wish(settings, more), async () => WORKS);
+  expect(sandbox).not.toBeNull();
+  expect(isolation).toEqual({ level: 'noticed', reason: 'loosened', detail: expect.stringContaining(detail) });
+});
+
+it('knows the words in which Claude Code refuses', () => {
+  const reason = 'It ended with exit code 1: Error: sandbox required but unavailable: socat not installed';
+  expect(refusalOfSandbox(reason)).toBe('socat not installed');
+  expect(refusalOfSandbox('It ended with exit code 1.')).toBeNull();
+});
