@@ -68,8 +68,11 @@ export function claudeArguments(launch: LaunchArguments): string[] {
 /** What a launch needs in its environment beside what all get. */
 export const claudeVariables = ({
   userSettingsOnly,
-}: Pick<LaunchArguments, 'userSettingsOnly'>): Record<string, string> =>
-  userSettingsOnly === null ? {} : { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' };
+  sandbox,
+}: Pick<LaunchArguments, 'userSettingsOnly' | 'sandbox'>): Record<string, string> => ({
+  ...(userSettingsOnly !== null && { CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD: '1' }),
+  ...sandbox?.variables,
+});
 
 function settings(launch: LaunchArguments): object {
   const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly } = launch;

@@ -11,8 +11,12 @@ export interface LaunchSandbox {
   /** Not to be read or written, but for `readable`. */
   hidden: readonly string[];
   readable: readonly string[];
+  /** To be written, beside the worktree and what a commit needs. */
+  writable: readonly string[];
   /** Not to be written, whatever other settings say. */
   kept: readonly string[];
+  /** For the environment of Claude Code. */
+  variables: Readonly<Record<string, string>>;
 }
 
 /**
@@ -47,14 +51,13 @@ export const sandboxSettings = (sandbox: LaunchSandbox, hosts: readonly string[]
     disabled: false,
     denyRead: sandbox.hidden,
     allowRead: sandbox.readable,
+    allowWrite: sandbox.writable,
     denyWrite: sandbox.kept,
   },
 });
 
 export interface SandboxPlaces {
   dataDir: string;
-  /** The main checkout. */
-  checkout: string;
   /** The environment that Claude Code is given. */
   env: Readonly<Record<string, string>>;
 }
@@ -63,7 +66,7 @@ export interface SandboxPlaces {
  * What a sandbox keeps from commands on this machine. Only what is there: the CLI puts a device in the place of a file that is
  * not, and git then cannot read its own configuration (tried).
  */
-export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
+export async function sandboxPlaces({ dataDir, env }: SandboxPlaces) {
   const home = env.HOME ?? '/';
   const config = configFolder(env);
   const present = async (paths: readonly string[]) => {
@@ -79,11 +82,7 @@ export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
   return {
     hidden: await present([dataDir, join(config, '.credentials.json')]),
     readable: await present([join(dataDir, 'worktrees')]),
-    // The CLI itself leaves those parts of `.git` open that a commit needs.
-    kept: await present([
-      checkout,
-      config,
-      ...['.claude.json', '.gitconfig', '.config/git'].map((name) => join(home, name)),
-    ]),
+    // The main checkout is not among them: its `.git` would be closed as well, and nothing could be committed (tried).
+    kept: await present([config, ...['.claude.json', '.gitconfig', '.config/git'].map((name) => join(home, name))]),
   };
 }

@@ -1,22 +1,24 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProjectSettings, type SandboxSupport } from '@callboard/contract';
+import { ProjectId, ProjectSettings, type SandboxSupport } from '@callboard/contract';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { stageId } from '../../test/support/test-store.ts';
 import { chooseSandbox, refusalOfSandbox, type SandboxWish } from './launch-sandbox.ts';
 
+const stageWith = (sandbox: boolean | null) => ({ id: stageId('STAGE-1'), sandbox });
 const WORKS: SandboxSupport = { state: 'works', why: null, how: null };
 const FAILS: SandboxSupport = { state: 'fails', why: 'socat is not installed.', how: 'Install it.' };
 
 let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxWish>) => SandboxWish;
 beforeEach(async () => {
   const folder = await temporaryFolder();
-  const [dataDir, path, home] = ['data', 'repo', 'home'].map((name) => join(folder, name));
-  if (dataDir === undefined || path === undefined || home === undefined) throw new Error('unreachable');
-  for (const made of [join(dataDir, 'worktrees'), path, join(home, '.claude')]) await mkdir(made, { recursive: true });
+  const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
+  const worktree = join(dataDir, 'worktrees', 'shop', 'stage-1');
+  for (const made of [worktree, join(home, '.claude')]) await mkdir(made, { recursive: true });
   wish = (settings, more = {}) => ({
-    ...{ stage: { sandbox: null }, project: { path, settings: ProjectSettings.parse(settings) } },
-    ...{ dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
+    ...{ stage: stageWith(null), project: { id: ProjectId.parse('shop'), settings: ProjectSettings.parse(settings) } },
+    ...{ worktree, dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
     ...more,
   });
 });
@@ -28,14 +30,16 @@ it('uses it where project and machine allow, and hides what is Callboard’s', a
   expect(sandbox).toMatchObject({
     autoAllow: true,
     hidden: [asked.dataDir],
-    readable: [join(asked.dataDir, 'worktrees')],
+    readable: ['worktrees', 'sandbox/STAGE-1.sh', 'caches/shop'].map((path) => join(asked.dataDir, path)),
+    writable: [join(asked.dataDir, 'caches/shop')],
+    variables: { CLAUDE_ENV_FILE: join(asked.dataDir, 'sandbox/STAGE-1.sh') },
   });
   // A path that is not there is left out: the CLI would put a device in its place.
-  expect(sandbox?.kept).toEqual([asked.project.path, join(asked.env.HOME ?? '', '.claude')]);
+  expect(sandbox?.kept).toEqual([join(asked.env.HOME ?? '', '.claude')]);
 });
 
 it.each([
-  ['the stage says no', { sandbox: true }, { stage: { sandbox: false } }, 'off-for-stage', null],
+  ['the stage says no', { sandbox: true }, { stage: stageWith(false) }, 'off-for-stage', null],
   ['the project says no', { sandbox: false }, {}, 'off-for-project', null],
   ['nobody has decided', { sandbox: null }, {}, 'undecided', null],
   ['it does not work here', { sandbox: true }, {}, 'unavailable', 'socat is not installed.'],
@@ -55,7 +59,7 @@ it('follows the stage before the project, and tries the machine only where it is
   const never = () => Promise.reject(new Error('tried'));
   const off = await chooseSandbox(wish({ sandbox: false }), never);
   expect(off.sandbox).toBeNull();
-  const on = await chooseSandbox(wish({ sandbox: false }, { stage: { sandbox: true } }), async () => WORKS);
+  const on = await chooseSandbox(wish({ sandbox: false }, { stage: stageWith(true) }), async () => WORKS);
   expect(on.isolation.level).toBe('prevented');
 });
 

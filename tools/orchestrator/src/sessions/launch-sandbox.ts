@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import type { Isolation, Project, SandboxSupport, Stage } from '@callboard/contract';
+import { prepareSandboxEnvironment } from '../claude/sandbox-environment.ts';
 import { type LaunchSandbox, sandboxPlaces } from '../claude/sandbox-settings.ts';
 import { compareVersions } from '../lib/versions.ts';
 
@@ -14,8 +15,9 @@ export interface SandboxChoice {
 }
 
 export interface SandboxWish {
-  stage: Pick<Stage, 'sandbox'>;
-  project: Pick<Project, 'path' | 'settings'>;
+  stage: Pick<Stage, 'id' | 'sandbox'>;
+  project: Pick<Project, 'id' | 'settings'>;
+  worktree: string;
   dataDir: string;
   env: Readonly<Record<string, string>>;
   version: string | null;
@@ -36,11 +38,15 @@ export async function chooseSandbox(wish: SandboxWish, support: () => Promise<Sa
   }
   const found = await support();
   if (found.state !== 'works') return outside('unavailable', found.why);
-  const [dataDir, checkout] = await Promise.all([wish.dataDir, project.path].map((path) => realpath(path)));
-  if (dataDir === undefined || checkout === undefined) throw new Error('unreachable');
-  const places = await sandboxPlaces({ dataDir, checkout, env: wish.env });
+  const [dataDir, worktree] = await Promise.all([wish.dataDir, wish.worktree].map((path) => realpath(path)));
+  if (dataDir === undefined || worktree === undefined) throw new Error('unreachable');
+  const places = await sandboxPlaces({ dataDir, env: wish.env });
+  const own = await prepareSandboxEnvironment({
+    ...{ dataDir, projectId: project.id, stageId: stage.id, worktree, env: wish.env },
+  });
   const { sandboxAutoAllow: autoAllow, sandboxSockets: sockets } = settings;
-  return { sandbox: { autoAllow, sockets, ...places }, isolation: isolationWith(sockets, wish.excluded) };
+  const sandbox = { autoAllow, sockets, ...places, ...own, readable: [...places.readable, ...own.readable] };
+  return { sandbox, isolation: isolationWith(sockets, wish.excluded) };
 }
 
 const outside = (reason: Isolation['reason'], detail: string | null = null): SandboxChoice => ({

@@ -94,7 +94,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
     const program = await claude.program();
     const { stage, project, cwd, trust: given } = await prepareWorktree({ store, worktrees, trust }, stageId);
     const { version } = program;
-    const wish = { stage, project, dataDir, env, version, excluded: given.excluded };
+    const wish = { stage, project, worktree: cwd, dataDir, env, version, excluded: given.excluded };
     const { sandbox: inside, isolation } = await chooseSandbox(wish, sandbox.forLaunch);
     const ruled = (kind: PermissionRule['kind']) =>
       begun.rules.flatMap((rule) => (rule.kind === kind ? [rule.rule] : []));

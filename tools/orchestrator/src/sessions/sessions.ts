@@ -146,7 +146,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
     const ends = {
       onEnded: forget,
-      onGone: (launch: LaunchRecord) => clearSandbox(store.read, parts.worktrees, launch),
+      onGone: (launch: LaunchRecord) => clearSandbox(parts, launch),
     };
     const callbacks = { onVersion: parts.claude.saw, onAlarm, onCutOff: askAnew, onUnreadable, ...ends };
     const session = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);

@@ -1,28 +1,18 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PLACEHOLDERS } from '../domain/placeholders.ts';
 import { systemCode } from '../lib/errors.ts';
 import { locate } from './git-place.ts';
-
-/**
- * Files that Claude Code's sandbox keeps commands from making (2.1.330). Where one of them does not exist, bubblewrap makes
- * an empty file without write permission as a mount point. It stays there while the command runs, in the background too,
- * and for ever where the sandbox was killed.
- */
-const NAMES = [
-  ...['.bash_profile', '.bashrc', '.gitconfig', '.gitmodules', '.idea', '.mcp.json', '.profile', '.ripgreprc'],
-  ...['.vscode', '.zprofile', '.zshrc'],
-  ...[
-    ...['.cc-writes', 'agents', 'commands', 'hooks', 'launch.json', 'loop.md', 'output-styles', 'routines', 'rules'],
-    ...['scheduled_tasks.json', 'settings.json', 'settings.local.json', 'skills', 'workflows'],
-  ].map((name) => `.claude/${name}`),
-];
 
 /** What is needed of git here. */
 interface AskGit {
   must(cwd: string, args: readonly string[]): Promise<string>;
 }
 
-/** Nobody who works on a project makes an empty file that not even its owner may write. */
+/**
+ * As seen from outside, a placeholder is a mount point: an empty file that not even its owner may write, which nobody who works on
+ * a project makes. It is there while the command runs, in the background too, and for ever where the sandbox was killed.
+ */
 const WRITE_BITS = 0o222;
 
 async function isPlaceholder(path: string): Promise<boolean> {
@@ -37,7 +27,7 @@ async function isPlaceholder(path: string): Promise<boolean> {
 /** The mount points of a sandbox at the top of a checkout, relative to it. They are no work of anybody. */
 export async function placeholdersIn(checkout: string): Promise<string[]> {
   const found = await Promise.all(
-    NAMES.map(async (name) => ((await isPlaceholder(join(checkout, name))) ? [name] : [])),
+    PLACEHOLDERS.map(async (name) => ((await isPlaceholder(join(checkout, name))) ? [name] : [])),
   );
   return found.flat();
 }
