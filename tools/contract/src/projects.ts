@@ -12,6 +12,8 @@ export const ProjectSettings = z.object({
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
   /** Check the repository's submodules out in every new worktree, which may fetch them from their addresses. */
   submodules: z.boolean().default(false),
+  /** Take messages that other Claude Code sessions of this account send to this project's; otherwise they are refused. */
+  sessionMessages: z.boolean().default(false),
   /** Run Claude's commands in Claude Code's sandbox, where that works. Null: the project is older than the setting, and nobody has decided yet; it counts as off. */
   sandbox: z.boolean().nullable().default(null),
   /** Commands in the sandbox run without a question. Network access and leaving the sandbox are asked for all the same. */
@@ -58,6 +60,7 @@ const SettingsPatch = z.strictObject({
   requestTimeoutMs: z.int().min(1_000).nullable().optional(),
   copyIgnored: z.array(IgnoredGlob).max(50).optional(),
   submodules: z.boolean().optional(),
+  sessionMessages: z.boolean().optional(),
   sandbox: z.boolean().optional(),
   sandboxAutoAllow: z.boolean().optional(),
   sandboxHosts: z.array(SandboxHost).max(200).optional(),

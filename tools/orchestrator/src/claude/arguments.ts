@@ -21,6 +21,8 @@ export interface LaunchArguments {
    * CLAUDE.md is read all the same (tried). Null: everything counts.
    */
   userSettingsOnly: { worktree: string; preferences: Readonly<Record<string, unknown>> } | null;
+  /** Messages of other sessions reach this one; otherwise they are refused, whatever the user's settings say. */
+  sessionMessages: boolean;
   /** The options that the program's help lists; null where that is not known, and then it is given all. */
   flags: ReadonlySet<string> | null;
   /** A conversation to go on with, or the id that a new one is to have. */
@@ -75,13 +77,15 @@ export const claudeVariables = ({
 });
 
 function settings(launch: LaunchArguments): object {
-  const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly } = launch;
+  const { dataDir, allow, directories, hosts, deny, sandbox, userSettingsOnly, sessionMessages } = launch;
   const ask = sandbox === null ? launch.ask : [ASK_TO_LEAVE, ...launch.ask];
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     ...userSettingsOnly?.preferences,
     // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
     useAutoModeDuringPlan: false,
+    // Without it any process of the account can speak to the session, and goes before the user's own setting (tried).
+    crossSessionInbound: sessionMessages ? 'accept' : 'refuse',
     // The CLI adds them to those of other settings; without a sandbox they mean nothing.
     ...(sandbox === null && hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
     ...(sandbox !== null && { sandbox: sandboxSettings(sandbox, hosts) }),

@@ -22,6 +22,7 @@ it('reads the options out of a help text, and none out of what it says of them',
 const launch = {
   ...{ dataDir: '/data', permissionMode: 'default', model: null, effort: 'low', allow: [], directories: [] },
   hosts: [],
+  sessionMessages: false,
   ask: [],
   deny: [],
   sandbox: null,

@@ -82,6 +82,14 @@ function translateNotice(subtype: string, message: Record<string, unknown>): Age
       const what = `Claude Code itself refused ${data.tool_name ?? 'a tool call'}`;
       return [notice('warning', 'permission-denied', why === undefined ? `${what}.` : `${what}: ${why}`)];
     }
+    case 'peer_message_hold': {
+      const { data } = wire.PeerMessageHold.safeParse(message);
+      if (data === undefined) return null;
+      if (data.state === 'released') return []; // its text follows
+      const who = data.from_name ?? data.from ?? 'another session';
+      const text = `Another Claude Code session (${who}) sent a message. It was not given to Claude: a setting of this machine holds such messages.`;
+      return [notice('info', 'session-message', text)];
+    }
     case 'model_fallback': {
       const { data } = wire.ModelFallback.safeParse(message);
       if (data === undefined) return null;

@@ -266,6 +266,16 @@ function echoOf(content: Parsed<typeof wire.UserMessage>['message']['content'], 
   return messageId === '' ? [] : [{ type: 'message-echoed', messageId, text }];
 }
 
+const peerMessage = (
+  { name, from, body }: NonNullable<Parsed<typeof wire.UserMessage>['origin']>,
+  messageId: string,
+): AgentEvent => ({
+  type: 'peer-message',
+  messageId,
+  from: name ?? from ?? 'another session',
+  text: body ?? '',
+});
+
 /** Of `user` lines only tool results are new to us: what a person wrote has its entry since it was given to the launch. */
 function translateUser({
   message,
@@ -278,6 +288,7 @@ function translateUser({
 }: Parsed<typeof wire.UserMessage>): AgentEvent[] {
   // The CLI tells the model that a background task has ended or was stopped, in the midst of a turn; nobody sent that.
   if (isReplay === true && origin?.kind === 'task-notification') return [];
+  if (isReplay === true && origin?.kind === 'peer' && uuid !== undefined) return [peerMessage(origin, uuid)];
   if (isReplay === true) return echoOf(message.content, uuid);
   if (typeof message.content === 'string') return [];
   const results = message.content.flatMap((block): AgentEvent[] => {

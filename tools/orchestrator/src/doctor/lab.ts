@@ -69,6 +69,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     const args = claudeArguments({
       ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
       hosts: [],
+      sessionMessages: false,
       flags,
       ask: [],
       deny: [],

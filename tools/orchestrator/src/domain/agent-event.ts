@@ -31,6 +31,8 @@ export type AgentEvent =
   | { type: 'mode-changed'; mode: string }
   /** The process has taken a message of a person; null: its id, or its text, was not told. */
   | { type: 'message-echoed'; messageId: string | null; text: string | null }
+  /** Another session of the same account has sent a message; `from` is what that one calls itself. */
+  | { type: 'peer-message'; messageId: string; from: string; text: string }
   /** It has printed what a command of its own says, in the shape of a message. */
   | { type: 'command-output' }
   /** A line that the process does not print by itself. */

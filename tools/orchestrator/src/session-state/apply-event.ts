@@ -10,8 +10,9 @@ import { hasUnreadMessages } from './delivery.ts';
 import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { addEntry } from './draft.ts';
 import type { EventContext } from './event-context.ts';
-import { checkCommandOutput, checkEcho, checkMessages, foreignControl, takeMode } from './foreign.ts';
+import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './foreign.ts';
 import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
+import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
 import { firstPrompt } from './pipeline.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { closeStaleNetwork } from './stale-network.ts';
@@ -20,6 +21,7 @@ import { asked, foreignHook, initialized, refuse, response, withdrawn } from './
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { tx, draft, launchId } = context;
   await haveRead(context, end.messageIds ?? []);
+  await checkStrangers(context);
   await deniedInTurn(context, end.denied ?? []);
   const { record } = draft;
   // A subagent goes on behind the turn, and so may what it asked.
@@ -98,6 +100,8 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       return takeMode(context, event.mode);
     case 'message-echoed':
       return checkEcho(context, event.messageId, event.text);
+    case 'peer-message':
+      return peerMessage(context, event);
     case 'command-output':
       return checkCommandOutput(context);
     case 'forged-line':
@@ -191,7 +195,7 @@ async function messageProgress(
 ): Promise<void> {
   const { tx, draft, launchId, edges } = context;
   const row = await tx.outbox.findByWireId(launchId, messageId);
-  if (row === null) return checkMessages(context, [messageId]);
+  if (row === null) return takeStranger(context, messageId, progress);
   if (row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
   if (progress === 'cancelled') {
     // An interrupt took it back before the model read it. It waits as a row again, under a new id: the CLI drops one it has seen.

@@ -19,4 +19,6 @@ export interface EventContext {
   mayHooksAllow: boolean;
   /** Callboard has the process run commands in the sandbox; `autoAllows`: without a question. */
   sandbox: { isOn: boolean; autoAllows: boolean };
+  /** Whether other sessions may send messages to this one: a person wants that for its project. */
+  mayPeersWrite: boolean;
 }

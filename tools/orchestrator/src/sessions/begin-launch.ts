@@ -184,6 +184,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     blocks: {},
     agents: {},
     calls: {},
+    strangers: [],
     lastCall: null,
   };
 }

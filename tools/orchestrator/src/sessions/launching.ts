@@ -110,6 +110,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
       directories: [...ruled('directory'), ...given.directories],
       hosts: [...project.settings.sandboxHosts, ...ruled('host')],
       sandbox: inside,
+      sessionMessages: project.settings.sessionMessages,
       // What was allowed here is allowed, wherever else it stands.
       ask: given.ask.filter((rule) => !allow.includes(rule)),
       deny: given.deny,
@@ -130,6 +131,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
       ...{ isSandboxed: inside !== null, autoAllows: inside?.autoAllow ?? false },
       ...{ readsRepository: given.leftOut === null, excluded: given.excluded },
       isKnown: true,
+      sessionMessages: project.settings.sessionMessages,
     };
     const session = await takeUp(launchId, process, settings, async (tx) => {
       await tellTrust(tx, stageId, given);

@@ -73,6 +73,7 @@ async function endUnheardTurn(
       worktree: null,
       mayHooksAllow: true,
       sandbox: { isOn: false, autoAllows: false },
+      mayPeersWrite: true,
       knowsAll: true,
       onAlarm: () => undefined,
     }; // no tool is told of here

@@ -131,9 +131,9 @@ export function createSessionExecutor(
   const onAlarm = () => parts.onAlarm(stageId);
   // A launch that has not ended and knows why it did stands in a backup that has taken the place of the store.
   const knowsAll = launch.endReason === null;
-  const { isSandboxed: isOn, autoAllows } = launch.settings;
+  const { isSandboxed: isOn, autoAllows, sessionMessages: mayPeersWrite } = launch.settings;
   const sandbox = { isOn, autoAllows };
-  const context = { launchId, edges, worktree, mayHooksAllow, sandbox, knowsAll, onAlarm };
+  const context = { launchId, edges, worktree, mayHooksAllow, mayPeersWrite, sandbox, knowsAll, onAlarm };
 
   function hearNow() {
     return { at: edges.now(), uptimeMs: edges.uptimeMs() };

@@ -47,6 +47,8 @@ export const SessionRecord = SessionSummary.extend({
   blocks: z.record(z.string(), z.int()),
   /** Codes of all that was seen since the session is under alarm: each is told once. */
   seenAlarms: z.array(AlarmCode).default([]),
+  /** Messages that were taken by the process and that nobody here sent, where other sessions may: who sent them is told next. */
+  strangers: z.array(z.string()).default([]),
   /** Tool calls whose fate is not told yet, by their id: who denies one does not always say what it was. */
   calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
   /** The newest tool call, and what of Claude Code denied it; null where a person has written since. */
@@ -95,6 +97,8 @@ export const LaunchSettings = z.object({
   readsRepository: z.boolean().default(true),
   /** Commands that settings let run outside of it then. */
   excluded: z.array(z.string()).default([]),
+  /** Messages of other sessions reach it: they are none of the user's, and no alarm. */
+  sessionMessages: z.boolean().default(false),
   /** False for a process that was started before this was kept. */
   isKnown: z.boolean().default(false),
 });

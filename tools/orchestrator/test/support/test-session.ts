@@ -50,9 +50,10 @@ export interface TestSession {
 const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
 /** What a launch was started with. */
 export interface TestLaunch {
-  sandbox: EventContext['sandbox'];
+  sandbox?: EventContext['sandbox'];
+  mayPeersWrite?: boolean;
 }
-const OUTSIDE: TestLaunch = { sandbox: { isOn: false, autoAllows: false } };
+const OUTSIDE = { isOn: false, autoAllows: false };
 
 const DIED: LaunchEnd = { kind: 'died', wasWatched: true, reason: 'The process is gone.' };
 
@@ -60,7 +61,7 @@ const DIED: LaunchEnd = { kind: 'died', wasWatched: true, reason: 'The process i
 export async function beginTestSession(
   fields: Record<string, unknown> = {},
   given?: TestStore,
-  launch: TestLaunch = OUTSIDE,
+  launch: TestLaunch = {},
 ): Promise<TestSession> {
   const { store, edges, events, addStage } = given ?? (await openTestStore());
   const stageId = await addStage(fields);
@@ -89,7 +90,8 @@ export async function beginTestSession(
           edges,
           worktree: '/w',
           mayHooksAllow: false,
-          sandbox: launch.sandbox,
+          sandbox: launch.sandbox ?? OUTSIDE,
+          mayPeersWrite: launch.mayPeersWrite ?? false,
           knowsAll: true,
           onAlarm,
         };

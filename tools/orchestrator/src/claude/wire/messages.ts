@@ -38,8 +38,11 @@ export const UserMessage = z.object({
   message: z.object({ content: z.union([text, z.array(block)]) }),
   uuid: text.optional().catch(undefined),
   isReplay: z.boolean().optional().catch(undefined),
-  /** Whose words they are. The CLI keeps `task-notification` to itself: a message that claims it loses it (tried). */
-  origin: z.object({ kind: text }).optional().catch(undefined),
+  /**
+   * Whose words they are. The CLI keeps `task-notification` to itself: a message that claims it loses it (tried). With `peer`, another
+   * session, its name and words stand beside it.
+   */
+  origin: z.object({ kind: text, name: words, from: words, body: words }).optional().catch(undefined),
   tool_use_result: z.unknown().optional(),
   /** Who let each tool run: seen are `user_temporary`, `user_permanent`, `user_reject`, `config` and `hook`. */
   tool_result_meta: z
@@ -188,6 +191,8 @@ export const PermissionDenied = z.object({
   decision_reason: words,
   message: words,
 });
+/** A message of another session that does not reach the model, or not yet. */
+export const PeerMessageHold = z.object({ state: text, from_name: words, from: words });
 export const ModelFallback = z.object({
   original_model: words,
   fallback_model: words,

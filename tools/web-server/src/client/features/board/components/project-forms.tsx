@@ -98,6 +98,12 @@ function SettingsForm({ project }: { project: Project }) {
         checked={form.submodules}
         onChange={(event) => set({ submodules: event.currentTarget.checked })}
       />
+      <Checkbox
+        label="Accept messages from other Claude Code sessions"
+        description="Any Claude Code session of this account, and any program of it, can then write to Claude without your review. They appear in the transcript with their sender. Off: they are refused. Applies to sessions started from now on."
+        checked={form.sessionMessages}
+        onChange={(event) => set({ sessionMessages: event.currentTarget.checked })}
+      />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
       <div className={css.end}>
         <RemoveProject project={project} />

@@ -3,7 +3,12 @@ import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 
 it('takes settings there and back', () => {
-  const settings = { requestTimeoutMs: 300_000, copyIgnored: ['.env', 'config/*.local'], submodules: true };
+  const settings = {
+    requestTimeoutMs: 300_000,
+    copyIgnored: ['.env', 'config/*.local'],
+    submodules: true,
+    sessionMessages: true,
+  };
   const project = Project.parse({
     id: 'web',
     name: 'web',
@@ -12,8 +17,10 @@ it('takes settings there and back', () => {
     settings,
   });
   expect(readProjectForm(projectFormOf(project))).toEqual({ name: 'web', settings });
-  expect(readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', submodules: false })).toEqual({
+  expect(
+    readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', submodules: false, sessionMessages: false }),
+  ).toEqual({
     name: 'a',
-    settings: { requestTimeoutMs: null, copyIgnored: ['.env'], submodules: false },
+    settings: { requestTimeoutMs: null, copyIgnored: ['.env'], submodules: false, sessionMessages: false },
   });
 });

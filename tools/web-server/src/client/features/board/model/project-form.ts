@@ -8,6 +8,8 @@ export interface ProjectForm {
   /** One pattern a line. */
   copy: string;
   submodules: boolean;
+  /** Messages of other sessions reach this project's. */
+  sessionMessages: boolean;
 }
 
 const MINUTE = 60_000;
@@ -17,9 +19,10 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   minutes: settings.requestTimeoutMs === null ? '' : String(settings.requestTimeoutMs / MINUTE),
   copy: settings.copyIgnored.join('\n'),
   submodules: settings.submodules,
+  sessionMessages: settings.sessionMessages,
 });
 
-export function readProjectForm({ name, minutes, copy, submodules }: ProjectForm): ProjectPatch {
+export function readProjectForm({ name, minutes, copy, submodules, sessionMessages }: ProjectForm): ProjectPatch {
   const limit = Number(minutes);
   const lines = copy.split('\n').map((line) => line.trim());
   return {
@@ -28,6 +31,7 @@ export function readProjectForm({ name, minutes, copy, submodules }: ProjectForm
       requestTimeoutMs: minutes.trim() === '' || !(limit > 0) ? null : Math.round(limit * MINUTE),
       copyIgnored: lines.filter((line) => line !== ''),
       submodules,
+      sessionMessages,
     },
   };
 }

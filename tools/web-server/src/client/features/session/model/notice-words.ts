@@ -16,6 +16,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'output-lost': 'A gap',
   'permission-denied': 'Not allowed',
   'process-ended': 'The process ended',
+  'session-message': 'Message from another session',
   'settings-changed': 'Settings changed',
   'settings-left-out': 'Without the repository’s settings',
   'too-large': 'Too large to be asked for',
