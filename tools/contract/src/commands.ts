@@ -13,7 +13,15 @@ import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
 import { PermissionRule } from './rules.ts';
-import { Effort, LeftProcess, PermissionMode, SessionSummary } from './sessions.ts';
+import {
+  BackgroundTask,
+  Effort,
+  LeftProcess,
+  McpServer,
+  PermissionMode,
+  SessionSummary,
+  TaskOutput,
+} from './sessions.ts';
 import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
@@ -24,6 +32,9 @@ export const PROTOCOL_VERSION = 2;
 
 const onStage = { stageId: StageId };
 const ofRequest = z.object({ ...onStage, requestId: RequestId });
+const ofTask = z.object({ ...onStage, taskId: z.string().min(1).max(200) });
+const taskList = z.object({ tasks: z.array(BackgroundTask) });
+const mcpList = z.object({ servers: z.array(McpServer) });
 const nothing = z.object({});
 
 export const ModeBody = z.strictObject({ mode: PermissionMode });
@@ -210,6 +221,16 @@ export const commands = {
     input: z.object({ ...onStage, pids: z.array(z.int().positive()).min(1).max(1000) }),
     reply: z.object({ processes: z.array(LeftProcess) }),
   },
+  /** What runs beside the turn; nothing without a process. */
+  get_tasks: { input: z.object(onStage), reply: taskList },
+  /** Answered once Claude Code has stopped it. The reply has what still runs. */
+  stop_task: { input: ofTask, reply: taskList },
+  /** What a background command has printed; also of one that has ended, while its session has a process. */
+  get_task_output: { input: ofTask, reply: TaskOutput },
+  /** Asks Claude Code for the state of its MCP servers. */
+  get_mcp_servers: { input: z.object(onStage), reply: mcpList },
+  /** Answered once the server is connected, or with why it is not. */
+  reconnect_mcp_server: { input: z.object({ ...onStage, name: z.string().min(1).max(500) }), reply: mcpList },
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 

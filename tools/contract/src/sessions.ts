@@ -28,10 +28,45 @@ export type TurnOutcome = z.infer<typeof TurnOutcome>;
 /** A task the CLI runs beside the turn: a background agent, or a Bash command such as a dev server. */
 export const BackgroundTask = z.object({
   taskId: z.string(),
+  /** As Claude Code names it: `local_bash` for a command, `local_agent` for a subagent. */
   type: z.string(),
+  /** What Claude called it. */
   description: z.string(),
+  /** The tool call that started it; null where that is not known. */
+  toolUseId: z.string().nullable().default(null),
+  /** What a command runs, cut when it is long; null for an agent, and where the call is not known. */
+  command: z.string().nullable().default(null),
+  /** Null where an older Callboard took it in. */
+  startedAt: z.iso.datetime().nullable().default(null),
 });
 export type BackgroundTask = z.infer<typeof BackgroundTask>;
+
+/** The newest output of a background command, as text: escape sequences are left in. */
+export const TaskOutput = z.object({
+  /** Its end, where it is long. */
+  output: z.string(),
+  totalBytes: z.int().nonnegative(),
+  /** Something came before `output`. */
+  isCut: z.boolean(),
+});
+export type TaskOutput = z.infer<typeof TaskOutput>;
+
+/** `unknown`: Claude Code names a state that Callboard does not know. */
+export const McpState = z.enum(['connected', 'pending', 'failed', 'needs-auth', 'disabled', 'unknown']);
+export type McpState = z.infer<typeof McpState>;
+
+/** A server of tools that Claude Code talks to. */
+export const McpServer = z.object({
+  name: z.string(),
+  state: McpState,
+  /** Why it is not connected, in the words of Claude Code. */
+  error: z.string().nullable(),
+  /** How many tools it offers; null while it is not connected. */
+  tools: z.int().nonnegative().nullable(),
+  /** Where its settings stand: `project`, `user`, `local`, `dynamic` for those of a command line. */
+  scope: z.string().nullable(),
+});
+export type McpServer = z.infer<typeof McpServer>;
 
 /** How full the model's context is. */
 export const ContextUsage = z.object({ usedTokens: z.number(), maxTokens: z.number(), percentage: z.number() });
@@ -136,6 +171,8 @@ export const SessionSummary = z.object({
   /** The phase is finished, and a person has to let the next one begin. */
   atGate: z.boolean().default(false),
   backgroundTasks: z.array(BackgroundTask),
+  /** As Claude Code last told: at the beginning of a turn, or when somebody asked. Empty without a process. */
+  mcpServers: z.array(McpServer.pick({ name: true, state: true })).default([]),
   /** The version of Claude Code that it was started with, or has told since; null where that is not known. */
   cliVersion: z.string().nullable().default(null),
   /** What that version does not do although Callboard relies on it, in short words for a person. */

@@ -34,6 +34,7 @@ import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
+import { createSessionControls } from './sessions/controls.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { createLeftovers } from './sessions/leftovers.ts';
 import { createNameDenyingRule } from './sessions/name-denying-rule.ts';
@@ -241,6 +242,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       gitSettings,
       stages: createStages({ store }),
       sessions,
+      controls: createSessionControls({ store, ask: sessions.ask }),
       leftovers: createLeftovers({ store, graceMs: signalMs }),
       approvals,
       lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),

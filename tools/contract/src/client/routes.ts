@@ -73,6 +73,11 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   acknowledge_alarm: { method: 'POST', path: '/api/sessions/:stageId/alarm/acknowledge' },
   get_leftovers: { method: 'GET', path: '/api/sessions/:stageId/processes' },
   end_leftovers: { method: 'POST', path: '/api/sessions/:stageId/processes/end' },
+  get_tasks: { method: 'GET', path: '/api/sessions/:stageId/tasks' },
+  stop_task: { method: 'POST', path: '/api/sessions/:stageId/tasks/:taskId/stop' },
+  get_task_output: { method: 'GET', path: '/api/sessions/:stageId/tasks/:taskId/output' },
+  get_mcp_servers: { method: 'GET', path: '/api/sessions/:stageId/mcp' },
+  reconnect_mcp_server: { method: 'POST', path: '/api/sessions/:stageId/mcp/:name/reconnect' },
   set_mode: { method: 'POST', path: '/api/sessions/:stageId/mode' },
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
 };

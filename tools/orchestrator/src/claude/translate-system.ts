@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { mcpState } from './mcp-state.ts';
 import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';
 
@@ -33,7 +34,9 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       const { data } = wire.SystemInit.safeParse(message);
       if (data === undefined) return null;
       const { model, permissionMode: mode, claude_code_version: version, user_message_uuids: messageIds } = data;
-      return [{ type: 'turn-started', model, mode, version, messageIds }];
+      const servers = data.mcp_servers?.flatMap((server) => server ?? []);
+      const mcpServers = servers?.map(({ name, status }) => ({ name, state: mcpState(status) }));
+      return [{ type: 'turn-started', model, mode, version, messageIds, ...(mcpServers && { mcpServers }) }];
     }
     case 'status': {
       const { data } = wire.SystemStatus.safeParse(message);

@@ -7,6 +7,7 @@ import type {
   PermissionUpdate,
   RequestKind,
   SandboxFailure,
+  SessionSummary,
   TokenUsage,
   ToolInput,
 } from '@callboard/contract';
@@ -27,6 +28,8 @@ export type AgentEvent =
       mode: string | null;
       version?: string | null;
       messageIds: readonly string[];
+      /** Not where it does not tell of them. */
+      mcpServers?: SessionSummary['mcpServers'];
     }
   | { type: 'mode-changed'; mode: string }
   /** The process has taken a message of a person; null: its id, or its text, was not told. */
@@ -93,7 +96,7 @@ export type AgentEvent =
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
   /** All background tasks there are now. */
-  | { type: 'tasks'; tasks: BackgroundTask[] }
+  | { type: 'tasks'; tasks: Pick<BackgroundTask, 'taskId' | 'type' | 'description'>[] }
   /** Text while it streams: passed on, never stored. */
   | {
       type: 'delta';

@@ -26,6 +26,7 @@ import type { Drafts } from '../messages/drafts.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
 import { noSession } from '../session-state/change-session.ts';
 import { queuedMessage } from '../session-state/delivery.ts';
+import type { SessionControls } from '../sessions/controls.ts';
 import type { Leftovers } from '../sessions/leftovers.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { ProjectGitSettings } from '../stages/git-settings.ts';
@@ -37,6 +38,7 @@ import type { Store } from '../store/store.ts';
 import type { Trash } from '../trash/trash.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import { controlHandlers } from './control-handlers.ts';
 
 export interface HandlerParts {
   store: Store;
@@ -47,6 +49,7 @@ export interface HandlerParts {
   stages: Stages;
   sessions: Sessions;
   leftovers: Leftovers;
+  controls: SessionControls;
   approvals: ApprovalService;
   lostAnswers: LostAnswers;
   messages: MessageQueue;
@@ -330,6 +333,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     end_leftovers: async ({ stageId, pids }, { actor }) => ({
       processes: await leftovers.end(stageId, pids, actor.name),
     }),
+    ...controlHandlers(parts.controls),
     set_mode: async ({ stageId, mode }) => {
       await sessions.setMode(stageId, mode);
       return sessionOf(stageId);

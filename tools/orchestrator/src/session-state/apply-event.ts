@@ -5,6 +5,7 @@ import { todosAfterCall, todosAfterNews } from '../domain/todos.ts';
 import { own } from '../lib/own.ts';
 import { type SessionRecord, textMessage } from '../store/records.ts';
 import { alarmOf, raiseAlarm } from './alarm.ts';
+import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { hasUnreadMessages } from './delivery.ts';
 import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
@@ -94,6 +95,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
         joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
         model: event.model ?? record.model,
         cliVersion: event.version ?? record.cliVersion,
+        mcpServers: event.mcpServers ?? record.mcpServers,
       };
       return haveRead(context, event.messageIds);
     case 'mode-changed':
@@ -145,14 +147,10 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
       return tx.capabilities.save(record.stageId, tx.now, event.capabilities);
     case 'turn-ended':
       return turnEnded(context, event.end);
-    case 'task-started': {
-      const { taskId, toolUseId, description, taskType } = event;
-      if (taskType === 'local_bash' || toolUseId === null) return;
-      draft.record = { ...record, agents: { ...record.agents, [taskId]: { toolUseId, description } } };
-      return;
-    }
+    case 'task-started':
+      return takeTaskStart(context, event);
     case 'tasks':
-      draft.record = { ...record, backgroundTasks: event.tasks };
+      draft.record = takeTasks(record, event.tasks, tx.now);
       return closeStaleNetwork(context, !record.turnRunning);
     case 'notice':
       addEntry(draft, tx.now, keptNotice(event.entry));

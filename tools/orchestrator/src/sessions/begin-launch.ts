@@ -165,6 +165,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     cliVersion: null,
     cliGaps: [],
     backgroundTasks: [],
+    mcpServers: [],
     leftOut: null,
     isolation: ISOLATION_UNKNOWN,
     sandboxAllowed: 0,
@@ -186,5 +187,6 @@ function newSession(stage: Stage, now: string): SessionRecord {
     calls: {},
     strangers: [],
     lastCall: null,
+    taskStarts: {},
   };
 }

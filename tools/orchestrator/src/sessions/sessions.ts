@@ -37,6 +37,12 @@ export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff
   initializeTimeoutMs: number;
 }
 
+/** What the CLI is asked to do or to tell. */
+export interface ControlRequest {
+  subtype: string;
+  [field: string]: unknown;
+}
+
 /** All sessions with a process, by stage. */
 export interface Sessions {
   /**
@@ -71,6 +77,11 @@ export interface Sessions {
   setMode(stageId: StageId, mode: PermissionMode): Promise<void>;
   /** Changes the model (null: the default one), the effort, or both. @throws as `setMode` */
   setModel(stageId: StageId, change: { model?: string | null | undefined; effort?: Effort | undefined }): Promise<void>;
+  /**
+   * The reply of the stage's process to a control request.
+   * @throws Rejection `no_session`, `not_running`, `no_confirmation`; ProtocolError `refused` with the CLI's words
+   */
+  ask(stageId: StageId, request: ControlRequest, limitMs?: number): Promise<Record<string, unknown>>;
   /** Puts a session under alarm for something that was seen outside of what its process prints, and stops it. @throws Rejection `no_session` */
   raiseAlarm(stageId: StageId, alarm: Alarm): Promise<void>;
   /** A person has looked: the session may go on. What is left of its process is ended first. @throws Rejection `no_session`, `no_alarm` */
@@ -215,18 +226,27 @@ export function createSessions(parts: SessionsParts): Sessions {
     });
   }
 
-  async function confirmed(
-    session: RunningSession,
-    request: { subtype: string; [field: string]: unknown },
-  ): Promise<void> {
+  async function ask(
+    { executor }: RunningSession,
+    request: ControlRequest,
+    limitMs = CONFIRMATION_MS,
+  ): Promise<Record<string, unknown>> {
     try {
-      await session.executor.request(request, AbortSignal.timeout(CONFIRMATION_MS));
+      return await executor.request(request, AbortSignal.timeout(limitMs));
     } catch (error) {
-      if (error instanceof ProtocolError)
-        throw new Rejection('refused_by_claude', `Claude Code refused: ${error.message}`, { cause: error });
+      if (error instanceof ProtocolError || isStorageFailure(error)) throw error;
       const message =
         'Claude Code did not confirm in time; whether it will follow is not known. Look at the session before trying again.';
       throw new Rejection('no_confirmation', message, { cause: error });
+    }
+  }
+
+  async function confirmed(session: RunningSession, request: ControlRequest): Promise<void> {
+    try {
+      await ask(session, request);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      throw new Rejection('refused_by_claude', `Claude Code refused: ${error.message}`, { cause: error });
     }
   }
 
@@ -290,6 +310,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       }
       await store.transact((tx) => keepModel(tx, stageId, model, effort));
     },
+    ask: async (stageId, request, limitMs) => ask(await requireRunning(stageId), request, limitMs),
     async raiseAlarm(stageId, alarm) {
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm: () => onAlarm(stageId) }, alarm)),

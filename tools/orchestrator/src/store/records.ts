@@ -1,6 +1,7 @@
 import {
   AlarmCode,
   Attachment,
+  BackgroundTask,
   type LaunchId,
   type MessageId,
   OpenDenial,
@@ -55,6 +56,10 @@ export const SessionRecord = SessionSummary.extend({
   lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and what they are called. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
+  /** What is known of how tasks were started, by task id, those in the foreground too; only the newest ones. */
+  taskStarts: z
+    .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
+    .default({}),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 

@@ -1,6 +1,8 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit } from '../support/kit.ts';
+import { createKit, git } from '../support/kit.ts';
 
 const inBackground = (command: string, description: string) => ({
   tools: [{ name: 'Bash', input: { command, description, run_in_background: true } }],
@@ -9,13 +11,142 @@ const asks = { tools: [{ name: 'Bash', input: { command: 'touch asked', descript
 
 it('raises no alarm when a background command ends while a turn waits for a person', async () => {
   const { client, startStage } = await createKit();
-  const steps = [inBackground('echo short', 'Be quick'), asks, { text: 'Done.' }];
+  const steps = [inBackground('echo short; sleep 1', 'Be quick'), asks, { text: 'Done.' }];
   const stageId = await startStage(prompt({ steps }));
   const { requestId } = await client.event('approval-requested');
-  await client.event('session-updated', ({ backgroundTasks }) => backgroundTasks.length === 1);
-  await client.event('session-updated', ({ backgroundTasks }) => backgroundTasks.length === 0);
+  // It was listed before its call had a result, so before this was asked.
+  await expect.poll(async () => (await client.command('get_tasks', { stageId })).tasks).toEqual([]);
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await client.state(stageId, 'idle');
   const { session } = await client.command('get_session', { stageId });
   expect(session).toMatchObject({ alarm: null, lastTurn: { outcome: 'succeeded' } });
+});
+
+it('lists a background command, shows what it prints, and stops it', async () => {
+  const kit = await createKit();
+  const { client, model } = kit;
+  const command = 'echo listening; echo "$0" >&2; sleep 600';
+  const steps = [inBackground(command, 'Serve the shop'), { text: 'It runs.' }, { text: 'I see.' }];
+  const stageId = await kit.startStage(prompt({ steps }), { permissionMode: 'acceptEdits' });
+  const { requestId } = await client.event('approval-requested');
+  await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await client.state(stageId, 'idle');
+
+  const { tasks } = await client.command('get_tasks', { stageId });
+  const [task] = tasks;
+  expect(tasks).toEqual([
+    {
+      taskId: expect.stringMatching(/./),
+      type: 'local_bash',
+      description: 'Serve the shop',
+      toolUseId: expect.stringContaining('toolu_'),
+      command,
+      startedAt: expect.stringMatching(/^\d{4}-/),
+    },
+  ]);
+  const of = { stageId, taskId: task?.taskId };
+  const read = () => client.command('get_task_output', of);
+  await expect.poll(async () => (await read()).output).toMatch(/^listening\n.*bash/);
+  expect(await read()).toMatchObject({ isCut: false, totalBytes: expect.any(Number) });
+
+  expect(await client.command('stop_task', of)).toEqual({ tasks: [] });
+  expect((await client.command('get_session', { stageId })).session.backgroundTasks).toEqual([]);
+  expect((await read()).output).toContain('[killed]');
+  expect(await client.transcript(stageId)).toContainEqual(
+    expect.objectContaining({ code: 'task-stopped', text: 'Ada stopped the background task "Serve the shop".' }),
+  );
+  const unknown = { code: 'unknown_task' };
+  await expect(client.command('stop_task', of)).rejects.toMatchObject(unknown);
+  await expect(client.command('get_task_output', { stageId, taskId: 'nobody' })).rejects.toMatchObject(unknown);
+
+  // Claude is told with the next message, in a line that nobody sent.
+  const turns = model.requests.length;
+  await client.command('send_message', { stageId, message: 'Go on.' });
+  await expect.poll(() => model.requests.length).toBeGreaterThan(turns);
+  expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('was stopped by the user');
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
+
+  await client.command('stop_stage', { stageId });
+  const gone = { code: 'not_running' };
+  await expect(client.command('stop_task', of)).rejects.toMatchObject(gone);
+  await expect(client.command('get_task_output', of)).rejects.toMatchObject(gone);
+  await expect(client.command('get_mcp_servers', { stageId })).rejects.toMatchObject(gone);
+  expect(await client.command('get_tasks', { stageId })).toEqual({ tasks: [] });
+});
+
+it('stops a subagent, of which there is no output', async () => {
+  const { client, startStage } = await createKit();
+  const part = prompt({ steps: [{ text: 'Working.', hangs: true }] }, 'Do the part');
+  const agent = { description: 'the part', prompt: part, subagent_type: 'general-purpose' };
+  const stageId = await startStage(
+    prompt({
+      steps: [{ tools: [{ name: 'Agent', input: agent }] }, { text: 'Started.' }, { text: 'It was stopped.' }],
+    }),
+  );
+  await client.event('session-updated', ({ lastTurn }) => lastTurn !== null);
+  const { tasks } = await client.command('get_tasks', { stageId });
+  expect(tasks).toMatchObject([{ type: 'local_agent', description: 'the part', command: null }]);
+  const of = { stageId, taskId: tasks[0]?.taskId };
+  await expect(client.command('get_task_output', of)).rejects.toMatchObject({
+    code: 'unknown_task',
+    message: expect.stringContaining('transcript'),
+  });
+  expect(await client.command('stop_task', of)).toEqual({ tasks: [] });
+  await client.state(stageId, 'idle');
+  expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
+});
+
+/** A server of tools that fails as long as the file `broken` is there. */
+const mcpServer = (folder: string) => `
+const { existsSync } = require('node:fs');
+if (existsSync(${JSON.stringify(join(folder, 'broken'))})) process.exit(3);
+const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  if (method === 'initialize') send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
+  else if (method === 'tools/list') send({ id, result: { tools: ['price', 'stock'].map((name) => ({ name, inputSchema: { type: 'object' } })) } });
+  else send({ id, result: {} });
+});
+`;
+
+it('tells the state of MCP servers, and reconnects one that had failed', async () => {
+  const kit = await createKit();
+  const { client, folder, repo } = kit;
+  const script = join(folder, 'server.cjs');
+  await writeFile(script, mcpServer(folder));
+  await writeFile(join(folder, 'broken'), '');
+  const server = { command: process.execPath, args: [script] };
+  const name = 'shop/50% off';
+  const other = { type: 'http', url: 'http://127.0.0.1:9/mcp?key=secret', headers: { Authorization: 'secret' } };
+  await writeFile(join(repo, '.mcp.json'), JSON.stringify({ mcpServers: { [name]: server, other } }));
+  await git(repo, 'add', '.');
+  await git(repo, 'commit', '--quiet', '-m', 'Servers');
+  const { trust } = await client.command('get_trust', { projectId: 'shop' });
+  await client.command('trust_project', { projectId: 'shop', hash: trust.hash });
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Hello.' }] }));
+  await client.state(stageId, 'idle');
+
+  const list = async () => (await client.command('get_mcp_servers', { stageId })).servers;
+  const one = async () => (await list()).find((candidate) => candidate.name === name);
+  await expect.poll(one).toEqual({ name, state: 'failed', error: 'Connection closed', tools: null, scope: 'project' });
+  expect(JSON.stringify(await list())).not.toContain('secret');
+  expect((await client.command('get_session', { stageId })).session.mcpServers).toContainEqual({
+    name,
+    state: 'failed',
+  });
+  const reconnect = (wanted: string) => client.command('reconnect_mcp_server', { stageId, name: wanted });
+  await expect(reconnect(name)).rejects.toMatchObject({
+    code: 'mcp_not_connected',
+    message: expect.stringContaining(`"${name}" did not connect: Connection closed. Check its settings`),
+  });
+  await expect(reconnect('nobody')).rejects.toMatchObject({ code: 'unknown_mcp_server' });
+
+  await rm(join(folder, 'broken'));
+  const connected = { name, state: 'connected', error: null, tools: 2 };
+  expect((await reconnect(name)).servers).toContainEqual({ ...connected, scope: 'project' });
+  await client.event('session-updated', ({ mcpServers }) =>
+    mcpServers.some((told) => told.name === name && told.state === 'connected'),
+  );
 });

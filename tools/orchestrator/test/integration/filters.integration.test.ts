@@ -86,6 +86,18 @@ describe('told', () => {
     expect(await made(kit, stageId)).toBe('');
   });
 
+  it('a request that the release does not know: refused in words, and kept as what it lacks', async () => {
+    const { client, startStage } = await kitWith('output of tasks is refused');
+    const stageId = await startStage(prompt({ steps: [{ text: 'Hello.' }] }));
+    await client.state(stageId, 'idle');
+    const lack = 'the output of background commands cannot be shown';
+    await expect(client.command('get_task_output', { stageId, taskId: 'any' })).rejects.toMatchObject({
+      code: 'refused_by_claude',
+      message: expect.stringContaining(lack),
+    });
+    expect((await client.command('get_session', { stageId })).session.cliGaps).toContain(lack);
+  });
+
   it('a refusal of initialize: the start fails at once, with its words', async () => {
     const kit = await kitWith('initialize is refused');
     await expect(kit.startStage(script())).rejects.toMatchObject({

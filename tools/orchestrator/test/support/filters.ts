@@ -50,6 +50,11 @@ export const filters = {
       { ...line, response: { subtype: 'error', request_id, error: 'Unsupported control request subtype: initialize' } },
     ];
   },
+  'output of tasks is refused': (line) => {
+    const { response } = line;
+    if (!String(response?.error).startsWith('get_task_output:')) return [line];
+    return [{ ...line, response: { ...response, error: 'Unsupported control request subtype: get_task_output' } }];
+  },
   'every object has one key more': (line) => [
     Object(reshaped(line, (entries) => [...entries, ['x_new', { of: 'tomorrow' }]])),
   ],

@@ -151,6 +151,10 @@ export const SystemInit = z.object({
   permissionMode: text.nullable().catch(null),
   claude_code_version: text.nullable().catch(null),
   user_message_uuids: z.array(text).catch([]),
+  mcp_servers: z
+    .array(z.object({ name: text, status: text }).or(z.unknown().transform(() => null)))
+    .nullable()
+    .catch(null),
 });
 export const SystemStatus = z.object({ permissionMode: text.optional() });
 export const TaskStarted = z.object({
@@ -310,4 +314,23 @@ export const SessionCostReply = z.object({
 /** The reply to `get_context_usage`, as far as it is shown. */
 export const ContextUsageReply = z.object({
   response: z.object({ totalTokens: z.number(), maxTokens: z.number(), percentage: z.number() }),
+});
+
+/** The reply to `get_task_output`: the last 8 KiB. */
+export const TaskOutputReply = z.object({
+  response: z.object({ output: text, total_bytes: z.number().catch(0), truncated: z.boolean().catch(false) }),
+});
+/** The reply to `mcp_status`. `config` holds secrets (headers, addresses) and is not looked at. */
+export const McpStatusReply = z.object({
+  response: z.object({
+    mcpServers: z.array(
+      z.object({
+        name: text,
+        status: text.catch('unknown'),
+        error: text.nullish().catch(null),
+        scope: text.nullish().catch(null),
+        tools: z.array(z.unknown()).nullish().catch(null),
+      }),
+    ),
+  }),
 });

@@ -1,5 +1,6 @@
 import {
   Attachment,
+  BackgroundTask,
   BoardView,
   Capabilities,
   commands,
@@ -7,6 +8,7 @@ import {
   Draft,
   DraftFile,
   Login,
+  McpServer,
   PendingRequest,
   PermissionRule,
   Project,
@@ -228,6 +230,23 @@ export const draft = Draft.parse({
   value: 'And then add',
   updatedAt: queued.createdAt,
   writer: null,
+});
+
+export const task = BackgroundTask.parse({
+  taskId: 'bnih1397b',
+  type: 'local_bash',
+  description: 'Start the dev server',
+  toolUseId: 'toolu_01',
+  command: 'npm run dev',
+  startedAt: at,
+});
+
+export const mcpServer = McpServer.parse({
+  name: 'database',
+  state: 'failed',
+  error: 'Connection closed',
+  tools: null,
+  scope: 'project',
 });
 
 export const capabilities = Capabilities.parse({

@@ -110,6 +110,17 @@ export const examples: Examples = {
     reply: { processes: [{ pid: 4711, command: 'node server.js', startedAt: '2026-11-22T09:30:00.000Z' }] },
   },
   end_leftovers: { input: { ...onStage, pids: [4711] }, reply: { processes: [] } },
+  get_tasks: { input: onStage, reply: { tasks: [the.task] } },
+  stop_task: { input: { ...onStage, taskId: the.task.taskId }, reply: { tasks: [] } },
+  get_task_output: {
+    input: { ...onStage, taskId: the.task.taskId },
+    reply: { output: 'ready on port 5173\n', totalBytes: 19, isCut: false },
+  },
+  get_mcp_servers: { input: onStage, reply: { servers: [the.mcpServer] } },
+  reconnect_mcp_server: {
+    input: { ...onStage, name: the.mcpServer.name },
+    reply: { servers: [{ ...the.mcpServer, state: 'connected', error: null, tools: 7 }] },
+  },
   set_mode: { input: { ...onStage, mode: 'acceptEdits' }, reply: { session: { ...session, mode: 'acceptEdits' } } },
   set_model: { input: { ...onStage, effort: 'high' }, reply: { session: { ...session, effort: 'high' } } },
 };

@@ -86,6 +86,7 @@ const SLOW: ReadonlySet<CommandType> = new Set([
   'send_queued',
   'acknowledge_alarm',
   'end_leftovers',
+  'reconnect_mcp_server',
 ]);
 /**
  * Short answers out of the store, for somebody who waits before a page; asking again is harmless. Those for streams
@@ -107,6 +108,7 @@ const READS: ReadonlySet<CommandType> = new Set([
   'get_decisions',
   'get_drafts',
   'get_queue',
+  'get_tasks',
 ]);
 const FIRST_BACKOFF_MS = 50;
 const EVENTS_PER_PAGE = 500;

@@ -86,6 +86,42 @@ export const sessionRelays = {
       'By SIGTERM, and by SIGKILL where that is not enough within five seconds. Each must be on the list as it is now, or none is ended. Answered with what still runs.',
     problems: ['unknown_stage', 'unknown_process'],
   },
+  get_tasks: {
+    summary: 'What runs in the background',
+    description: 'Commands and subagents that Claude started beside the turn. Empty while the session has no process.',
+    problems: ['unknown_stage', 'no_session'],
+  },
+  stop_task: {
+    summary: 'Stops a background task',
+    description:
+      'Answered once Claude Code no longer lists it, with what still runs. Who stopped it stands in the transcript; Claude is told as well, of a subagent at once, in a turn of its own. A process that ignores SIGTERM may live for some seconds more.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'unknown_task', 'refused_by_claude'],
+  },
+  get_task_output: {
+    summary: 'What a background command has printed',
+    description:
+      'The last 8 KiB, as text with its escape sequences. Also of one that has ended, as long as the session has a process. There is none of subagents. A release of Claude Code that cannot tell it refuses, and the session says so in `cliGaps`.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'unknown_task', 'refused_by_claude'],
+  },
+  get_mcp_servers: {
+    summary: 'The MCP servers of a session, and their state',
+    description:
+      'As Claude Code says now. One that has died shows as connected until one of its tools is used. Settings, headers and addresses are not told.',
+    problems: ['unknown_stage', 'no_session', 'not_running', 'refused_by_claude'],
+  },
+  reconnect_mcp_server: {
+    summary: 'Connects an MCP server anew',
+    description:
+      'Answered once it is connected, with all servers; else 409 with the reason. A connected one is started anew.',
+    problems: [
+      'unknown_stage',
+      'no_session',
+      'not_running',
+      'unknown_mcp_server',
+      'mcp_not_connected',
+      'refused_by_claude',
+    ],
+  },
   set_mode: {
     summary: 'Changes the permission mode',
     description: 'Answered once Claude Code has confirmed it.',

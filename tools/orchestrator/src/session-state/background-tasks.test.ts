@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { busyTestSession } from '../../test/support/test-session.ts';
+
+const call = (toolUseId: string, command: string) =>
+  ({
+    type: 'block',
+    apiMessageId: `msg-${toolUseId}`,
+    parentToolUseId: null,
+    block: { kind: 'tool-use', toolUseId, toolName: 'Bash', input: { command } },
+  }) as const;
+const started = (taskId: string, toolUseId: string) =>
+  ({ type: 'task-started', taskId, toolUseId, description: 'Serve', taskType: 'local_bash' }) as const;
+const serve = { taskId: 't1', type: 'local_bash', description: 'Serve' };
+const known = { ...serve, toolUseId: 'c1', command: 'npm run dev', startedAt: expect.any(String) };
+
+it('knows the command of a task that is listed before it is told of', async () => {
+  const session = await busyTestSession();
+  const record = await session.tell(
+    call('c1', 'npm run dev'),
+    { type: 'tasks', tasks: [serve] },
+    started('t1', 'c1'),
+    call('c2', 'ls'),
+  );
+  expect(record.backgroundTasks).toEqual([known]);
+});
+
+it('knows the command of one that ran in the foreground until it was sent to the background', async () => {
+  const session = await busyTestSession();
+  const before = await session.tell(call('c1', 'npm run dev'), started('t1', 'c1'));
+  expect(before.backgroundTasks).toEqual([]);
+  const record = await session.tell({ type: 'tasks', tasks: [serve] });
+  expect(record.backgroundTasks).toEqual([known]);
+});
+
+it('keeps since when a task runs whose start was not told', async () => {
+  const session = await busyTestSession();
+  const first = await session.tell({ type: 'tasks', tasks: [serve] });
+  const second = await session.tell({ type: 'tasks', tasks: [serve, { ...serve, taskId: 'constructor' }] });
+  const [task] = first.backgroundTasks;
+  expect(task).toMatchObject({ command: null, toolUseId: null, startedAt: expect.any(String) });
+  expect(second.backgroundTasks).toMatchObject([
+    { startedAt: task?.startedAt },
+    { taskId: 'constructor', command: null },
+  ]);
+  expect((await session.end()).backgroundTasks).toEqual([]);
+});
