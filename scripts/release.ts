@@ -16,7 +16,11 @@ function complaint(): string | null {
   if (!/^\d+\.\d+\.\d+$/.test(version)) return 'Give the version: npm run release -- 0.2.0';
   if (git('status', '--porcelain') !== '') return 'There are uncommitted changes. Commit them first.';
   if (git('tag', '--list', `v${version}`) !== '') return `There is a tag v${version} already. Choose another version.`;
-  if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## ${version} (`))
+  if (
+    !readFileSync(join(root, 'CHANGELOG.md'), 'utf8').match(
+      new RegExp(`^## ${version.replaceAll('.', '\\.')} \\(\\d{4}-`, 'm'),
+    )
+  )
     return `CHANGELOG.md has no section "## ${version} (<date>)". Write it first.`;
   return null;
 }

@@ -31,8 +31,9 @@ const look = (page: Page, to: 'visible' | 'hidden') =>
 const shown = (page: Page) => page.evaluate(() => (globalThis as Seen).shownNotifications);
 
 it('counts what waits in the title, and notifies once, and only when no tab is looked at', async () => {
-  const { page, context, origin, api, errors } = await openDesk((_callboard, context) =>
-    context.addInitScript(inEveryPage),
+  const { page, context, origin, api, errors } = await openDesk(
+    (_callboard, context) => context.addInitScript(inEveryPage),
+    { hasNotifications: true },
   );
   await context.grantPermissions(['notifications'], { origin });
   await page.getByRole('button', { name: 'Account' }).click();

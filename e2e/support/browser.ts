@@ -25,10 +25,10 @@ export interface Browser {
 
 /** A browser with a profile of its own, closed when the test is over. */
 export async function openBrowser(
-  options: { width?: number; height?: number; hasTouch?: boolean } = {},
+  options: { width?: number; height?: number; hasTouch?: boolean; hasNotifications?: boolean } = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Browser> {
-  const executablePath = findChromium();
+  const executablePath = findChromium(options.hasNotifications);
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
   const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };

@@ -16,9 +16,10 @@ export interface Desk extends Installation, Pick<Running, 'origin'> {
 /** @param before has things done before Callboard is started, or a script put into every page */
 export async function openDesk(
   before: (installation: Installation, context: BrowserContext) => Promise<unknown> = async () => undefined,
+  options: Parameters<typeof openBrowser>[0] = {},
 ): Promise<Desk> {
   const installation = await install();
-  const { page, errors, context } = await openBrowser();
+  const { page, errors, context } = await openBrowser(options);
   await before(installation, context);
   const { origin, loginLink, stop } = await installation.start();
   onTestFinished(stop);

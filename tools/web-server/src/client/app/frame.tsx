@@ -2,7 +2,6 @@ import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
-import { RequestOverlay } from '../features/interaction/components/request-overlay.tsx';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
 import { useLoginsTold } from '../features/logins/api/use-logins-told.tsx';
 import { errorText, isTransient } from '../lib/api.ts';
@@ -18,6 +17,8 @@ import { closeFrameUi, useFrameUi } from './frame-ui.ts';
 import { Header } from './header.tsx';
 import { usePageSignals } from './page-signals.ts';
 
+// Fetched at once, beside the board, which need not wait for it.
+const RequestOverlay = onDemand(() => import('../features/interaction/components/request-overlay.tsx'));
 const Palette = onDemand(() => import('./palette.tsx'));
 const LoginsDialog = onDemand(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = onDemand(() => import('./help-sheet.tsx'));
@@ -58,7 +59,9 @@ function Loaded() {
           </Part>
         </main>
       </div>
-      <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+      <Part name="What shows requests over a page">
+        <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
+      </Part>
       <OverPage />
     </>
   );

@@ -1,18 +1,15 @@
 import type { ProjectId } from '@callboard/contract';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
-import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
-import { Inbox } from '../features/interaction/components/inbox.tsx';
 import { onDemand } from '../lib/on-demand.ts';
-import { boardQuery } from '../live/queries.ts';
 import { Part } from '../ui/part.tsx';
 import css from './frame.module.css';
 
 const RulesOf = onDemand(() => import('../features/interaction/components/rules-of.tsx'));
 const DecisionLog = onDemand(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = onDemand(() => import('../features/board/components/sessions-table.tsx'));
+const InboxPageContent = onDemand(() => import('./inbox-page.tsx'));
 const Trash = onDemand(() => import('../features/trash/components/trash-page.tsx'));
 const StagePageContent = onDemand(() => import('./stage-page.tsx'));
 
@@ -24,11 +21,7 @@ const Rules = ({ projectId }: { projectId: ProjectId }) => (
 
 export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;
 
-export function InboxPage() {
-  const { data: unsettled = [] } = useQuery({ ...boardQuery, select: (view) => view.unsettled });
-  return <Inbox others={<UnsettledAnswers decisions={unsettled} />} hasOthers={unsettled.length > 0} />;
-}
-
+export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;
 export const SessionsPage = SessionsTable;
 export const TrashPage = Trash;

@@ -16,7 +16,6 @@ import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestTitle } from './request-title.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
-
 import { TrustDialog } from './trust-dialog.tsx';
 
 interface RequestOverlayProps {
@@ -37,7 +36,7 @@ const OVERLAY = `[${LAYER}="overlay"]`;
  * The first request that waits, over whatever page is open; the next one follows when it is answered. Where the page
  * has a form of its own, or a dialog is open, it is a card in the corner instead, until somebody turns to it.
  */
-export function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
+export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
   const pending = usePending();
   const { aside, setAside } = useOverlayState();
   const waiting = disabled ? [] : overlayQueue(pending, NOTHING_ASIDE, ownStageId);
