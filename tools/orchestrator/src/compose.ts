@@ -163,7 +163,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       trialDelayMs: limits.trialDelayMs,
     });
     life.onStop('claude', claude.stop);
-    const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(env, signal) });
+    const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(claudeEnv, signal) });
     life.onStop('sandbox', sandbox.stop);
     const sessions = createSessions({
       store,

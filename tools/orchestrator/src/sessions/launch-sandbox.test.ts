@@ -17,7 +17,8 @@ beforeEach(async () => {
   const worktree = join(dataDir, 'worktrees', 'shop', 'stage-1');
   for (const made of [worktree, join(home, '.claude')]) await mkdir(made, { recursive: true });
   wish = (settings, more = {}) => ({
-    ...{ stage: stageWith(null), project: { id: ProjectId.parse('shop'), settings: ProjectSettings.parse(settings) } },
+    stage: stageWith(null),
+    project: { id: ProjectId.parse('shop'), path: join(folder, 'shop'), settings: ProjectSettings.parse(settings) },
     ...{ worktree, dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
     ...more,
   });

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import type { Isolation, Project, SandboxSupport, Stage } from '@callboard/contract';
+import { mainBranchFiles } from '../claude/main-branch-files.ts';
 import { prepareSandboxEnvironment } from '../claude/sandbox-environment.ts';
 import { type LaunchSandbox, sandboxPlaces } from '../claude/sandbox-settings.ts';
 import { compareVersions } from '../lib/versions.ts';
@@ -16,7 +17,7 @@ export interface SandboxChoice {
 
 export interface SandboxWish {
   stage: Pick<Stage, 'id' | 'sandbox'>;
-  project: Pick<Project, 'id' | 'settings'>;
+  project: Pick<Project, 'id' | 'path' | 'settings'>;
   worktree: string;
   dataDir: string;
   env: Readonly<Record<string, string>>;
@@ -45,7 +46,9 @@ export async function chooseSandbox(wish: SandboxWish, support: () => Promise<Sa
     ...{ dataDir, projectId: project.id, stageId: stage.id, worktree, env: wish.env },
   });
   const { sandboxAutoAllow: autoAllow, sandboxSockets: sockets } = settings;
-  const sandbox = { autoAllow, sockets, ...places, ...own, readable: [...places.readable, ...own.readable] };
+  const readable = [...places.readable, ...own.readable];
+  const kept = [...places.kept, ...(await mainBranchFiles(project.path))];
+  const sandbox = { autoAllow, sockets, ...places, ...own, readable, kept };
   return { sandbox, isolation: isolationWith(sockets, wish.excluded) };
 }
 

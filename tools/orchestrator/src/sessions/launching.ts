@@ -1,9 +1,11 @@
+import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, SandboxSupport, StageId } from '@callboard/contract';
 import { claudeArguments, claudeVariables } from '../claude/arguments.ts';
 import { endMarked } from '../claude/launch/end-processes.ts';
 import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
+import { temporaryVariables } from '../claude/launch/temporary-folder.ts';
 import type { Edges } from '../lib/edges.ts';
 import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
 import { changeSession } from '../session-state/change-session.ts';
@@ -117,7 +119,11 @@ export function createLaunching(parts: LaunchingParts): Launching {
       flags: program.flags,
       userSettingsOnly: given.leftOut === null ? null : { worktree: cwd, preferences: given.preferences },
     };
-    const variables = { ...claudeVariables(launch), [LAUNCH_MARKER]: launchId };
+    const variables = {
+      ...claudeVariables(launch),
+      ...(inside && (await temporaryVariables(env.TMPDIR ?? tmpdir(), dataDir, stageId))),
+      [LAUNCH_MARKER]: launchId,
+    };
     const process = await spawnClaude({
       command: program.path,
       args: claudeArguments(launch),

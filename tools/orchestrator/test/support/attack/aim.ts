@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchFiles } from '../../../src/claude/launch/launch-folder.ts';
+import { temporaryFolderOf } from '../../../src/claude/launch/temporary-folder.ts';
 import { dataDirLayout } from '../../../src/data-dir.ts';
 import { identify } from '../../../src/lib/process-identity.ts';
 import type { Kit } from '../kit.ts';
@@ -67,7 +68,10 @@ async function filesOf({ client, dataDir, env }: Kit, stageId: string) {
   const { session } = await client.command('get_session', { stageId });
   const worktree = stage.worktree?.path ?? '';
   const files = launchFiles(join(dataDirLayout(dataDir).sessions, stageId, session.launchId ?? ''));
+  const base = env.TMPDIR ?? '';
+  const isSandboxed = session.isolation.reason === 'sandboxed';
+  const own = isSandboxed ? await temporaryFolderOf(base, dataDir, stageId) : base;
   // Named after the worktree, as Claude Code names it.
-  const temporary = join(env.TMPDIR ?? '', `claude-${process.getuid?.()}`, worktree.replaceAll(/[^A-Za-z0-9]/g, '-'));
+  const temporary = join(own ?? '', `claude-${process.getuid?.()}`, worktree.replaceAll(/[^A-Za-z0-9]/g, '-'));
   return { ...files, worktree, temporary };
 }

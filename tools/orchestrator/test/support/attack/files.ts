@@ -132,6 +132,13 @@ function git(cwd: string, ...args: string[]): string {
   return stdout.trim();
 }
 
+function moveTo(worktree: string, commit: string): Outcome {
+  git(worktree, 'update-ref', 'refs/heads/main', commit);
+  return git(worktree, 'rev-parse', 'refs/heads/main') === commit
+    ? reached('git update-ref')
+    : refused('it is where it was');
+}
+
 function throughGit(cwd: string, ...args: string[]): Outcome {
   git(cwd, ...args);
   return reached(`git ${args[0]}`);
@@ -212,12 +219,11 @@ export const fileAttacks: Record<string, Attack> = {
   },
   'git-config-worktree': ({ worktree }) =>
     overwrite(join(git(worktree, 'rev-parse', '--absolute-git-dir'), 'config.worktree'), '[attack]\n\tis = here\n'),
-  /** To the commit that it is at, which shows that it could be moved. */
   'git-main-branch': ({ repo, worktree }) => {
     const path = join(repo, '.git/refs/heads/main');
     return firstOf([
-      () => withWriting(path, readFileSync(path, 'utf8')),
-      () => throughGit(worktree, 'update-ref', 'refs/heads/main', 'refs/heads/main'),
+      () => rewrite(path), // to the commit that it is at, which shows that it could be moved
+      () => moveTo(worktree, git(worktree, 'commit-tree', 'HEAD^{tree}', '-m', 'attack')),
     ]);
   },
   'checkout-file': ({ repo }) => rewrite(join(repo, 'README.md')),

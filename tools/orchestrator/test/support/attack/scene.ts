@@ -31,7 +31,8 @@ const OUTPUT = {
   session_id: 's',
 };
 
-export async function setScene(kit: Kit): Promise<Scene> {
+/** @param beside fields of the stage beside the one that attacks */
+export async function setScene(kit: Kit, beside: Record<string, unknown>): Promise<Scene> {
   let connections = 0;
   const listen = async (where: number | string) => {
     const server = createServer((socket) => {
@@ -54,7 +55,7 @@ export async function setScene(kit: Kit): Promise<Scene> {
     const allow = { stageId, requestId: request.requestId, decision: 'allow' };
     return { stageId, allow: () => kit.client.command('approve_tool', allow) };
   };
-  const other = await run('touch one');
+  const other = await run('touch one', beside);
   await other.allow();
   await kit.client.state(other.stageId, 'idle');
   return {
@@ -62,7 +63,10 @@ export async function setScene(kit: Kit): Promise<Scene> {
     connections: () => connections,
     async attack(names, fields) {
       const file = join(kit.folder, `targets-${names[0] ?? 'all'}.json`);
-      const { stageId, allow } = await run(`${attackCommand(file, ...names)} > ${OUTCOMES}`, fields);
+      const { stageId, allow } = await run(
+        `${attackCommand(file, ...names)} > ${OUTCOMES}; git commit --allow-empty -qm Work`,
+        fields,
+      );
       const targets = await aim(kit, file, [stageId, other.stageId], {
         ports: typeof web === 'object' && web !== null ? [web.port] : [],
         sockets: [control],
