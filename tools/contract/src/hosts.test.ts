@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { hostRule } from './hosts.ts';
+import { hostPlace, hostRule } from './hosts.ts';
 
 it.each([
   ['registry.npmjs.org', 'registry.npmjs.org'],
   ['Registry.NPMJS.org.', 'registry.npmjs.org'],
-  ['localhost', 'localhost'],
   ['a_b.example', 'a_b.example'],
-  ['127.0.0.1', '127.0.0.1'],
-  ['::1', '[::1]'],
+  ['nas', 'nas'],
+  ['10.0.0.1', '10.0.0.1'],
+  ['2001:DB8::1', '[2001:db8::1]'],
   ['[::ffff:10.0.0.1]', '[::ffff:10.0.0.1]'],
 ])('keeps %s as the one host that it is', (host, rule) => {
   expect(hostRule(host)).toBe(rule);
@@ -28,6 +28,37 @@ it.each([
   '',
   `${'a'.repeat(64)}.example`,
   `${'a.'.repeat(130)}example`,
-])('keeps no rule for "%s", which may stand for more than one host', (host) => {
+  'localhost',
+  '127.0.0.1',
+  '[::1]',
+  '169.254.169.254',
+])('keeps no rule for "%s", which may stand for more than one host, or is never to be kept', (host) => {
   expect(hostRule(host)).toBeNull();
+});
+
+it.each([
+  ['localhost', 'this-machine'],
+  ['LocalHost.', 'this-machine'],
+  ['api.localhost', 'this-machine'],
+  ['127.0.0.1', 'this-machine'],
+  ['127.1', 'this-machine'],
+  ['0.0.0.0', 'this-machine'],
+  ['::1', 'this-machine'],
+  ['[::1]', 'this-machine'],
+  ['::ffff:127.0.0.1', 'this-machine'],
+  ['169.254.169.254', 'metadata'],
+  ['metadata.google.internal', 'metadata'],
+  ['10.1.2.3', 'local-network'],
+  ['172.20.0.1', 'local-network'],
+  ['192.168.1.1', 'local-network'],
+  ['fd12::1', 'local-network'],
+  ['printer.local', 'local-network'],
+  ['nas', 'local-network'],
+  ['registry.npmjs.org', null],
+  ['172.32.0.1', null],
+  ['10.example.com', null],
+  ['127.0.0.1.example.com', null],
+  ['notlocalhost.example', null],
+])('knows where %s is', (host, place) => {
+  expect(hostPlace(host)).toBe(place);
 });

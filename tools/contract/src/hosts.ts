@@ -3,13 +3,36 @@ const NAME = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-
 const IPV6 = /^(?=.*:.*:)[0-9a-f:]+(?::\d{1,3}(?:\.\d{1,3}){3})?$/;
 const LONGEST = 253;
 
+/** A place that a person should know of before letting a command reach it. */
+export type HostPlace = 'this-machine' | 'metadata' | 'local-network';
+
+/** Where clouds hand out the credentials of a machine. */
+const METADATA = new Set(['169.254.169.254', 'metadata.google.internal', 'fd00:ec2::254', '100.100.100.200']);
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){1,3}|0(?:\.0){0,3}|::1?|::ffff:127\..*)$/;
+const LOCAL_ADDRESS =
+  /^(?:10(?:\.\d+){3}|192\.168(?:\.\d+){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d+){2}|169\.254(?:\.\d+){2}|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)$/;
+const LOCAL_NAME = /^(?:[^.:]+|.*\.(?:local|lan|internal|home\.arpa))$/;
+
+/** Where a host is, as far as its name tells; null for any other. */
+export function hostPlace(host: string): HostPlace | null {
+  const name = host
+    .toLowerCase()
+    .replace(/\.$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+  if (METADATA.has(name)) return 'metadata';
+  if (THIS_MACHINE.test(name)) return 'this-machine';
+  return LOCAL_ADDRESS.test(name) || LOCAL_NAME.test(name) ? 'local-network' : null;
+}
+
 /**
- * The rule that lets exactly this host through the sandbox, and nothing else; null for what is not plainly one host (a
- * wildcard, a port, a character that means something in a rule), which is never kept.
+ * The rule that lets exactly this host through the sandbox, and nothing else. Null for what is never kept: what is not
+ * plainly one host (a wildcard, a port, a character that means something in a rule), this machine itself, and where clouds
+ * hand out credentials.
  */
 export function hostRule(host: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
-  if (name.length > LONGEST) return null;
+  const place = hostPlace(name);
+  if (name.length > LONGEST || place === 'this-machine' || place === 'metadata') return null;
   if (NAME.test(name)) return name;
   const address = name.replace(/^\[(.*)\]$/, '$1');
   return IPV6.test(address) ? `[${address}]` : null;

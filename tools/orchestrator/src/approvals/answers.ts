@@ -90,7 +90,10 @@ function allowHost(
     throw new Rejection('bad_request', words);
   }
   if (remember !== undefined && hostRuleOf(input) === null)
-    throw new Rejection('bad_request', 'This host cannot be kept, as it may stand for others too. Allow it once.');
+    throw new Rejection(
+      'bad_request',
+      'This host is never kept: it is this machine, or may stand for others too. Allow it without remember.',
+    );
   return allowed({}, undefined);
 }
 

@@ -27,6 +27,7 @@ export async function commandsOf(tx: Tx, draft: SessionDraft): Promise<AskingCom
   const running = entries.flatMap((entry, index): AskingCommand[] => {
     if (entry.kind !== 'tool-use' || entry.toolName !== 'Bash') return [];
     const { toolUseId, parentToolUseId, input } = entry;
+    if (input.dangerouslyDisableSandbox === true) return []; // it asks nobody for the network
     // A call of an earlier turn has ended, whether its result was told or not; but a subagent goes on.
     if (ended.has(toolUseId) || waits.has(toolUseId) || (index < lastEnd && parentToolUseId === null)) return [];
     const text = typeof input.command === 'string' ? input.command.slice(0, LONGEST) : '';

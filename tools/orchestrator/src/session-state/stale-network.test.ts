@@ -36,6 +36,15 @@ it('names all that may have asked: what runs beside one another, and in the back
   expect(await asking(session)).toEqual(['curl one', 'curl two', 'Dev server']);
 });
 
+it('does not name what runs outside the sandbox', async () => {
+  const session = await busyTestSession();
+  const outside = call('u1', 'docker ps');
+  if (outside.type === 'block' && outside.block.kind === 'tool-use')
+    outside.block.input.dangerouslyDisableSandbox = true;
+  await session.tell(outside, call('u2', 'curl a.example'), wants);
+  expect(await asking(session)).toEqual(['curl a.example']);
+});
+
 it('does not name what waits for a person itself', async () => {
   const session = await busyTestSession();
   const waits: Told = { type: 'asked', requestId: 'r0', kind: 'approval', ask: sampleAsk({ toolUseId: 'u1' }) };

@@ -29,6 +29,7 @@ export const isPathCut = (path: string): boolean => path.length > PATH_SHOWN;
 export function askWords(request: PendingRequest, folder: string | null): string {
   switch (request.kind) {
     case 'approval': {
+      if (request.leavesSandbox !== null) return 'wants to run a command outside the sandbox';
       const { object } = toolWords(request.toolName, request.input, folder);
       return (
         ASKS[request.toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(request.toolName)}`
@@ -49,12 +50,14 @@ export function askWords(request: PendingRequest, folder: string | null): string
   }
 }
 
+const askVerb = ({ toolName }: PendingRequest): string => ASKS[toolName]?.to ?? `use ${toolTitle(toolName)}`;
+
 /** "asks to run: npm i": one line, to be cut by whoever shows it. */
 export function askSummary(request: PendingRequest, folder: string | null): string {
   switch (request.kind) {
     case 'approval': {
       const { object } = toolWords(request.toolName, request.input, folder);
-      const to = ASKS[request.toolName]?.to ?? `use ${toolTitle(request.toolName)}`;
+      const to = request.leavesSandbox !== null ? 'leave the sandbox' : askVerb(request);
       return object === '' ? `asks to ${to}` : `asks to ${to}: ${firstLine(object)}`;
     }
     case 'question':

@@ -50,6 +50,14 @@ export const useAcknowledgeDenial = (title: string) =>
     failed: `The denial in ${title} still waits to be seen`,
   });
 
+/** The stage's own switch of the sandbox, from its next start on; null: as the project says. */
+export const useSetSandbox = (title: string) =>
+  useCommand({
+    run: ({ stageId, sandbox }: { stageId: StageId; sandbox: boolean | null }) =>
+      call(`/api/stages/${stageId}`, { method: 'PATCH', body: { sandbox }, reply: commands.update_stage.reply }),
+    failed: `The sandbox of ${title} was not changed`,
+  });
+
 export const useCompleteStage = (title: string) =>
   useCommand({ run: completeStage, failed: `${title} was not completed` });
 

@@ -45,6 +45,18 @@ export const useEditProject = (projectId: ProjectId, done: () => void) =>
     done,
   });
 
+/** Turns the sandbox of a project on or off, for good. */
+export const useSettleSandbox = (name: string) =>
+  useCommand({
+    run: ({ projectId, sandbox }: { projectId: ProjectId; sandbox: boolean }) =>
+      call(`/api/projects/${projectId}`, {
+        method: 'PATCH',
+        body: { settings: { sandbox } },
+        reply: commands.update_project.reply,
+      }),
+    failed: `The settings of ${name} were not changed`,
+  });
+
 /** Agrees to exactly the git settings that have this hash. */
 export const useAgreeGitSettings = (projectId: ProjectId) =>
   useCommand({

@@ -7,12 +7,15 @@ import { useCanCommand } from '../../../live/live-context.tsx';
 import { useTrustDialog } from '../../../live/trust.ts';
 import { useAddProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
+import { newSandboxForm, readSandboxForm } from '../model/sandbox-form.ts';
 import css from './forms.module.css';
+import { SandboxFields } from './sandbox-fields.tsx';
 
 /** Registers a git repository of the machine that Callboard runs on. */
 export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   const [path, setPath] = useState('');
   const [name, setName] = useState('');
+  const [sandbox, setSandbox] = useState(newSandboxForm);
   const [problem, setProblem] = useState<string | null>(null);
   const { open, closeForm } = useBoardUi.getState();
   const canCommand = useCanCommand();
@@ -25,8 +28,9 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const parsed = NewProject.safeParse({ path, ...(name.trim() === '' ? {} : { name }) });
-    setProblem(parsed.success ? null : 'The path is empty.');
+    setProblem(path.trim() === '' ? 'The path is empty.' : null);
+    const given = { path, ...(name.trim() === '' ? {} : { name }), settings: readSandboxForm(sandbox) };
+    const parsed = NewProject.safeParse(given);
     if (parsed.success) add.mutate(parsed.data);
   };
   return (
@@ -48,6 +52,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />
+      <SandboxFields form={sandbox} set={(change) => setSandbox((old) => ({ ...old, ...change }))} />
       <div className={css.end}>
         <Button variant="default" onClick={closeForm}>
           Cancel

@@ -13,7 +13,8 @@ import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
 import { Doors } from './doors.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { GitSettingsNotices } from './git-settings.tsx';
+import { GitSettingsNotices } from './git-settings-notices.tsx';
+import { SandboxNotices } from './sandbox-notices.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 import { TrustNotices } from './trust-notices.tsx';
 
@@ -33,6 +34,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
     <div className={css.page}>
       <BoardBar filters={isEmpty === false} />
       <Warnings />
+      <SandboxNotices />
       <TrustNotices />
       <GitSettingsNotices />
       {isEmpty === true && <Doors />}

@@ -13,6 +13,7 @@ import { projectFormOf, readProjectForm } from '../model/project-form.ts';
 import css from './forms.module.css';
 import { GitSettingsReview } from './git-settings.tsx';
 import { ImportForm } from './import-form.tsx';
+import { SandboxFields } from './sandbox-fields.tsx';
 
 interface ProjectFormsProps {
   projectId: ProjectId;
@@ -103,6 +104,10 @@ function SettingsForm({ project }: { project: Project }) {
         description="Any Claude Code session of this account, and any program of it, can then write to Claude without your review. They appear in the transcript with their sender. Off: they are refused. Applies to sessions started from now on."
         checked={form.sessionMessages}
         onChange={(event) => set({ sessionMessages: event.currentTarget.checked })}
+      />
+      <SandboxFields
+        form={form.sandbox}
+        set={(change) => setForm((old) => ({ ...old, sandbox: { ...old.sandbox, ...change } }))}
       />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
       <div className={css.end}>

@@ -11,6 +11,7 @@ import { cost, count } from '../../../lib/time.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { useAcknowledgeDenial, useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
 import { useTrustDialog } from '../../../live/trust.ts';
+import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { PathIn } from '../../../ui/path-in.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
@@ -145,6 +146,11 @@ function Foot({ stage, needsSince, isAsking }: FootProps) {
       {figures !== null && figures.contextUsage !== null && <ContextFill {...figures.contextUsage} />}
       {session !== null && session.denials > 0 && <Denials count={session.denials} />}
       {session !== null && <Gaps session={session} />}
+      {session !== null && stage.completedAt === null && (
+        <span className={css.gaps}>
+          <IsolationMark session={session} />
+        </span>
+      )}
       {session !== null && session.queued > 0 && (
         <span title={`${count(session.queued, 'message')} queued${session.queueHeld ? ', held back' : ''}`}>
           <IconMessages size={14} aria-hidden style={{ verticalAlign: -2 }} /> {session.queued}

@@ -3,6 +3,7 @@ import { Autocomplete, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput 
 import { useQuery } from '@tanstack/react-query';
 import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
 import { MODE_OPTIONS } from '../../../lib/modes.ts';
+import { sandboxOptions } from '../../../lib/sandbox-choice.ts';
 import { useCapabilities } from '../../../live/capabilities.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import css from './forms.module.css';
@@ -106,6 +107,10 @@ function DependsOn({ form, set, errors, stageId }: PartProps & { stageId: StageI
 }
 
 function ModeAndModel({ form, set }: PartProps) {
+  const { data: ofProject = null } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.find(({ id }) => id === form.projectId)?.settings.sandbox,
+  });
   return (
     <>
       <NativeSelect
@@ -115,6 +120,12 @@ function ModeAndModel({ form, set }: PartProps) {
         onChange={(event) => set({ permissionMode: event.currentTarget.value })}
       />
       <ModelField form={form} set={set} />
+      <NativeSelect
+        label="Sandbox"
+        data={sandboxOptions(ofProject)}
+        value={form.sandbox}
+        onChange={(event) => set({ sandbox: event.currentTarget.value })}
+      />
     </>
   );
 }

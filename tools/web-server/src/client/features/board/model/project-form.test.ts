@@ -1,13 +1,16 @@
 import { Project } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
+import { newSandboxForm } from './sandbox-form.ts';
 
 it('takes settings there and back', () => {
+  const sandbox = { sandbox: false, sandboxAutoAllow: true, sandboxHosts: ['a.example'], sandboxSockets: [] };
   const settings = {
     requestTimeoutMs: 300_000,
     copyIgnored: ['.env', 'config/*.local'],
     submodules: true,
     sessionMessages: true,
+    ...sandbox,
   };
   const project = Project.parse({
     id: 'web',
@@ -18,8 +21,15 @@ it('takes settings there and back', () => {
   });
   expect(readProjectForm(projectFormOf(project))).toEqual({ name: 'web', settings });
   expect(
-    readProjectForm({ name: ' a ', minutes: '', copy: '\n .env \n', submodules: false, sessionMessages: false }),
-  ).toEqual({
+    readProjectForm({
+      name: ' a ',
+      minutes: '',
+      copy: '\n .env \n',
+      submodules: false,
+      sessionMessages: false,
+      sandbox: newSandboxForm,
+    }),
+  ).toMatchObject({
     name: 'a',
     settings: { requestTimeoutMs: null, copyIgnored: ['.env'], submodules: false, sessionMessages: false },
   });

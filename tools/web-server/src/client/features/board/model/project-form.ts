@@ -1,4 +1,5 @@
 import type { Project, ProjectPatch } from '@callboard/contract';
+import { readSandboxForm, type SandboxForm, sandboxFormOf } from './sandbox-form.ts';
 
 /** What a project's settings hold, as they were typed. */
 export interface ProjectForm {
@@ -10,6 +11,7 @@ export interface ProjectForm {
   submodules: boolean;
   /** Messages of other sessions reach this project's. */
   sessionMessages: boolean;
+  sandbox: SandboxForm;
 }
 
 const MINUTE = 60_000;
@@ -20,9 +22,17 @@ export const projectFormOf = ({ name, settings }: Project): ProjectForm => ({
   copy: settings.copyIgnored.join('\n'),
   submodules: settings.submodules,
   sessionMessages: settings.sessionMessages,
+  sandbox: sandboxFormOf(settings),
 });
 
-export function readProjectForm({ name, minutes, copy, submodules, sessionMessages }: ProjectForm): ProjectPatch {
+export function readProjectForm({
+  name,
+  minutes,
+  copy,
+  submodules,
+  sessionMessages,
+  sandbox,
+}: ProjectForm): ProjectPatch {
   const limit = Number(minutes);
   const lines = copy.split('\n').map((line) => line.trim());
   return {
@@ -32,6 +42,7 @@ export function readProjectForm({ name, minutes, copy, submodules, sessionMessag
       copyIgnored: lines.filter((line) => line !== ''),
       submodules,
       sessionMessages,
+      ...readSandboxForm(sandbox),
     },
   };
 }

@@ -15,6 +15,7 @@ it('makes a stage of what was typed, trimmed', () => {
       priority: 0,
       permissionMode: 'default',
       model: null,
+      sandbox: null,
       autoStart: false,
       held: false,
       pipeline: [{ name: 'Build', prompt: 'Go', gate: 'human' }],
@@ -39,8 +40,12 @@ it('says of each field what is wrong with it', () => {
 });
 
 it('sends of a started stage only what can still change', () => {
-  const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus' }) }] });
+  const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus', sandbox: false }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
   expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, pipeline: [] } });
-  expect(readStagePatch(form, false)).toMatchObject({ patch: { prompt: 'Do it', held: true, model: 'opus' } });
+  expect(readStagePatch(form, false)).toMatchObject({
+    patch: { prompt: 'Do it', held: true, model: 'opus', sandbox: false },
+  });
+  expect(readStagePatch({ ...form, sandbox: '' }, false)).toMatchObject({ patch: { sandbox: null } });
+  expect(readStagePatch({ ...form, sandbox: 'on' }, false)).toMatchObject({ patch: { sandbox: true } });
 });

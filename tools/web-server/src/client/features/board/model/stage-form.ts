@@ -1,5 +1,6 @@
 import { NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
 import { z } from 'zod';
+import { sandboxOf, sandboxValue } from '../../../lib/sandbox-choice.ts';
 
 /** A phase of the pipeline, as it was typed. */
 const PhaseForm = z.object({
@@ -21,6 +22,8 @@ export const StageForm = z.object({
   priority: z.string(),
   permissionMode: z.string(),
   model: z.string(),
+  /** `on`, `off`, or empty: as the project says. */
+  sandbox: z.string().default(''),
   autoStart: z.boolean(),
   held: z.boolean(),
   phases: z.array(PhaseForm),
@@ -37,6 +40,7 @@ export const emptyStageForm = (projectId: string): StageForm => ({
   priority: '2',
   permissionMode: 'default',
   model: '',
+  sandbox: '',
   autoStart: false,
   held: false,
   phases: [],
@@ -50,6 +54,7 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   priority: String(stage.priority),
   permissionMode: stage.permissionMode,
   model: stage.model ?? '',
+  sandbox: sandboxValue(stage.sandbox),
   autoStart: stage.autoStart,
   held: stage.held,
   phases: stage.pipeline.map((phase, index) => ({
@@ -80,7 +85,8 @@ export function readStagePatch(form: StageForm, started: boolean): { patch: Stag
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
-function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, autoStart, held, phases }: StageForm) {
+function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, sandbox, ...form }: StageForm) {
+  const { autoStart, held, phases } = form;
   return {
     title,
     prompt,
@@ -88,6 +94,7 @@ function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, a
     priority: Number(priority),
     permissionMode,
     model: model.trim() === '' ? null : model,
+    sandbox: sandboxOf(sandbox),
     autoStart,
     held,
     pipeline: phases.map(phaseOf),

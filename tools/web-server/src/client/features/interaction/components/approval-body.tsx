@@ -18,6 +18,7 @@ import { AskedInput } from './asked-input.tsx';
 import content from './content.module.css';
 import type { RequestBodyProps } from './kinds.ts';
 import { LastSteps } from './last-steps.tsx';
+import { LeavesSandbox } from './leaves-sandbox.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
@@ -68,7 +69,11 @@ export function ApprovalBody({ request }: RequestBodyProps) {
             </p>
           )}
           {blockedPath !== null && <p className={css.why}>{visibleText(pathWords(blockedPath, folder), 'command')}</p>}
-          <p className={css.why}>Why it asks: {visibleText(asSentence(reason ?? 'no rule allows it'), 'prose')}</p>
+          {request.leavesSandbox === null ? (
+            <p className={css.why}>Why it asks: {visibleText(asSentence(reason ?? 'no rule allows it'), 'prose')}</p>
+          ) : (
+            <LeavesSandbox reason={request.leavesSandbox.reason} />
+          )}
         </div>
         <div className={content.disclosures}>
           <Disclosure

@@ -1,4 +1,4 @@
-import { hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
+import { hostPlace, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { hostWords } from '../../../lib/request-words.ts';
@@ -6,7 +6,7 @@ import { field } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Seen } from '../../../ui/seen.tsx';
 import { useApprove } from '../api/use-decide.ts';
-import { hostPlace, PLACE_WORDS } from '../model/host-place.ts';
+import { PLACE_WORDS } from '../model/host-words.ts';
 import { AskedCommand } from './asked-command.tsx';
 import content from './content.module.css';
 import type { RequestBodyProps } from './kinds.ts';
@@ -35,7 +35,12 @@ export function NetworkBody({ request }: RequestBodyProps) {
           </p>
         )}
         <AskedBy commands={request.commands} />
-        <HowLong chosen={duration} choose={setDuration} canKeep={hostRule(host) !== null} disabled={sent} />
+        {hostRule(host) === null && (
+          <p className={css.why}>
+            Allow lasts until the process of this session ends. This host is never kept as a rule.
+          </p>
+        )}
+        {hostRule(host) !== null && <HowLong chosen={duration} choose={setDuration} disabled={sent} />}
       </div>
       <VerdictActions
         request={request}
@@ -77,17 +82,15 @@ const DURATIONS: { value: Duration; label: string; about: string }[] = [
 interface HowLongProps {
   chosen: Duration;
   choose: (duration: Duration) => void;
-  /** False for a host that may stand for others too. */
-  canKeep: boolean;
   disabled: boolean;
 }
 
-function HowLong({ chosen, choose, canKeep, disabled }: HowLongProps) {
+function HowLong({ chosen, choose, disabled }: HowLongProps) {
   const name = useId();
   return (
     <fieldset className={content.offers} disabled={disabled}>
       <legend className={content.panelTitle}>Allow for</legend>
-      {DURATIONS.filter(({ value }) => value === 'process' || canKeep).map(({ value, label, about }) => (
+      {DURATIONS.map(({ value, label, about }) => (
         <label key={value} className={content.offer}>
           <input type="radio" name={name} checked={value === chosen} onChange={() => choose(value)} />
           <span>

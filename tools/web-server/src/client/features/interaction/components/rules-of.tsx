@@ -10,7 +10,7 @@ import { TimeSince } from '../../../ui/time-since.tsx';
 import { useStageTitle } from '../api/use-request.ts';
 import { useRemoveRule } from '../api/use-rules.ts';
 import css from './content.module.css';
-import { TrustPanel } from './trust-panel.tsx';
+import TrustPanel from './trust-panel.tsx';
 
 /** The rules of one project and its stages, and what its repository brings along. */
 export default function RulesOf({ projectId }: { projectId: ProjectId }) {

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
+import { onDemand } from '../../../lib/on-demand.ts';
 import { boardQuery } from '../../../live/queries.ts';
 import { useTrustDialog } from '../../../live/trust.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { Part } from '../../../ui/part.tsx';
-import { TrustPanel } from './trust-panel.tsx';
+
+const TrustPanel = onDemand(() => import('./trust-panel.tsx'));
 
 /** Asks whether a repository is to be trusted, with all that this would switch on. Stands once in the page. */
 export function TrustDialog() {

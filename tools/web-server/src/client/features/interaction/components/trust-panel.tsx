@@ -18,7 +18,7 @@ interface TrustPanelProps {
 }
 
 /** What the settings of a repository would switch on, and the button that agrees to it. */
-export function TrustPanel({ place, done }: TrustPanelProps) {
+export default function TrustPanel({ place, done }: TrustPanelProps) {
   const { data, error } = useQuery(trustQuery(place));
   const trust = useTrust(place, done);
   const canCommand = useCanCommand();

@@ -19,8 +19,11 @@ export function askedTexts({
   agent,
   suggestions,
   commands,
+  leavesSandbox,
 }: PendingRequest): Asked[] {
-  const said = [description, reason, agent].flatMap((text): Asked[] => (text === null ? [] : [[text, 'prose']]));
+  const said = [description, reason, agent, leavesSandbox?.reason ?? null].flatMap((text): Asked[] =>
+    text === null ? [] : [[text, 'prose']],
+  );
   const exact = [toolName, blockedPath ?? ''].map((text): Asked => [text, 'command']);
   const running = commands.map(({ text, isBackground }): Asked => [text, isBackground ? 'prose' : 'command']);
   return [...exact, ...said, ...running, ...textsIn(input, kindOfInput(toolName)), ...textsIn(suggestions, 'command')];

@@ -26,6 +26,8 @@ export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
 function isEqual(a: PendingRequest, b: PendingRequest): boolean {
   if (a.kind !== b.kind || a.toolName !== b.toolName) return false;
   if (a.kind !== 'approval' && a.kind !== 'network') return false;
+  // Each that leaves the sandbox is looked at by itself.
+  if (a.leavesSandbox !== null || b.leavesSandbox !== null) return false;
   if (sameInput(a, b)) return true;
   const rule = ruleOf(a);
   return rule !== null && rule === ruleOf(b);

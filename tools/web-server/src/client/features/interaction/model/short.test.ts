@@ -6,11 +6,19 @@ it('takes a short command for decidable on its card', () => {
   expect(isShort(request('STAGE-1', 'r'))).toBe(true);
 });
 
+it('takes a plain host for decidable on its card', () => {
+  expect(isShort(request('STAGE-1', 'r', { kind: 'network', input: { host: 'registry.npmjs.org' } }))).toBe(true);
+});
+
 it.each([
   ['a long command', { input: { command: 'x'.repeat(61) } }],
   ['a command of several lines', { input: { command: 'a\nb' } }],
   ['an edit', { toolName: 'Edit', input: { file_path: 'a.ts', old_string: 'a', new_string: 'b' } }],
   ['a question', { kind: 'question', toolName: 'AskUserQuestion', input: { questions: [] } }],
+  ['a command that leaves the sandbox', { leavesSandbox: { reason: null } }],
+  ['this machine as a host', { kind: 'network', input: { host: '127.0.0.1' } }],
+  ['a host with hidden characters', { kind: 'network', input: { host: 'a\u202eb.example' } }],
+  ['a host without a name', { kind: 'network', input: {} }],
   ['a tool that is not known', { toolName: 'mcp__x__y', input: { a: 'b' } }],
 ])('wants %s to be opened', (_, change) => {
   expect(isShort(request('STAGE-1', 'r', change))).toBe(false);

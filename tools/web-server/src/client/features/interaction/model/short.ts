@@ -1,7 +1,6 @@
-import { hiddenWarning, type PendingRequest } from '@callboard/contract';
+import { hiddenWarning, hostPlace, type PendingRequest } from '@callboard/contract';
 import { field, toolWords } from '../../../lib/tool-words.ts';
 import { askedTexts } from './asked-texts.ts';
-import { hostPlace } from './host-place.ts';
 
 const SHORT = 60;
 const DECIDED_BY_A_LINE = ['Bash', 'Read', 'WebFetch', 'WebSearch', 'Glob', 'Grep'];
@@ -16,6 +15,7 @@ function isPlainHost(request: PendingRequest): boolean {
 /** Whether one short line says all that there is to decide on; never where there is something to warn of. */
 export function isShort(request: PendingRequest): boolean {
   if (request.kind === 'network') return isPlainHost(request);
+  if (request.leavesSandbox !== null) return false;
   if (request.kind !== 'approval' || !DECIDED_BY_A_LINE.includes(request.toolName)) return false;
   if (request.toolName === 'Bash' && field(request.input, 'command').includes('\n')) return false;
   if (hiddenWarning(askedTexts(request)) !== null) return false;

@@ -1,4 +1,4 @@
-import { type Decision, questionsOf } from '@callboard/contract';
+import { type Decision, questionsOf, visibleText } from '@callboard/contract';
 import { answerWords, decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 import { exactTime } from '../../../lib/time.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
@@ -15,6 +15,7 @@ export function DecisionLine({ decision, asked }: { decision: Decision; asked?: 
     <span className={css.decided} title={exactTime(decision.at)}>
       {answered !== null && <strong>{answered}</strong>}
       {answered !== null && ' · '}
+      {decision.kind === 'network' && `${visibleText(decision.asked, 'command')} · `}
       {decisionWords(decision)}
       {delivery !== null && ` (${delivery})`}
     </span>

@@ -5,6 +5,7 @@ import { shellQuote } from '../../../lib/paths.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { cost, exactTime } from '../../../lib/time.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
+import { SandboxOf } from './sandbox-of.tsx';
 import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
 
@@ -59,6 +60,9 @@ export function StageDetails({ stage }: { stage: StageView }) {
             <TokensRow tokens={usageOf(session).tokens} />
           </>
         )}
+        <Row name="Sandbox">
+          <SandboxOf stage={stage} />
+        </Row>
         {stage.dependsOn.length > 0 && <Row name="Depends on">{stage.dependsOn.join(', ')}</Row>}
         {stage.source !== null && <Row name="Imported from">{stage.source}</Row>}
         <Row name="Prompt">

@@ -2,10 +2,12 @@ import type { StageView } from '@callboard/contract';
 import { IconBellRinging } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId } from 'react';
+import { Link } from 'react-router';
 import { goOnWith } from '../../../lib/go-on.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { cost, count, exactTime } from '../../../lib/time.ts';
+import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
 import { ContextBar } from './context-bar.tsx';
@@ -46,6 +48,9 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
             <span title={`In this state since ${exactTime(session.stateSince)}`}>
               <TimeSince at={session.stateSince} />
             </span>
+            <Link className={css.isolation} to={`/stages/${stage.id}?tab=details`}>
+              <IsolationMark session={session} hasWord />
+            </Link>
             <span title="Cost so far">{cost(usageOf(session).costUsd)}</span>
             {session.contextUsage !== null && <ContextBar usage={session.contextUsage} />}
           </>

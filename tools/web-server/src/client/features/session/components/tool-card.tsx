@@ -12,6 +12,7 @@ import { allowedElsewhere, toolDuration, toolOutcome } from '../model/tool-outco
 import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
+import { SandboxBlocked } from './sandbox-blocked.tsx';
 import css from './tool-card.module.css';
 import { ToolResult } from './tool-result.tsx';
 import page from './transcript.module.css';
@@ -21,7 +22,8 @@ import { useTranscriptParts } from './transcript-parts.tsx';
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const { folder, requestsOf } = useTranscriptParts();
   const failed = tool.result?.isError === true && !tool.decisions.some((decision) => decision.outcome === 'denied');
-  const [open, setOpen] = useOpen(tool.use.toolUseId, failed);
+  const isBlocked = tool.result?.sandboxFailure?.isCertain === true;
+  const [open, setOpen] = useOpen(tool.use.toolUseId, failed || isBlocked);
   const bodyId = useId();
   const { verb, object, isCode } = toolWords(tool.use.toolName, tool.use.input, folder);
   return (
@@ -90,6 +92,9 @@ function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {
       </div>
       {tool.children.length > 0 && <Steps items={tool.children} />}
       {tool.result !== null && <ToolResult tool={tool} result={tool.result} />}
+      {tool.result?.sandboxFailure != null && (
+        <SandboxBlocked stageId={tool.result.stageId} failure={tool.result.sandboxFailure} />
+      )}
     </>
   );
 }

@@ -11,6 +11,7 @@ export const allowedElsewhere = ({ result }: ToolItem): string =>
 export function toolOutcome({ use, result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
+  if (result.sandboxFailure?.isCertain === true) return 'blocked by the sandbox';
   if (result.isError) return 'failed';
   if (use.toolName === 'Write') return `+${lineDiff('', field(use.input, 'content')).length}`;
   if (use.toolName === 'Edit') {

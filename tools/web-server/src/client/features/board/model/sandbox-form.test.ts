@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { newSandboxForm, readSandboxForm, sandboxFormOf, sandboxProblems } from './sandbox-form.ts';
+
+it('takes settings there and back', () => {
+  const settings = {
+    sandbox: true,
+    sandboxAutoAllow: true,
+    sandboxHosts: ['registry.npmjs.org', '*.example.com'],
+    sandboxSockets: ['/run/docker.sock'],
+  };
+  expect(readSandboxForm(sandboxFormOf(settings))).toEqual(settings);
+});
+
+it('leaves undecided what nobody decided, and turns a new project’s on', () => {
+  const undecided = sandboxFormOf({ sandbox: null, sandboxAutoAllow: false, sandboxHosts: [], sandboxSockets: [] });
+  expect(readSandboxForm(undecided)).not.toHaveProperty('sandbox');
+  expect(readSandboxForm(newSandboxForm).sandbox).toBe(true);
+});
+
+it('says which line cannot be used, and why', () => {
+  const form = { ...newSandboxForm, hosts: 'a.example\nhttp://b.example\n', sockets: 'run/x.sock' };
+  const { hosts, sockets } = sandboxProblems(form);
+  expect(hosts).toMatch(/^"http:\/\/b\.example" must be a host name/);
+  expect(sockets).toMatch(/^"run\/x\.sock" must be the absolute path/);
+  expect(sandboxProblems({ ...form, hosts: ' a.example ', sockets: '' })).toEqual({ hosts: null, sockets: null });
+});

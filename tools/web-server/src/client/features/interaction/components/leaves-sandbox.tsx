@@ -1,0 +1,29 @@
+import { IconShieldOff } from '@tabler/icons-react';
+import { asSentence } from '../../../lib/request-words.ts';
+import { Seen } from '../../../ui/seen.tsx';
+import css from './content.module.css';
+
+/** The CLI may give no more than the name of a field. */
+const isSaid = (reason: string) => reason.trim().includes(' ');
+
+/** What it means that a command is to run outside of the sandbox, before it may. */
+export function LeavesSandbox({ reason }: { reason: string | null }) {
+  return (
+    <div className={css.leaves} role="note">
+      <IconShieldOff size={16} aria-hidden />
+      <div className={css.leavesWords}>
+        <p>
+          <strong>It will run outside the sandbox.</strong> It can then change your files, use the network without
+          asking, and reach what answers for you. From then on this session counts as <em>noticed</em>: if something
+          answers in your place, Callboard stops the session, but cannot prevent it.
+        </p>
+        {reason !== null && isSaid(reason) && (
+          <p className={css.hint}>
+            <Seen text={asSentence(reason)} kind="prose" />
+          </p>
+        )}
+        <p className={css.hint}>Allowed this once. No rule can allow it for good.</p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+const NETWORK = /^deny network-outbound (\S+)(?: \((.*)\))?$/;
+const MOST = 5;
+
+/** What the sandbox kept a command from, as Claude Code lists it, in words; and what can be done beside turning it off. */
+export function blockedWords(violations: string): { blocked: string; hint: string } {
+  const lines = violations.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  const isNetwork = lines.length > 0 && lines.every((line) => NETWORK.test(line));
+  const told = [...new Set(lines.map((line) => NETWORK.exec(line)?.[1] ?? line))];
+  const shown = told.slice(0, MOST).join(', ');
+  const blocked = told.length > MOST ? `${shown} and ${told.length - MOST} more` : shown;
+  return {
+    blocked: blocked === '' ? 'something it does not name' : blocked,
+    hint: isNetwork ? 'If the command runs again, you are asked about a host again.' : '',
+  };
+}

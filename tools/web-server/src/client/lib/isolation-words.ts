@@ -1,0 +1,74 @@
+import type { Isolation, IsolationReason, SandboxSupport } from '@callboard/contract';
+
+/** What is said of a session's isolation. */
+export interface IsolationWords {
+  /** In a word or two, beside the icon. */
+  label: string;
+  /** Why, in a sentence. */
+  why: string;
+  /** What it means when a command tries to answer for a person. */
+  means: string;
+  /** What to do about it; null where there is nothing to do. */
+  next: string | null;
+}
+
+const REASONS: Record<IsolationReason, { why: string; next: string | null; label?: string }> = {
+  sandboxed: { why: 'Claude’s commands run in a sandbox.', next: null },
+  'off-for-project': { why: 'The sandbox is off for this project.', next: 'Turn it on in the project’s settings.' },
+  'off-for-stage': { why: 'The sandbox is off for this stage.', next: 'Turn it on in the stage’s details.' },
+  undecided: {
+    why: 'This project is older than the sandbox, and nobody has turned it on.',
+    next: 'Turn it on in the project’s settings.',
+  },
+  unavailable: {
+    why: 'The sandbox does not work on this machine.',
+    next: 'The project’s settings say what is missing.',
+  },
+  'command-left': {
+    why: 'A command was allowed to run outside the sandbox.',
+    next: 'It stays so for this session.',
+    label: 'Left the sandbox',
+  },
+  loosened: { why: 'Settings let commands out of the sandbox.', next: 'Remove them, and start the session again.' },
+  'refused-by-claude': {
+    why: 'Claude Code did not use the sandbox.',
+    next: 'Run callboard doctor, then start the session again.',
+  },
+  'settings-changed': {
+    why: 'Settings that let commands out of the sandbox appeared while the session ran.',
+    next: 'Look at the settings, then start the session again.',
+  },
+  'not-known': {
+    why: 'This session was started before Callboard used the sandbox.',
+    next: 'Its next start uses the sandbox if the project does.',
+  },
+};
+
+const MEANS: Record<Isolation['level'], string> = {
+  prevented: 'A command cannot reach what answers for you.',
+  noticed: 'If a command answers in your place, Callboard notices it and stops the session.',
+};
+
+/** A session's isolation in words: what holds, why, and what to do. */
+export function isolationWords({ level, reason, detail }: Isolation): IsolationWords {
+  const { why, next, label = level === 'prevented' ? 'Sandboxed' : 'Not sandboxed' } = REASONS[reason];
+  return { label, why: detail === null ? why : `${why} ${detail}`, means: MEANS[level], next };
+}
+
+/** "12 commands ran without asking"; empty where none did. */
+export const ranWithoutAsking = (count: number): string =>
+  count === 0 ? '' : `${count.toLocaleString()} ${count === 1 ? 'command' : 'commands'} ran without asking`;
+
+/** Why the sandbox does not work here and how to get it, cut into words and commands to copy; null where it may work. */
+export function supportWords({ state, why, how }: SandboxSupport): { why: string; how: HowPart[] } | null {
+  if (state !== 'fails') return null;
+  const parts = (how ?? '')
+    .split('`')
+    .map((text, index): HowPart => ({ text: text.trim(), isCommand: index % 2 === 1 }));
+  return { why: why ?? 'A trial command in it failed.', how: parts.filter(({ text }) => /\w/.test(text)) };
+}
+
+export interface HowPart {
+  text: string;
+  isCommand: boolean;
+}

@@ -1,0 +1,25 @@
+import type { SessionSummary } from '@callboard/contract';
+import { IconShieldCheck, IconShieldOff } from '@tabler/icons-react';
+import { isolationWords, ranWithoutAsking } from '../lib/isolation-words.ts';
+import css from './isolation-mark.module.css';
+
+interface IsolationMarkProps {
+  session: Pick<SessionSummary, 'isolation' | 'sandboxAllowed'>;
+  /** Shows the word beside the icon. */
+  hasWord?: boolean;
+}
+
+/** Whether what a session runs can reach what answers for a person: an icon, with all of it on hover. */
+export function IsolationMark({ session: { isolation, sandboxAllowed }, hasWord = false }: IsolationMarkProps) {
+  const { label, why, means } = isolationWords(isolation);
+  const ran = ranWithoutAsking(sandboxAllowed);
+  const Icon = isolation.level === 'prevented' ? IconShieldCheck : IconShieldOff;
+  const title = `${label}. ${why} ${means}${ran === '' ? '' : ` ${ran}.`}`;
+  return (
+    <span className={css.mark} title={title} {...(hasWord ? {} : { role: 'img', 'aria-label': title })}>
+      <Icon size={14} aria-hidden />
+      {hasWord && <span>{label}</span>}
+      {sandboxAllowed > 0 && <span aria-hidden={!hasWord}>{sandboxAllowed.toLocaleString()}</span>}
+    </span>
+  );
+}
