@@ -1,0 +1,224 @@
+import { execFile } from 'node:child_process';
+import { access, chmod, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { prompt } from '@callboard/scripted-model';
+import { describe, expect, it } from 'vitest';
+import { canIsolate } from '../../src/isolation/isolate.ts';
+import { createKit, git, type Kit } from '../support/kit.ts';
+import { killProcess, livingProcess } from '../support/living-process.ts';
+import { write } from '../support/settings-files.ts';
+import { until } from '../support/until.ts';
+
+/** What `docs/sandbox.md` says of a session whose commands run in the sandbox, one row after the other. */
+
+const run = promisify(execFile);
+const works = (command: string, ...args: string[]) =>
+  run(command, args).then(
+    () => true,
+    () => false,
+  );
+/** To have the programs says nothing: the system may keep bubblewrap from making a sandbox. */
+const hasSandbox = (await canIsolate({ PATH: process.env.PATH ?? '' })).possible && (await works('socat', '-V'));
+
+const SERVER = "require('http').createServer((q, r) => r.end('served')).listen(4567)";
+const TEST = `const { test } = require('node:test');
+test('listens', async () => {
+  const server = require('http').createServer((q, r) => r.end('answered')).listen(0);
+  await require('events').once(server, 'listening');
+  console.log(await (await fetch('http://127.0.0.1:' + server.address().port)).text());
+  server.close();
+});`;
+
+/** Says where it runs: the sandbox has this variable set. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is for a shell
+const WHERE = 'echo "ran ${SANDBOX_RUNTIME:+inside}"';
+const MCP_SERVER = `import { createInterface } from 'node:readline';
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const results = {
+    initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'place', version: '1' } },
+    'tools/list': { tools: [{ name: 'where', description: 'Where it runs', inputSchema: { type: 'object', properties: {} } }] },
+    'tools/call': { content: [{ type: 'text', text: process.env.SANDBOX_RUNTIME ? 'inside' : 'outside' }] },
+  };
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }) + '\\n');
+});`;
+
+const isThere = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** A repository as projects are, with a dependency, a test that opens a port, a hook and a remote; and a person's own settings. */
+async function setUp(): Promise<Kit> {
+  const kit = await createKit();
+  const { client, projectId, repo, folder, env } = kit;
+  await write(repo, {
+    'dep/package.json': { name: 'dep', version: '1.0.0' },
+    'package.json': { name: 'shop', version: '1.0.0', dependencies: { dep: 'file:./dep' } },
+    'shop.test.js': TEST,
+    'server.js': SERVER,
+    'fork.js':
+      "const { fork } = require('child_process');\nif (process.send) process.send('from the child', () => process.exit());\nelse fork(__filename).on('message', console.log);",
+    '.gitignore': 'node_modules\n',
+    '.git/hooks/pre-commit': `#!/bin/sh\n${WHERE}\n`,
+  });
+  await chmod(join(repo, '.git/hooks/pre-commit'), 0o755);
+  await git(repo, 'add', '--all');
+  await git(repo, 'commit', '--quiet', '-m', 'A shop');
+  await git(folder, 'clone', '--quiet', '--bare', repo, join(folder, 'origin.git'));
+  await git(repo, 'remote', 'add', 'origin', join(folder, 'origin.git'));
+  await write(folder, { 'place.mjs': MCP_SERVER });
+  const place = { type: 'stdio', command: process.execPath, args: [join(folder, 'place.mjs')], env: {} };
+  const hook = { type: 'command', command: `${WHERE} > ${join(folder, 'by-hook')}` };
+  await write(env.HOME ?? '', {
+    '.claude.json': { mcpServers: { place } },
+    '.claude/settings.json': { hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [hook] }] } },
+    '.claude/.credentials.json': { note: 'secret' },
+  });
+  await client.notices(({ sandbox }) => sandbox.state === 'works');
+  await client.command('update_project', { projectId, settings: { sandbox: true, sandboxAutoAllow: true } });
+  return kit;
+}
+
+type Step = string | { name: string; input: Record<string, unknown> };
+
+/** Has a new stage run these one after the other; a person allows what is asked, but no network. @returns what each printed */
+async function runAll(
+  kit: Kit,
+  steps: readonly Step[],
+  fields: object = {},
+): Promise<{ stageId: string; said: string[] }> {
+  const { client } = kit;
+  const tools = steps.map((step) =>
+    typeof step === 'string' ? { name: 'Bash', input: { command: step, description: 'Try' } } : step,
+  );
+  const stageId = await kit.startStage(
+    prompt({ steps: [...tools.map((tool) => ({ tools: [tool] })), { text: 'Done.' }] }),
+    {
+      ...fields,
+    },
+  );
+  const idle = client.state(stageId, 'idle').then(() => null);
+  const answered = new Set<string>();
+  const isNew = (asked: { stageId: string; requestId: string }) =>
+    asked.stageId === stageId && !answered.has(asked.requestId);
+  for (;;) {
+    const [approval, network] = [client.event('approval-requested', isNew), client.event('network-requested', isNew)];
+    const asked = await Promise.race([idle, approval, network]);
+    if (asked === null) break;
+    answered.add(asked.requestId);
+    const decision = asked.kind === 'network' ? 'deny' : 'allow';
+    await client.command('approve_tool', { stageId, requestId: asked.requestId, decision });
+  }
+  const entries = await client.transcript(stageId);
+  const calls = entries.filter((entry) => entry.kind === 'tool-use');
+  const results = entries.filter((entry) => entry.kind === 'tool-result');
+  return { stageId, said: calls.map((call) => results.find((one) => one.toolUseId === call.toolUseId)?.text ?? '') };
+}
+
+/** Prints whether each of these folders can be written. */
+const writable = (...folders: string[]) =>
+  folders
+    .map((path) => `(mkdir -p ${path} && touch ${path}/.probe && rm ${path}/.probe) 2>/dev/null && echo yes || echo no`)
+    .join('; ');
+
+describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs bubblewrap and socat)', () => {
+  it('works on its branch, builds, tests and serves, and leaves the rest of the machine alone', async () => {
+    const kit = await setUp();
+    const { client, repo, env } = kit;
+    const { stageId, said } = await runAll(kit, [
+      'echo one > one.txt; git add -A && git commit -m One && git show --stat --format=%s HEAD',
+      'echo two > two.txt; git stash -u -q && git stash pop -q && git add -A && git commit -qm Two && git fetch -q origin && git rebase -q origin/main && git tag mine && git log --format=%s | head -2 && git status --porcelain',
+      `git config user.name Eve; echo "$?"; touch ${repo}/x || touch ../x || touch "$HOME/x"; git push -q origin HEAD; echo "$?"`,
+      'npm install --no-audit --no-fund && ls node_modules && npm pack --silent ./dep && npm cache add ./dep-1.0.0.tgz && ls "$npm_config_cache"',
+      'node --test',
+      'node server.js & until curl -sf http://127.0.0.1:4567; do :; done; kill %1',
+      'node fork.js',
+      writable('"$TMPDIR"', '/dev/shm', '/tmp', '"$HOME/.npm/_cacache"', '"$HOME/.cache/pip"'),
+      'echo kept > "$TMPDIR/kept"; echo gone > /dev/shm/gone; sleep 300 & kill %1; wait %1; echo "ended $?"; tty; cat; ps -e | wc -l',
+      'cat "$TMPDIR/kept"; ls /dev/shm; ls -d ~/.claude/.credentials.json ~/.claude; cat ~/.claude/.credentials.json',
+      'seq 100000',
+    ]);
+    const [commit, more, refused, install, test, served, forked, folders, processes, later, long] = said;
+    expect.soft(commit).toContain('ran inside');
+    expect.soft(commit).toMatch(/One\n\n one.txt \| 1 \+\n 1 file changed/);
+    expect.soft(more).toMatch(/\nTwo\nOne$/); // with nothing new, nor changed, behind it
+    expect.soft(refused).toMatch(/could not lock config file.*\n255\n(touch: .*Read-only file system\n){3}/);
+    expect.soft(install).toMatch(/added 1 package.*\n(.*\n)*dep\n(.*\n)*_cacache/);
+    expect.soft(test).toMatch(/answered\n(.*\n)*.*pass 1/);
+    expect.soft(served).toBe('served');
+    expect.soft(forked).toMatch(/^from the child/);
+    expect.soft(folders).toBe('yes\nyes\nno\nno\nno');
+    expect.soft(processes).toMatch(/ended 143\nnot a tty\n\s*\d\d?$/);
+    expect.soft(later).toMatch(/^(Exit code 1\n)?kept\n/); // the last command of it fails
+    expect.soft(later).not.toContain('gone');
+    expect.soft(later).not.toContain('secret');
+    expect.soft(long).toContain('Output too large');
+    expect.soft(await git(repo, 'config', 'user.name')).toBe('Test');
+    const { session } = await client.command('get_session', { stageId });
+    expect.soft(session.isolation).toMatchObject({ level: 'prevented' });
+    expect.soft(await readFile(join(env.HOME ?? '', '.claude', '.credentials.json'), 'utf8')).toContain('secret');
+  });
+
+  it('shows a server to its own command alone, and no file that only the sandbox puts there', async () => {
+    const kit = await setUp();
+    const { client, repo } = kit;
+    const look = 'curl -sS http://127.0.0.1:4567; echo "curl $?"';
+    const { stageId, said } = await runAll(kit, [
+      'echo new > new.txt',
+      { name: 'Bash', input: { command: 'node server.js', description: 'Serve', run_in_background: true } },
+      look,
+      'curl -sS --max-time 20 http://nowhere.invalid:8080/; echo "curl $?"',
+    ]);
+    expect(said[2]).toMatch(/Failed to connect.*\n(.*\n)*curl 7/);
+    expect(said[3]).toContain('user denied');
+    const { stage } = await client.command('get_stage', { stageId });
+    const ghost = join(stage.worktree?.path ?? '', '.bashrc');
+    const lock = join(repo, '.git', 'config.lock');
+    expect([await isThere(ghost), await isThere(lock)]).toEqual([true, true]); // the server runs in the sandbox yet
+    const { diff } = await client.command('get_diff', { stageId });
+    expect(diff.files.map(({ path }) => path)).toEqual(['new.txt']);
+
+    await killProcess(await livingProcess(kit, stageId));
+    await until('all is cleared away', async () => !(await isThere(ghost)) && !(await isThere(lock)));
+    await git(repo, 'config', 'user.nickname', 'Ada');
+
+    const outside = await runAll(
+      kit,
+      [
+        { name: 'Bash', input: { command: 'node server.js', description: 'Serve', run_in_background: true } },
+        `until curl -sf http://127.0.0.1:4567; do :; done`,
+      ],
+      { sandbox: false },
+    );
+    expect(outside.said[1]).toBe('served');
+  });
+
+  it('runs MCP servers, hooks and file tools outside, and opens sockets where the project says so', async () => {
+    const kit = await setUp();
+    const { client, folder, projectId } = kit;
+    const socket = join(folder, 'daemon.sock');
+    const server = createServer((caller) => caller.end('from the daemon')).listen(socket);
+    try {
+      const talk = `node -e "require('net').connect('${socket}').on('data', (d) => console.log(String(d))).on('error', (e) => console.log(e.code))"`;
+      const write = { name: 'Write', input: { file_path: join(folder, 'by-claude'), content: 'x' } };
+      const first = await runAll(kit, [WHERE, { name: 'mcp__place__where', input: {} }, write, talk]);
+      expect(first.said[0]).toBe('ran inside');
+      expect(first.said[1]).toContain('outside');
+      expect(await readFile(join(folder, 'by-hook'), 'utf8')).toBe('ran \n');
+      expect(await isThere(join(folder, 'by-claude'))).toBe(true);
+      expect(first.said[3]).toBe('EPERM');
+
+      await client.command('update_project', { projectId, settings: { sandboxSockets: [socket] } });
+      const second = await runAll(kit, [talk]);
+      expect(second.said[0]).toBe('from the daemon');
+      const { session } = await client.command('get_session', { stageId: second.stageId });
+      expect(session.isolation).toMatchObject({ level: 'noticed', reason: 'loosened' });
+    } finally {
+      server.close();
+    }
+  });
+});
