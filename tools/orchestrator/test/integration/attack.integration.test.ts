@@ -36,7 +36,8 @@ const maySetKernel = await access(KERNEL, constants.W_OK).then(
 
 /** What raises an alarm, and which. */
 const ALARMS = {
-  ...{ 'fifo-path': 'foreign-control', 'fifo-proc': 'foreign-control', 'spool-path': 'forged-output' },
+  ...{ 'fifo-path': 'foreign-control', 'fifo-proc': 'foreign-control', 'fifo-root': 'foreign-control' },
+  'spool-path': 'forged-output',
   ...(mayTrace && { 'fifo-pidfd': 'foreign-control' }),
 };
 /** What raises none, so that one session can try it all. */
