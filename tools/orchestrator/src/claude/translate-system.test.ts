@@ -17,6 +17,13 @@ it('takes init for the begin of a turn', () => {
   expect(told('init')).toEqual([{ type: 'turn-started', model: null, mode: null, version: null, messageIds: [] }]);
 });
 
+it('sees a program that runs without CLAUDE.md and hooks', () => {
+  const minimal = { tools: ['Bash', 'Edit', 'Read', 'mcp__tracker__find'] };
+  expect(told('init', minimal)).toMatchObject([{ isMinimal: true }]);
+  expect(told('init', { ...minimal, memory_paths: { auto: '/m' } })?.[0]).not.toHaveProperty('isMinimal');
+  expect(told('init', { tools: ['AskUserQuestion', 'Bash', 'Edit', 'Read'] })?.[0]).not.toHaveProperty('isMinimal');
+});
+
 it('tells of a retry that does not say how often it was tried', () => {
   expect(told('api_retry', { error_status: 429 })).toMatchObject([
     { entry: { text: "The API's rate limit is reached (429). Claude Code waits and retries." } },

@@ -25,6 +25,15 @@ const SILENT = new Set([
   'files_persisted',
 ]);
 
+/** All that its minimal mode (`--bare`) has of its own (2.1.330). */
+const MINIMAL_TOOLS = 'Bash,Edit,Read';
+
+/** Whether it runs without CLAUDE.md and hooks: nobody here asks for that, but a release may do it by itself. */
+function isMinimal({ tools, memory_paths }: (typeof wire.SystemInit)['_output']): boolean {
+  const own = tools.filter((name) => !name.startsWith('mcp__')).sort();
+  return memory_paths === undefined && own.join() === MINIMAL_TOOLS;
+}
+
 /** What a `system` line means; null for a subtype that is not known or not of its shape. */
 export function translateSystem(message: Record<string, unknown>): AgentEvent[] | null {
   const subtype = typeof message.subtype === 'string' ? message.subtype : '';
@@ -34,9 +43,12 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       const { data } = wire.SystemInit.safeParse(message);
       if (data === undefined) return null;
       const { model, permissionMode: mode, claude_code_version: version, user_message_uuids: messageIds } = data;
+      const minimal = isMinimal(data) && { isMinimal: true as const };
       const servers = data.mcp_servers?.flatMap((server) => server ?? []);
       const mcpServers = servers?.map(({ name, status }) => ({ name, state: mcpState(status) }));
-      return [{ type: 'turn-started', model, mode, version, messageIds, ...(mcpServers && { mcpServers }) }];
+      return [
+        { type: 'turn-started', model, mode, version, messageIds, ...(mcpServers && { mcpServers }), ...minimal },
+      ];
     }
     case 'status': {
       const { data } = wire.SystemStatus.safeParse(message);

@@ -7,6 +7,7 @@ import { claudeArguments } from '../claude/arguments.ts';
 import { messagesInConversation } from '../claude/conversation-file.ts';
 import { readFlags } from '../claude/program.ts';
 import { startGuard } from './guard.ts';
+import { writeLabSettings } from './lab-settings.ts';
 import { createTalk, type Talk } from './talk.ts';
 import { startTrial, type Trial } from './trial.ts';
 
@@ -49,6 +50,7 @@ export async function createLab(options: LabOptions): Promise<Lab> {
   const [home, cwd, outside, tmp] = ['home', 'work', 'outside', 'tmp'].map((name) => join(root, name));
   if (!home || !cwd || !outside || !tmp) throw new Error('unreachable');
   for (const folder of [home, cwd, outside, tmp]) await mkdir(folder);
+  await writeLabSettings(home, cwd);
   let current: Trial | null = null;
   const model = await startScriptedModel({ log: () => current?.wake() });
   stack.defer(model.close);

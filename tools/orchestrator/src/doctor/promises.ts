@@ -2,6 +2,12 @@ import type { KeptPromise } from './kept-promise.ts';
 import { answerPromises } from './promises/answers.ts';
 import { conversationPromises } from './promises/conversation.ts';
 import { requestPromises } from './promises/requests.ts';
+import { settingsPromises } from './promises/settings.ts';
 
 /** All promises, in the order in which they are tried: the first ones are needed by others, the last one ends it. */
-export const keptPromises: readonly KeptPromise[] = [...requestPromises, ...answerPromises, ...conversationPromises];
+export const keptPromises: readonly KeptPromise[] = [
+  ...requestPromises,
+  ...answerPromises,
+  ...settingsPromises,
+  ...conversationPromises,
+];

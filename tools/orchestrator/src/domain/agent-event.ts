@@ -30,6 +30,8 @@ export type AgentEvent =
       messageIds: readonly string[];
       /** Not where it does not tell of them. */
       mcpServers?: SessionSummary['mcpServers'];
+      /** It goes without the memory and the hooks of settings files. */
+      isMinimal?: true;
     }
   | { type: 'mode-changed'; mode: string }
   /** The process has taken a message of a person; null: its id, or its text, was not told. */

@@ -12,6 +12,7 @@ import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { addEntry } from './draft.ts';
 import type { EventContext } from './event-context.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './foreign.ts';
+import { MINIMAL, tellGap } from './gaps.ts';
 import { loseUnconfirmed, settleByResult } from './lost-answers.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
 import { firstPrompt } from './pipeline.ts';
@@ -97,6 +98,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
         cliVersion: event.version ?? record.cliVersion,
         mcpServers: event.mcpServers ?? record.mcpServers,
       };
+      if (event.isMinimal) tellGap(draft, tx.now, MINIMAL);
       return haveRead(context, event.messageIds);
     case 'mode-changed':
       return takeMode(context, event.mode);

@@ -41,7 +41,7 @@ describe('the handshake', () => {
     const report = await shakeHands(REAL_CLAUDE);
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
-    expect(report.checks).toHaveLength(18);
+    expect(report.checks).toHaveLength(20);
   });
 
   it('sees each promise that is broken, and those that are not', { timeout: 480_000 }, async () => {
@@ -63,6 +63,8 @@ describe('the handshake', () => {
       'updated-input': 'no',
       question: 'no',
       mode: 'no',
+      'claude-md': 'no',
+      settings: 'no',
       text: 'no',
       repeat: 'no',
       replay: 'untried',

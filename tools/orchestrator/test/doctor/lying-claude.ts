@@ -18,7 +18,8 @@ const Line = z.looseObject({
 type Line = z.infer<typeof Line>;
 
 const [real = '', ...args] = process.argv.slice(2);
-const child = spawn(real, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+// It also runs in its minimal mode, without CLAUDE.md and hooks.
+const child = spawn(real, ['--bare', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
 child.on('exit', (code) => process.exit(code ?? 1));
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 

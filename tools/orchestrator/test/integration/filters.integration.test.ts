@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
+import { fakeClaude, REAL_CLAUDE } from '../doctor/fake-claude.ts';
 import { filteredClaude } from '../support/filtered-claude.ts';
 import type { FilterName } from '../support/filters.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
@@ -96,6 +97,23 @@ describe('told', () => {
       message: expect.stringContaining(lack),
     });
     expect((await client.command('get_session', { stageId })).session.cliGaps).toContain(lack);
+  });
+
+  it('a session without CLAUDE.md and hooks: its card and its transcript say so, once', async () => {
+    const folder = await temporaryFolder();
+    const minimal = await fakeClaude(folder, `#!/bin/sh\nexec '${REAL_CLAUDE}' --bare "$@"\n`);
+    const kit = await createKit({ claudePath: minimal });
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'One.' }] }));
+    const { cliGaps } = await kit.client.event('session-updated', (session) => session.cliGaps.length > 0);
+    expect(cliGaps).toEqual([expect.stringContaining('CLAUDE.md and hooks are left out')]);
+    await kit.client.state(stageId, 'idle');
+    await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Two.' }] }) });
+    await expect
+      .poll(async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length, {
+        timeout: 60_000,
+      })
+      .toBe(2);
+    expect((await codes(kit, stageId)).filter((code) => code === 'cli-gaps')).toHaveLength(1);
   });
 
   it('a refusal of initialize: the start fails at once, with its words', async () => {

@@ -150,6 +150,9 @@ export const SystemInit = z.object({
   model: text.nullable().catch(null),
   permissionMode: text.nullable().catch(null),
   claude_code_version: text.nullable().catch(null),
+  tools: z.array(text).catch([]),
+  /** Where it keeps what it remembers; not in its minimal mode. */
+  memory_paths: z.unknown().optional(),
   user_message_uuids: z.array(text).catch([]),
   mcp_servers: z
     .array(z.object({ name: text, status: text }).or(z.unknown().transform(() => null)))
