@@ -1,39 +1,22 @@
 import type { SessionSummary, StageView, Todo } from '@callboard/contract';
 import { IconCircle, IconCircleCheck, IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
 import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
-import { count } from '../../../lib/time.ts';
 import { Fold } from './fold.tsx';
+import { McpPanel } from './mcp-panel.tsx';
 import css from './stage-head.module.css';
+import { TaskPanel } from './task-panel.tsx';
 
 /** What this Claude Code lacks, what Claude has on its list, and what runs beside the turn; each folded to a line. */
 export function SessionPanels({ stage }: { stage: StageView }) {
   const { session } = stage;
   if (session === null) return null;
   const gaps = gapsWords(session);
-  if (gaps === null && session.todos.length === 0 && session.backgroundTasks.length === 0) return null;
   return (
     <div className={css.panels}>
       {gaps !== null && <GapsPanel id={stage.id} words={gaps} session={session} />}
       {session.todos.length > 0 && <TodoPanel id={stage.id} todos={session.todos} />}
-      {session.backgroundTasks.length > 0 && (
-        <section aria-label="Background tasks">
-          <Fold
-            id={`background:${stage.id}`}
-            summary={`${count(session.backgroundTasks.length, 'background task')}: ${session.backgroundTasks.map((task) => task.description).join(', ')}`}
-          >
-            <ul className={css.todos}>
-              {session.backgroundTasks.map((task) => (
-                <li key={task.taskId}>
-                  <IconPlayerPlay size={16} aria-hidden />
-                  <span>
-                    {task.description} <span className={css.phaseState}>{task.type.replaceAll('_', ' ')}</span>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </Fold>
-        </section>
-      )}
+      <TaskPanel stageId={stage.id} tasks={session.backgroundTasks} />
+      <McpPanel stage={stage} />
     </div>
   );
 }

@@ -1,0 +1,62 @@
+import { commands, type SessionSummary, type StageId } from '@callboard/contract';
+import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../../lib/api.ts';
+import { useCommand } from '../../../live/use-command.ts';
+
+/** How often output is read that somebody looks at. */
+const OUTPUT_MS = 2_000;
+/** No event tells when a server changes its state between turns. */
+const MCP_MS = 10_000;
+
+/** What a background command has printed, kept up to date as long as it runs. */
+export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boolean) =>
+  queryOptions({
+    queryKey: ['task-output', stageId, taskId, isRunning],
+    queryFn: ({ signal }) =>
+      call(`/api/sessions/${stageId}/tasks/${encodeURIComponent(taskId)}/output`, {
+        reply: commands.get_task_output.reply,
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    refetchInterval: isRunning ? OUTPUT_MS : false,
+  });
+
+/** Stops a background task; resolves once Claude Code has confirmed it. */
+export function useStopTask(stageId: StageId) {
+  return useCommand({
+    run: (taskId: string) =>
+      call(`/api/sessions/${stageId}/tasks/${encodeURIComponent(taskId)}/stop`, {
+        method: 'POST',
+        reply: commands.stop_task.reply,
+      }),
+    failed: 'The task was not stopped',
+  });
+}
+
+/** The MCP servers in full. `told`: what the session says of them, for a new look when that changes. */
+export const mcpServersQuery = (stageId: StageId, told: SessionSummary['mcpServers']) =>
+  queryOptions({
+    queryKey: ['mcp', stageId, told],
+    queryFn: async ({ signal }) =>
+      (await call(`/api/sessions/${stageId}/mcp`, { reply: commands.get_mcp_servers.reply, signal })).servers,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+    refetchInterval: MCP_MS,
+  });
+
+/** Connects a server anew; resolves once it is connected. */
+export function useReconnectMcp(stageId: StageId) {
+  const queryClient = useQueryClient();
+  return useCommand({
+    run: async (name: string) => {
+      const path = `/api/sessions/${stageId}/mcp/${encodeURIComponent(name)}/reconnect`;
+      try {
+        return await call(path, { method: 'POST', reply: commands.reconnect_mcp_server.reply });
+      } finally {
+        void queryClient.invalidateQueries({ queryKey: ['mcp', stageId] });
+      }
+    },
+    failed: (name) => `${name} is not connected`,
+  });
+}

@@ -1,0 +1,89 @@
+import type { McpServer, McpState, StageView } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { IconAlertTriangle, IconCircleCheck, IconPlug } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { errorText } from '../../../lib/api.ts';
+import { useCanCommand } from '../../../live/live-context.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
+import { mcpServersQuery, useReconnectMcp } from '../api/session-controls.ts';
+import { mayReconnect, mcpFacts, mcpStateWords, mcpSummary } from '../model/control-words.ts';
+import { Fold } from './fold.tsx';
+import css from './session-controls.module.css';
+
+/** The servers of tools that the session has, folded to a line; each can be connected anew. */
+export function McpPanel({ stage }: { stage: StageView }) {
+  const servers = stage.session?.mcpServers ?? [];
+  if (servers.length === 0) return null;
+  return (
+    <section aria-label="MCP servers">
+      <Fold id={`mcp:${stage.id}`} summary={<span className={css.summary}>{mcpSummary(servers)}</span>}>
+        <Servers stage={stage} />
+      </Fold>
+    </section>
+  );
+}
+
+const ICONS: Partial<Record<McpState, typeof IconPlug>> = {
+  connected: IconCircleCheck,
+  failed: IconAlertTriangle,
+  'needs-auth': IconAlertTriangle,
+};
+
+function Servers({ stage }: { stage: StageView }) {
+  const { data, error } = useQuery(mcpServersQuery(stage.id, stage.session?.mcpServers ?? []));
+  const reconnect = useReconnectMcp(stage.id);
+  const canCommand = useCanCommand();
+  const busy = reconnect.isPending ? reconnect.variables : null;
+  return (
+    <>
+      {error !== null && <FailureNote>{errorText(error)}</FailureNote>}
+      <ul className={css.list}>
+        {data?.map((server) => (
+          <li key={server.name} data-state={server.state}>
+            <ServerIcon server={server} />
+            <ServerWords server={server} />
+            {mayReconnect(server) && (
+              <div className={css.actions}>
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  aria-label={`Reconnect ${server.name}`}
+                  disabled={!canCommand || (busy !== null && busy !== server.name)}
+                  loading={busy === server.name}
+                  onClick={() => reconnect.mutate(server.name)}
+                >
+                  Reconnect
+                </Button>
+              </div>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function ServerIcon({ server: { state } }: { server: McpServer }) {
+  const Icon = ICONS[state] ?? IconPlug;
+  return <Icon size={16} aria-hidden />;
+}
+
+function ServerWords({ server }: { server: McpServer }) {
+  const facts = mcpFacts(server);
+  return (
+    <div className={css.words}>
+      <div>
+        <span className={css.name}>
+          <Seen text={server.name} kind="prose" />
+        </span>{' '}
+        <span className={css.facts}>{mcpStateWords(server.state)}</span>
+      </div>
+      {facts !== null && (
+        <span className={css.why}>
+          <Seen text={facts} kind="prose" />
+        </span>
+      )}
+    </div>
+  );
+}

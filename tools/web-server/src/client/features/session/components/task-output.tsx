@@ -1,0 +1,75 @@
+import type { BackgroundTask, StageId } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useLayoutEffect, useRef } from 'react';
+import { errorText } from '../../../lib/api.ts';
+import { plainOutput } from '../../../lib/plain-output.ts';
+import { CodeBlock } from '../../../ui/code.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
+import { taskOutputQuery } from '../api/session-controls.ts';
+import { outputWords } from '../model/control-words.ts';
+import css from './session-controls.module.css';
+
+interface TaskOutputDialogProps {
+  stageId: StageId;
+  task: BackgroundTask;
+  isRunning: boolean;
+  isStopping: boolean;
+  /** Null where no command can be given just now. */
+  stop: (() => void) | null;
+  close: () => void;
+}
+
+/** What a background command prints, as text. */
+export function TaskOutputDialog({ stageId, task, isRunning, isStopping, stop, close }: TaskOutputDialogProps) {
+  return (
+    <Dialog opened title={`Output of ${task.description}`} size={880} close={close} closeOnClickOutside>
+      <div className={css.output}>
+        {task.command !== null && <CodeBlock isCommand text={task.command} />}
+        <Output stageId={stageId} taskId={task.taskId} isRunning={isRunning} />
+        <div className={css.outputFoot}>
+          <span className={css.facts} role="status">
+            {isRunning ? 'Running.' : 'Not running any more.'}
+          </span>
+          {isRunning && (
+            <Button variant="default" disabled={stop === null} loading={isStopping} onClick={() => stop?.()}>
+              Stop
+            </Button>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+function Output({ stageId, taskId, isRunning }: { stageId: StageId; taskId: string; isRunning: boolean }) {
+  const { data, error } = useQuery(taskOutputQuery(stageId, taskId, isRunning));
+  const text = data === undefined ? '' : plainOutput(data.output).trimEnd();
+  const box = useRef<HTMLPreElement>(null);
+  const isAtEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new text is what moves the end
+  useLayoutEffect(() => {
+    if (isAtEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [text]);
+  if (data === undefined) return error === null ? null : <FailureNote>{errorText(error)}</FailureNote>;
+  const cut = outputWords(data);
+  return (
+    <>
+      {cut !== null && <p className={css.facts}>{cut}</p>}
+      <pre
+        ref={box}
+        className={css.screen}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24;
+        }}
+      >
+        {text === '' ? <span className={css.facts}>(no output yet)</span> : <Seen text={text} kind="code" />}
+      </pre>
+      {error !== null && <FailureNote>{errorText(error)}</FailureNote>}
+    </>
+  );
+}
