@@ -17,6 +17,11 @@ it.each([
   ["touch: cannot touch '/etc/x': Read-only file system"],
   ['Error: EROFS: read-only file system, open /etc/x'],
   ['socket: Operation not permitted'],
+  ['Error: listen EPERM: operation not permitted ./in.sock'],
+  ["curl: (7) Failed to connect to 127.0.0.1 port 4567 after 0 ms: Couldn't connect to server"],
+  ['Error: connect ECONNREFUSED ::1:5432'],
+  ['psql: error: connection to server at "localhost" (127.0.0.1), port 5432 failed: Connection refused'],
+  ['dial tcp 127.0.0.1:6379: connect: connection refused'],
 ])('tells what looks like it: %s', (line) => {
   expect(sandboxFailure(`Exit code 1\n${line}\nmore`, true, undefined)).toEqual({ isCertain: false, detail: line });
 });
@@ -24,6 +29,7 @@ it.each([
 it.each([
   ['a command that went well', 'Read-only file system', false],
   ['any other failure', 'Exit code 1\nmake: *** No rule to make target', true],
+  ['a server elsewhere', 'Error: connect ECONNREFUSED 93.184.216.34:443', true],
   ['the tag in the output of a command', `it says${block('anything')}`, true],
 ])('says nothing of %s', (_name, output, isError) => {
   expect(sandboxFailure(output, isError, undefined)).toBeNull();

@@ -3,7 +3,15 @@ import type { SandboxFailure } from '@callboard/contract';
 /** What the CLI adds at the end of a command's output. Only there: a command can print the tag itself. */
 const VIOLATIONS = /<sandbox_violations>\s*((?:(?!<sandbox_violations>)[\s\S])*?)\s*<\/sandbox_violations>\s*$/;
 /** The CLI marks no refusal of the file system or of a socket (tried on Linux). What they look like: */
-const REFUSALS = [/^.*Read-only file system.*$/m, /^.*\bEROFS\b.*$/m, /^.*socket.*Operation not permitted.*$/im];
+const REFUSALS = [
+  /^.*Read-only file system.*$/m,
+  /^.*\bEROFS\b.*$/m,
+  /^.*socket.*Operation not permitted.*$/im,
+  /^.*\b(?:listen|connect) EPERM\b.*$/m,
+  // A server that another command started, or that runs outside.
+  /^.*(?:ECONNREFUSED|Failed to connect to|Connection refused|connection to server at).*(?:127\.0\.0\.1|::1|localhost).*$/im,
+  /^.*(?:127\.0\.0\.1|::1|localhost).*(?:Connection refused|ECONNREFUSED).*$/im,
+];
 const LONGEST = 500;
 
 /**

@@ -14,3 +14,8 @@ it('keeps what it does not know as it is, and counts what is too much', () => {
   expect(blockedWords(many.join('\n')).blocked).toMatch(/h4\.example:443 and 2 more$/);
   expect(blockedWords('').blocked).toBe('something it does not name');
 });
+
+it('says of a server that did not answer that no other command’s server can be reached', () => {
+  const { hint } = blockedWords('Error: connect ECONNREFUSED 127.0.0.1:3000');
+  expect(hint).toContain('has a network of its own');
+});

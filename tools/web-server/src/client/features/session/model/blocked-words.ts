@@ -1,5 +1,11 @@
 const NETWORK = /^deny network-outbound (\S+)(?: \((.*)\))?$/;
+/** A server of this machine did not answer. */
+const LOCAL = /refused|failed to connect/i;
 const MOST = 5;
+
+const ASKED_AGAIN = 'If the command runs again, you are asked about a host again.';
+const OWN_NETWORK =
+  'Each command in the sandbox has a network of its own, so it cannot reach a server that another command started.';
 
 /** What the sandbox kept a command from, as Claude Code lists it, in words; and what can be done beside turning it off. */
 export function blockedWords(violations: string): { blocked: string; hint: string } {
@@ -10,6 +16,11 @@ export function blockedWords(violations: string): { blocked: string; hint: strin
   const blocked = told.length > MOST ? `${shown} and ${told.length - MOST} more` : shown;
   return {
     blocked: blocked === '' ? 'something it does not name' : blocked,
-    hint: isNetwork ? 'If the command runs again, you are asked about a host again.' : '',
+    hint: hintFor(lines, isNetwork),
   };
+}
+
+function hintFor(lines: readonly string[], isNetwork: boolean): string {
+  if (isNetwork) return ASKED_AGAIN;
+  return lines.some((line) => LOCAL.test(line)) ? OWN_NETWORK : '';
 }
