@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
@@ -23,13 +21,12 @@ const curl = (path: string, seconds = 20) => {
 const fetches = (...paths: string[]) =>
   prompt({ steps: [...paths.map((path) => ({ tools: [curl(path)] })), { text: 'Done.' }] });
 
-/** An orchestrator whose sessions run their commands in the sandbox. */
+/** An orchestrator whose sessions run their commands in the sandbox, without a question. */
 async function sandboxedKit(): Promise<Kit> {
   const kit = await createKit();
-  const folder = join(kit.env.HOME ?? '', '.claude');
-  await mkdir(folder, { recursive: true });
-  const sandbox = { enabled: true, autoAllowBashIfSandboxed: true, allowUnsandboxedCommands: true };
-  await writeFile(join(folder, 'settings.json'), JSON.stringify({ sandbox }));
+  const settings = { sandbox: true, sandboxAutoAllow: true };
+  await kit.client.command('update_project', { projectId: 'shop', settings });
+  await kit.client.notices(({ sandbox }) => sandbox.state === 'works');
   return kit;
 }
 
