@@ -2,17 +2,16 @@ import { type Decision, isUnsettled } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { exactDuration } from '../../../lib/time.ts';
 import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { arrivalWords, KIND_WORDS, verdictWords } from '../model/log-words.ts';
+import { arrivalWords, KIND_WORDS, verdictWords, waitWords } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 
 /** One decision; what was said with it can be opened. */
 export function DecisionRow({ decision }: { decision: Decision }) {
-  const { outcome, at, asked, toolName, kind, waitedMs } = decision;
+  const { outcome, at, asked, toolName, kind } = decision;
   const arrival = arrivalWords(decision);
   return (
     <li className={css.row}>
@@ -27,7 +26,7 @@ export function DecisionRow({ decision }: { decision: Decision }) {
         <div className={css.facts}>
           <StageName decision={decision} />
           <span>{KIND_WORDS[kind]}</span>
-          <span>Claude waited {exactDuration(waitedMs)}</span>
+          <span>{waitWords(decision)}</span>
           {arrival !== null && <span>{arrival}</span>}
         </div>
         <Said decision={decision} />

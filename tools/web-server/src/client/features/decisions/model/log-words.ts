@@ -1,5 +1,7 @@
 import type { Decision, DecisionSource, RequestKind, RequestOutcome } from '@callboard/contract';
 import { deliveryWords, isChanged } from '../../../lib/decision-words.ts';
+import { denierWords } from '../../../lib/denial-words.ts';
+import { exactDuration } from '../../../lib/time.ts';
 
 export const KIND_WORDS: Record<RequestKind, string> = {
   approval: 'Tool call',
@@ -33,6 +35,10 @@ export const verdictWords = (decision: Decision): string => {
   const word = outcome === 'denied' && kind === 'question' ? 'Declined' : OUTCOME_WORDS[outcome];
   return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
 };
+
+/** How long Claude waited; or what of Claude Code denied it, where nobody was asked. */
+export const waitWords = ({ denial, waitedMs }: Decision): string =>
+  denial === null ? `Claude waited ${exactDuration(waitedMs)}` : `By ${denierWords(denial)}`;
 
 /** How the answer got to Claude; null where there was none. */
 export const arrivalWords = (decision: Decision): string | null =>
