@@ -45,7 +45,7 @@ export interface SandboxEnvironment {
 export const sandboxScript = (dataDir: string, stageId: string): string => join(dataDir, 'sandbox', `${stageId}.sh`);
 
 /** Where the caches of a project lie. */
-export const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
+const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
 
 /**
  * Writes the script that Claude Code (2.1.330) reads before every Bash command. What it sets holds in the sandbox alone: MCP
