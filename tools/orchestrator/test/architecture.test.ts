@@ -106,7 +106,7 @@ describe('the orchestrator', () => {
     sessions: ['claude', 'domain', 'lib', 'session-state', 'store', 'type trust', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
     gateway: ['lib', 'session-state', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],
-    doctor: ['claude', 'lib', 'store'],
+    doctor: ['claude', 'isolation', 'lib', 'store'],
     'data-dir.ts': [],
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib'],

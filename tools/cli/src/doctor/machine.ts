@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { askLogin, type ClaudeSurvey, userEnvironment } from '@callboard/orchestrator/doctor';
+import { askLogin, type ClaudeSurvey, surveySandbox, userEnvironment } from '@callboard/orchestrator/doctor';
 import { findLockHolder } from '@callboard/orchestrator/process-lock';
 import type { Edges } from '../edges.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
@@ -14,6 +14,7 @@ import { checkMemory } from './memory-check.ts';
 import { checkNode } from './node-check.ts';
 import { checkPort } from './port-check.ts';
 import { checkRepository } from './repo-check.ts';
+import { checkSandbox } from './sandbox-check.ts';
 
 /** The `claude` that can be tried out. */
 export type UsableClaude = ClaudeSurvey & { version: string };
@@ -39,6 +40,7 @@ export async function lookAtMachine(
   const program = (claude as UsableClaude | null)?.path;
   const askClaude = async () => (program === undefined ? null : askLogin(program, edges.env));
   await look('login', 'Login', () => checkLogin({ env, home: edges.home, askClaude }));
+  await look('sandbox', 'Sandbox', async () => checkSandbox(await surveySandbox(edges.env, isRoot())));
   await lookAtPorts(options, look);
   for (const check of await checkDataDir(options.dataDir)) tell(check);
   await look('memory', 'Memory', () => checkMemory(edges.availableMemory()));
@@ -46,6 +48,8 @@ export async function lookAtMachine(
   for (const repo of options.repos) await look('repo', 'Repository', () => checkRepository(repo, env));
   return claude;
 }
+
+const isRoot = (): boolean => process.geteuid?.() === 0;
 
 type Look = (id: string, name: string, finding: () => Finding | Promise<Finding>) => Promise<void>;
 

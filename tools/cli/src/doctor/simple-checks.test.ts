@@ -6,6 +6,7 @@ import { checkGit } from './git-check.ts';
 import { named, ok } from './machine-check.ts';
 import { checkMemory } from './memory-check.ts';
 import { checkNode } from './node-check.ts';
+import { checkSandbox } from './sandbox-check.ts';
 
 it.each([
   ['26.1.0', 'ok'],
@@ -53,6 +54,17 @@ it.each([
   [0, 'warning', '0 MiB free, enough for about 0 sessions at once'],
 ])('says how many sessions fit into %i bytes', (bytes, verdict, found) => {
   expect(checkMemory(bytes)).toMatchObject({ verdict, found });
+});
+
+it('says whether a command runs in the sandbox, and what to do where none does', () => {
+  expect(checkSandbox({ state: 'works', why: null, how: null })).toMatchObject({ verdict: 'ok', advice: null });
+  const fails = { state: 'fails', why: 'socat is not installed.', how: 'Run `sudo apt install socat`.' } as const;
+  expect(checkSandbox(fails)).toEqual({
+    verdict: 'warning',
+    found: 'does not work. socat is not installed.',
+    advice: 'Run `sudo apt install socat`.',
+  });
+  expect(checkSandbox({ ...fails, how: null }).advice).toContain('noticed');
 });
 
 it('says that another account is not supported yet, when one is given', () => {

@@ -58,6 +58,8 @@ export const sandboxSettings = (sandbox: LaunchSandbox, hosts: readonly string[]
 
 export interface SandboxPlaces {
   dataDir: string;
+  /** The main checkout. */
+  checkout: string;
   /** The environment that Claude Code is given. */
   env: Readonly<Record<string, string>>;
 }
@@ -66,7 +68,7 @@ export interface SandboxPlaces {
  * What a sandbox keeps from commands on this machine. Only what is there: the CLI puts a device in the place of a file that is
  * not, and git then cannot read its own configuration (tried).
  */
-export async function sandboxPlaces({ dataDir, env }: SandboxPlaces) {
+export async function sandboxPlaces({ dataDir, checkout, env }: SandboxPlaces) {
   const home = env.HOME ?? '/';
   const config = configFolder(env);
   const present = async (paths: readonly string[]) => {
@@ -82,7 +84,12 @@ export async function sandboxPlaces({ dataDir, env }: SandboxPlaces) {
   return {
     hidden: await present([dataDir, join(config, '.credentials.json')]),
     readable: await present([join(dataDir, 'worktrees')]),
-    // The main checkout is not among them: its `.git` would be closed as well, and nothing could be committed (tried).
-    kept: await present([config, ...['.claude.json', '.gitconfig', '.config/git'].map((name) => join(home, name))]),
+    // The rest of the main checkout is not written either, unless the user's own settings allow it. To deny it as a whole would deny
+    // its `.git`, of which the CLI itself leaves open what a commit needs (tried).
+    kept: await present([
+      ...['.claude', '.mcp.json'].map((name) => join(checkout, name)),
+      config,
+      ...['.claude.json', '.gitconfig', '.config/git'].map((name) => join(home, name)),
+    ]),
   };
 }

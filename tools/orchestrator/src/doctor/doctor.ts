@@ -7,3 +7,4 @@ export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';
 export { readLastReports, saveReport } from './report-file.ts';
 export { askLogin, type ClaudeSurvey, surveyClaude } from './survey-claude.ts';
+export { surveySandbox } from './survey-sandbox.ts';

@@ -13,12 +13,12 @@ const FAILS: SandboxSupport = { state: 'fails', why: 'socat is not installed.', 
 let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxWish>) => SandboxWish;
 beforeEach(async () => {
   const folder = await temporaryFolder();
-  const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
+  const [dataDir, home, path] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'shop')];
   const worktree = join(dataDir, 'worktrees', 'shop', 'stage-1');
-  for (const made of [worktree, join(home, '.claude')]) await mkdir(made, { recursive: true });
+  for (const made of [worktree, join(home, '.claude'), join(path, '.claude')]) await mkdir(made, { recursive: true });
   wish = (settings, more = {}) => ({
     stage: stageWith(null),
-    project: { id: ProjectId.parse('shop'), path: join(folder, 'shop'), settings: ProjectSettings.parse(settings) },
+    project: { id: ProjectId.parse('shop'), path, settings: ProjectSettings.parse(settings) },
     ...{ worktree, dataDir, env: { HOME: home }, version: '2.1.330', excluded: [] },
     ...more,
   });
@@ -36,7 +36,8 @@ it('uses it where project and machine allow, and hides what is Callboard’s', a
     variables: { CLAUDE_ENV_FILE: join(asked.dataDir, 'sandbox/STAGE-1.sh') },
   });
   // A path that is not there is left out: the CLI would put a device in its place.
-  expect(sandbox?.kept).toEqual([join(asked.env.HOME ?? '', '.claude')]);
+  const { path } = asked.project;
+  expect(sandbox?.kept).toEqual([path, asked.env.HOME ?? ''].map((folder) => join(folder, '.claude')));
 });
 
 it.each([

@@ -33,15 +33,16 @@ export async function chooseSandbox(wish: SandboxWish, support: () => Promise<Sa
   if (stage.sandbox === false) return outside('off-for-stage');
   if (stage.sandbox === null && settings.sandbox === null) return outside('undecided');
   if (stage.sandbox === null && settings.sandbox === false) return outside('off-for-project');
-  if (version !== null && compareVersions(version, OLDEST_WITH_SANDBOX) < 0) {
-    const words = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later; this is ${version}.`;
+  if (version === null || compareVersions(version, OLDEST_WITH_SANDBOX) < 0) {
+    const words = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later; this is ${version ?? 'a version that it does not tell'}.`;
     return outside('unavailable', words);
   }
   const found = await support();
   if (found.state !== 'works') return outside('unavailable', found.why);
-  const [dataDir, worktree] = await Promise.all([wish.dataDir, wish.worktree].map((path) => realpath(path)));
-  if (dataDir === undefined || worktree === undefined) throw new Error('unreachable');
-  const places = await sandboxPlaces({ dataDir, env: wish.env });
+  const paths = [wish.dataDir, wish.worktree, project.path];
+  const [dataDir, worktree, checkout] = await Promise.all(paths.map((path) => realpath(path)));
+  if (dataDir === undefined || worktree === undefined || checkout === undefined) throw new Error('unreachable');
+  const places = await sandboxPlaces({ dataDir, checkout, env: wish.env });
   const own = await prepareSandboxEnvironment({
     ...{ dataDir, projectId: project.id, stageId: stage.id, worktree, env: wish.env },
   });

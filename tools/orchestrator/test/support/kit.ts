@@ -65,6 +65,7 @@ export async function createKit({
   maxParallel = 4,
   limits = {},
   isEmulated = false,
+  sandbox = false,
   edges,
   ...given
 }: {
@@ -73,6 +74,8 @@ export async function createKit({
   limits?: Partial<TimeLimits>;
   /** Whether the emulator runs in place of the real `claude`. */
   isEmulated?: boolean;
+  /** Leave the project as any new one is: its commands run in the sandbox where that works. Most tests look at something else. */
+  sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
   /** A folder that is there, on a file system of its own, say. */
@@ -152,6 +155,7 @@ export async function createKit({
     alarms.requireExpected();
   });
   await kit.start(where);
+  if (!sandbox) await kit.client.command('update_project', { projectId: 'shop', settings: { sandbox } });
   return kit;
 }
 
