@@ -18,17 +18,17 @@ it('tries it once for launches at the same time, and not again once it works', a
   const { made, attempt, heard } = watch(WORKS);
   expect(made.support().state).toBe('untried');
   made.begin();
-  expect(await Promise.all([made.forLaunch(), made.forLaunch()])).toEqual([WORKS, WORKS]);
-  expect(await made.forLaunch()).toEqual(WORKS);
+  expect(await Promise.all([made.forLaunch(), made.forLaunch()])).toMatchObject([WORKS, WORKS]);
+  expect(await made.forLaunch()).toMatchObject(WORKS);
   expect([attempt.mock.calls.length, heard.mock.calls.length]).toEqual([1, 1]);
 });
 
 it('tries again for a launch what has failed before, and tells only what is new', async () => {
   const { made, heard } = watch(FAILS, FAILS, WORKS);
-  expect(await made.forLaunch()).toEqual(FAILS);
-  expect(await made.forLaunch()).toEqual(FAILS);
+  expect(await made.forLaunch()).toMatchObject(FAILS);
+  expect(await made.forLaunch()).toMatchObject(FAILS);
   expect(heard).toHaveBeenCalledTimes(1);
-  expect(await made.forLaunch()).toEqual(WORKS);
+  expect(await made.forLaunch()).toMatchObject(WORKS);
   expect(heard).toHaveBeenCalledTimes(2);
 });
 
@@ -36,6 +36,6 @@ it('believes Claude Code itself before a trial', async () => {
   const { made, attempt } = watch(WORKS, WORKS);
   await made.forLaunch();
   made.refused('ripgrep not found');
-  expect(await made.forLaunch()).toMatchObject({ state: 'fails', why: 'ripgrep not found' });
+  expect(await made.forLaunch()).toMatchObject({ state: 'fails', why: 'ripgrep not found', isRefused: true });
   expect(attempt).toHaveBeenCalledTimes(1);
 });

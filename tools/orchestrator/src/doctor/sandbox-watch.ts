@@ -12,8 +12,11 @@ export interface SandboxWatchParts {
 export interface SandboxWatch {
   /** What is known now. */
   support(): SandboxSupport;
-  /** What a launch goes by: waits for a trial that runs, and tries again what has failed before. Never rejects. */
-  forLaunch(): Promise<SandboxSupport>;
+  /**
+   * What a launch goes by: waits for a trial that runs, and tries again what has failed before. `isRefused`: Claude Code itself has
+   * said that it cannot. Never rejects.
+   */
+  forLaunch(): Promise<SandboxSupport & { isRefused: boolean }>;
   /** Claude Code itself says that it cannot: that counts until a restart, whatever a trial says. */
   refused(why: string): void;
   /** Called when what is known has changed. Returns how to stop listening. */
@@ -54,7 +57,10 @@ export function createSandboxWatch({ log, attempt }: SandboxWatchParts): Sandbox
 
   return {
     support: () => known,
-    forLaunch: async () => (running !== null || (known.state !== 'works' && !isRefused) ? again() : known),
+    async forLaunch() {
+      const found = running !== null || (known.state !== 'works' && !isRefused) ? await again() : known;
+      return { ...found, isRefused };
+    },
     refused(why) {
       isRefused = true;
       keep({ state: 'fails', why, how: 'Run `callboard doctor`, then restart Callboard.' });

@@ -1,14 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ProjectId, ProjectSettings, type SandboxSupport } from '@callboard/contract';
+import { ProjectId, ProjectSettings } from '@callboard/contract';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { stageId } from '../../test/support/test-store.ts';
 import { chooseSandbox, refusalOfSandbox, type SandboxWish } from './launch-sandbox.ts';
 
 const stageWith = (sandbox: boolean | null) => ({ id: stageId('STAGE-1'), sandbox });
-const WORKS: SandboxSupport = { state: 'works', why: null, how: null };
-const FAILS: SandboxSupport = { state: 'fails', why: 'socat is not installed.', how: 'Install it.' };
+const WORKS = { state: 'works', why: null, how: null, isRefused: false } as const;
+const FAILS = { state: 'fails', why: 'socat is not installed.', how: 'Install it.', isRefused: false } as const;
 
 let wish: (settings: Partial<ProjectSettings>, more?: Partial<SandboxWish>) => SandboxWish;
 beforeEach(async () => {
@@ -72,6 +72,11 @@ it.each([
   const { sandbox, isolation } = await chooseSandbox(wish(settings, more), async () => WORKS);
   expect(sandbox).not.toBeNull();
   expect(isolation).toEqual({ level: 'noticed', reason: 'loosened', detail: expect.stringContaining(detail) });
+});
+
+it('says that Claude Code itself has refused', async () => {
+  const chosen = await chooseSandbox(wish({ sandbox: true }), async () => ({ ...FAILS, isRefused: true }));
+  expect(chosen.isolation).toMatchObject({ level: 'noticed', reason: 'refused-by-claude', detail: FAILS.why });
 });
 
 it('knows the words in which Claude Code refuses', () => {

@@ -27,7 +27,10 @@ export interface SandboxWish {
 }
 
 /** Decides by what stage, project, machine and settings say. */
-export async function chooseSandbox(wish: SandboxWish, support: () => Promise<SandboxSupport>): Promise<SandboxChoice> {
+export async function chooseSandbox(
+  wish: SandboxWish,
+  support: () => Promise<SandboxSupport & { isRefused: boolean }>,
+): Promise<SandboxChoice> {
   const { stage, project, version } = wish;
   const { settings } = project;
   if (stage.sandbox === false) return outside('off-for-stage');
@@ -38,7 +41,7 @@ export async function chooseSandbox(wish: SandboxWish, support: () => Promise<Sa
     return outside('unavailable', words);
   }
   const found = await support();
-  if (found.state !== 'works') return outside('unavailable', found.why);
+  if (found.state !== 'works') return outside(found.isRefused ? 'refused-by-claude' : 'unavailable', found.why);
   const paths = [wish.dataDir, wish.worktree, project.path];
   const [dataDir, worktree, checkout] = await Promise.all(paths.map((path) => realpath(path)));
   if (dataDir === undefined || worktree === undefined || checkout === undefined) throw new Error('unreachable');

@@ -62,7 +62,7 @@ export interface LaunchPrograms {
 
 /** Knows whether the sandbox works. */
 export interface LaunchSandboxes {
-  forLaunch(): Promise<SandboxSupport>;
+  forLaunch(): Promise<SandboxSupport & { isRefused: boolean }>;
   /** Claude Code was told to use it, and says why it cannot. */
   refused(why: string): void;
 }
