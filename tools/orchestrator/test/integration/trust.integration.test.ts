@@ -279,7 +279,10 @@ it('starts an ordinary repository as ever, whatever harmless its settings say', 
     '--permission-mode',
     'default',
     '--settings',
-    JSON.stringify({ useAutoModeDuringPlan: false, permissions: { deny: own, allow: [], additionalDirectories: [] } }),
+    JSON.stringify({
+      ...{ useAutoModeDuringPlan: false, crossSessionInbound: 'refuse' },
+      permissions: { deny: own, allow: [], additionalDirectories: [] },
+    }),
   ]);
 });
 
