@@ -21,7 +21,7 @@ import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
 import { openGateway } from './gateway/gateway.ts';
-import { environmentForSandbox } from './isolation/bwrap-for-root.ts';
+import { environmentForSandbox } from './isolation/own-bwrap.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError, systemCode } from './lib/errors.ts';

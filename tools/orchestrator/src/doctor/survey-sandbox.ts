@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxSupport } from '@callboard/contract';
 import { trySandbox } from '../claude/launch/sandbox-trial.ts';
-import { searchPathForSandbox } from '../isolation/bwrap-for-root.ts';
+import { searchPathForSandbox } from '../isolation/own-bwrap.ts';
 import { userEnvironment } from '../lib/user-environment.ts';
 
 /**

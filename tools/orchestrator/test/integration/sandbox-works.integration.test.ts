@@ -178,13 +178,13 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     const { stage } = await client.command('get_stage', { stageId });
     const ghost = join(stage.worktree?.path ?? '', '.bashrc');
     const lock = join(repo, '.git', 'config.lock');
-    expect([await isThere(ghost), await isThere(lock)]).toEqual([true, true]); // the server runs in the sandbox yet
+    expect([await isThere(ghost), await isThere(lock)]).toEqual([true, false]); // the server runs in the sandbox yet
+    await git(repo, 'config', 'user.nickname', 'Ada');
     const { diff } = await client.command('get_diff', { stageId });
     expect(diff.files.map(({ path }) => path)).toEqual(['new.txt']);
 
     await killProcess(await livingProcess(kit, stageId));
-    await until('all is cleared away', async () => !(await isThere(ghost)) && !(await isThere(lock)));
-    await git(repo, 'config', 'user.nickname', 'Ada');
+    await until('all is cleared away', async () => !(await isThere(ghost)));
 
     const outside = await runAll(
       kit,

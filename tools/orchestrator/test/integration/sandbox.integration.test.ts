@@ -73,6 +73,24 @@ describe('a session in the sandbox', () => {
     );
   });
 
+  it('is in the way of no other of its repository, and of nobody who works in the main checkout', async ({ skip }) => {
+    if (!works) skip('the sandbox does not work here');
+    const kit = await inside();
+    const { client, repo } = kit;
+    const commands = Array.from({ length: 12 }, (_, index) => `echo ${index} >> ran.txt`);
+    const stageIds = [await kit.startStage(runs(...commands)), await kit.startStage(runs(...commands))];
+    // Git does this by itself now and then. What was a file is none any more, and no empty one must hide it.
+    await git(repo, 'pack-refs', '--all');
+    await git(repo, 'config', 'user.nickname', 'Ada');
+    for (const stageId of stageIds) await client.state(stageId, 'idle');
+    for (const stageId of stageIds) {
+      const texts = (await results(kit, stageId)).map(({ text }) => text);
+      expect(texts).toEqual(commands.map(() => '(Bash completed with no output)'));
+      expect(await git(await worktreeOf(kit, stageId), 'log', '--format=%s', 'main')).not.toBe('');
+    }
+    expect(await git(repo, 'status', '--porcelain')).toBe('');
+  });
+
   it('says that the sandbox made a command fail', async ({ skip }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside();

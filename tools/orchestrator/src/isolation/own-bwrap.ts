@@ -4,26 +4,39 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * A `bwrap` that passes its arguments on and, where they mount a new `/proc`, mounts the settings of the kernel read-only over
- * it: as root a command could else set the program that the kernel runs, outside, when a process crashes (tried with Claude
- * Code's sandbox, which has no setting for it). What stands behind `--` is the command, and is left alone.
+ * A `bwrap` that passes its arguments on, but for what goes wrong with those of Claude Code (2.1.330, all tried). What stands behind
+ * `--` is the command, and is left alone.
+ *
+ * - A path that is bound to itself may be gone since Claude Code looked: sessions of one repository share its `.git`, and then
+ *   commands fail at random. Such a path is passed over.
+ * - Nothing is put in the place of `config.lock`. Outside it would be an empty file, with which nobody can write to the
+ *   configuration while the command runs. The configuration itself stays closed: it cannot be replaced where it is bound.
+ * - Nothing is put in the place of a branch. Git may have packed it since the session began, and an empty file would hide that.
+ * - As root a command could set the program that the kernel runs, outside, when a process crashes, by way of the new `/proc`.
  */
-const scriptFor = (bwrap: string) => `#!/bin/sh
+const scriptFor = (bwrap: string, isRoot: boolean) => `#!/bin/sh
 left=$#
 while [ "$left" -gt 0 ]; do
-  case "$1 $2" in
-    '-- '*) break ;;
-    '--proc /proc')
-      set -- "$@" --proc /proc --ro-bind /proc/sys /proc/sys
-      shift 2
-      left=$((left - 2))
-      ;;
-    *)
-      set -- "$@" "$1"
-      shift
-      left=$((left - 1))
+  case "$1" in
+    --) break ;;
+    --setenv | --ro-bind) taken=3 ;;
+    --proc) taken=2 ;;
+    *) taken=1 ;;
+  esac
+  case "$1 $2 $3" in
+    '--ro-bind '*' '*.git/config.lock | '--ro-bind '*' '*.git/*/config.lock | '--ro-bind /dev/null '*.git/refs/*) ;;
+    '--ro-bind / /') set -- "$@" "$1" "$2" "$3" ;;
+    "--ro-bind $2 $2") set -- "$@" --ro-bind-try "$2" "$3" ;;
+${isRoot ? `    '--proc /proc '*) set -- "$@" --proc /proc --ro-bind /proc/sys /proc/sys ;;\n` : ''}    *)
+      case "$taken" in
+        3) set -- "$@" "$1" "$2" "$3" ;;
+        2) set -- "$@" "$1" "$2" ;;
+        *) set -- "$@" "$1" ;;
+      esac
       ;;
   esac
+  shift "$taken"
+  left=$((left - taken))
 done
 while [ "$left" -gt 0 ]; do
   set -- "$@" "$1"
@@ -34,17 +47,16 @@ exec '${bwrap.replaceAll("'", "'\\''")}' "$@"
 `;
 
 /**
- * Where Callboard runs as root: a search path that begins with a folder in which there is a `bwrap` that root cannot leave by
- * way of the kernel's settings. Else, and where there is no bubblewrap, the path as it is.
+ * A search path that begins with a folder in which there is such a `bwrap`. Where there is no bubblewrap: the path as it is.
  * @param folder is made; nothing else belongs into it
  * @throws the error of the system where it cannot be written
  */
 export async function searchPathForSandbox(path: string, folder: string, isRoot: boolean): Promise<string> {
   const own = path.split(delimiter).filter((entry) => isAbsolute(entry) && entry !== folder);
-  const bwrap = isRoot ? await firstExecutable(own.map((entry) => join(entry, 'bwrap'))) : null;
+  const bwrap = await firstExecutable(own.map((entry) => join(entry, 'bwrap')));
   if (bwrap === null) return path;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await put(join(folder, 'bwrap'), scriptFor(bwrap));
+  await put(join(folder, 'bwrap'), scriptFor(bwrap, isRoot));
   return [folder, path].join(delimiter);
 }
 
@@ -60,7 +72,7 @@ export async function environmentForSandbox(
   const { PATH } = env;
   if (PATH === undefined) return { ...env };
   const path = searchPathForSandbox(PATH, folder, process.geteuid?.() === 0).catch((error: unknown) => {
-    log.warn({ err: error }, 'root cannot be kept in the sandbox');
+    log.warn({ err: error }, 'the sandbox of Claude Code is used as it is');
     return PATH;
   });
   return { ...env, PATH: await path };
