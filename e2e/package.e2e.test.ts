@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { findOlderNode } from '../scripts/older-node.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, type Program } from './support/callboard.ts';
-import { processesOf } from './support/processes.ts';
+import { claudePids } from './support/processes.ts';
 import { apiOf } from './support/scene.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -126,7 +126,7 @@ it('goes on, under a new version, with a request that was opened under the one b
   await expect.poll(async () => (await api.get('/api/pending')).pending.length).toBe(1);
   const [request] = (await api.get('/api/pending')).pending;
   await first.stop();
-  expect(await processesOf(own)).toHaveLength(1); // claude
+  expect(await claudePids(own)).toHaveLength(1);
 
   const second = await start();
   onTestFinished(second.stop);

@@ -7,7 +7,7 @@ import { openStage } from '../support/open-stage.ts';
 it('lists what outlives a session without its marker, and ends it when a person says so', async () => {
   const command = "env -i sh -c 'sleep 310 & sleep 311 &'";
   const script = { steps: [{ tools: [{ name: 'Bash', input: { command } }] }, { text: 'The server is up.' }] };
-  const { page, errors, origin, stage } = await openStage(script, 'Start a server');
+  const { page, errors, origin, stage } = await openStage(script, 'Start a server', { sandbox: false }); // in it they would end
   const list = async () => {
     const response = await callApi(origin, 'GET', `/api/sessions/${stage.id}/processes`);
     return commands.get_leftovers.reply.parse(await response.json()).processes;

@@ -119,7 +119,7 @@ describe('with a claude that breaks its promises', () => {
     expect(out).toMatch(
       /^ {2}no {7}initialize {5}answers the opening handshake\n {26}why: it ended \(exit code 1\).*no such option$/m,
     );
-    expect(out).toMatch(/Found \d+ problems? and .*; 17 promises could not be tried\.$/);
+    expect(out).toMatch(/Found \d+ problems? and .*; 19 promises could not be tried\.$/);
     expect(out).not.toContain('no problems');
   });
 });

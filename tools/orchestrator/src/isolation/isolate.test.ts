@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { markedBy } from '../../test/support/attack/scene.ts';
@@ -95,8 +95,9 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
       for (const where of [{ port: ${port}, host: '127.0.0.1' }, { path: '${socket}' }])
         connect(where).on('data', () => console.log('reached', Object.keys(where)[0])).on('error', () => {});
     "`;
-    expect((await run(touch, { readable: [beside] })).stdout).toBe('');
-    expect((await run(touch, { readable: [beside], network: 'host' })).stdout).toBe('reached port');
+    const readable = [beside, dirname(process.execPath)];
+    expect((await run(touch, { readable })).stdout).toBe('');
+    expect((await run(touch, { readable, network: 'host' })).stdout).toBe('reached port');
   });
 
   it('is given no more of the environment than it needs', async () => {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { execa } from 'execa';
 import { expect, it } from 'vitest';
 import { canIsolate, isolated } from '../../src/isolation/isolate.ts';
-import { attackCommand } from '../support/attack/aim.ts';
+import { ATTACK_FILES, attackCommand } from '../support/attack/aim.ts';
 import { markedBy, OUTCOMES, outcomesIn, type Scene, setScene, thatWere } from '../support/attack/scene.ts';
 import type { Outcome } from '../support/attack/targets.ts';
 import { createKit, git, type Kit } from '../support/kit.ts';
@@ -85,7 +85,7 @@ needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself
   await kit.client.state(stageId, 'idle');
   const place = {
     ...{ folder: targets.worktree, dataDir: kit.dataDir },
-    readable: [kit.folder], // more than any caller shows: the script is to find what it goes for
+    readable: [kit.folder, ...ATTACK_FILES], // more than any caller shows: the script is to find what it goes for
     ...{ writable: [], hidden: [join(kit.env.HOME ?? '', '.claude.json')], network: 'none' as const },
   };
   const script = attackCommand(join(kit.folder, 'targets-ports.json'));

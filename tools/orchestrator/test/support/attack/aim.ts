@@ -12,6 +12,9 @@ import type { FileTarget, ProcessTarget, Targets } from './targets.ts';
 
 const SCRIPT = fileURLToPath(new URL('./attack.ts', import.meta.url));
 
+/** What the command needs to be shown where folders are hidden in which it may lie. */
+export const ATTACK_FILES = [dirname(process.execPath), fileURLToPath(new URL('../../../../..', import.meta.url))];
+
 /** A Bash command that tries the attacks of these names on what stands in the file; all without a name. */
 export const attackCommand = (targets: string, ...names: string[]): string =>
   [process.execPath, SCRIPT, targets, ...names].map((word) => `'${word}'`).join(' ');
