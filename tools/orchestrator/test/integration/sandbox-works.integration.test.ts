@@ -146,7 +146,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     expect.soft(commit).toContain('ran inside');
     expect.soft(commit).toMatch(/One\n\n one.txt \| 1 \+\n 1 file changed/);
     expect.soft(more).toMatch(/\nTwo\nOne$/); // with nothing new, nor changed, behind it
-    expect.soft(refused).toMatch(/could not lock config file.*\n255\n(touch: .*Read-only file system\n){3}/);
+    expect.soft(refused).toMatch(/could not write config file.*\n4\n(touch: .*Read-only file system\n){3}/);
     expect.soft(install).toMatch(/added 1 package.*\n(.*\n)*dep\n(.*\n)*_cacache/);
     expect.soft(test).toMatch(/answered\n(.*\n)*.*pass 1/);
     expect.soft(served).toBe('served');

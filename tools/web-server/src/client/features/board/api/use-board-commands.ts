@@ -45,16 +45,18 @@ export const useEditProject = (projectId: ProjectId, done: () => void) =>
     done,
   });
 
-/** Turns the sandbox of a project on or off, for good. */
-export const useSettleSandbox = (name: string) =>
+/** Turns the sandbox of projects on or off, for good. What was done before one failed stays done. */
+export const useSettleSandbox = (names: string) =>
   useCommand({
-    run: ({ projectId, sandbox }: { projectId: ProjectId; sandbox: boolean }) =>
-      call(`/api/projects/${projectId}`, {
-        method: 'PATCH',
-        body: { settings: { sandbox } },
-        reply: commands.update_project.reply,
-      }),
-    failed: `The settings of ${name} were not changed`,
+    run: async ({ projectIds, sandbox }: { projectIds: readonly ProjectId[]; sandbox: boolean }) => {
+      for (const projectId of projectIds)
+        await call(`/api/projects/${projectId}`, {
+          method: 'PATCH',
+          body: { settings: { sandbox } },
+          reply: commands.update_project.reply,
+        });
+    },
+    failed: `The sandbox of ${names} was not settled`,
   });
 
 /** Agrees to exactly the git settings that have this hash. */

@@ -16,26 +16,26 @@ import { SandboxSupportNote } from './sandbox-support-note.tsx';
 export function SandboxNotices() {
   const { data: support } = useQuery({ ...boardQuery, select: (view) => view.sandbox });
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  if (support?.state === 'works')
-    return projects
-      .filter(({ settings }) => settings.sandbox === null)
-      .map((project) => <Offer key={project.id} project={project} />);
+  const undecided = projects.filter(({ settings }) => settings.sandbox === null);
+  if (support?.state === 'works') return undecided.length > 0 && <Offer projects={undecided} />;
   const isWanted = projects.some(({ settings }) => settings.sandbox === true);
   if (support?.state !== 'fails' || !isWanted) return null;
   return <Missing key={support.why} support={support} />;
 }
 
-function Offer({ project: { id, name } }: { project: Project }) {
-  const settle = useSettleSandbox(name);
+/** One for all of them: whoever wants to differ does so in the settings of a project. */
+function Offer({ projects }: { projects: readonly Project[] }) {
+  const names = new Intl.ListFormat('en').format(projects.map(({ name }) => name));
+  const settle = useSettleSandbox(names);
   const canCommand = useCanCommand();
   const button = (sandbox: boolean, label: string) => (
     <Button
       variant="default"
       size="compact-md"
-      aria-label={`${label}: a sandbox for ${name}`}
+      aria-label={`${label}: a sandbox for ${names}`}
       disabled={!canCommand || settle.isPending}
       loading={settle.isPending && settle.variables.sandbox === sandbox}
-      onClick={() => settle.mutate({ projectId: id, sandbox })}
+      onClick={() => settle.mutate({ projectIds: projects.map(({ id }) => id), sandbox })}
     >
       {label}
     </Button>
@@ -45,8 +45,8 @@ function Offer({ project: { id, name } }: { project: Project }) {
       <Note>
         <div className={css.notice}>
           <span>
-            Claude’s commands in {name} can run in a sandbox: they then cannot reach what answers for you, and the
-            network asks. It holds from each stage’s next start.
+            Claude’s commands in {names} can run in a sandbox: they then cannot reach what answers for you, and you are
+            asked before they use the network. It takes effect at each stage’s next start.
           </span>
           {button(false, 'Not now')}
           {button(true, 'Turn on')}
