@@ -6,6 +6,7 @@ import { it } from 'vitest';
 import { install } from '../support/callboard.ts';
 import { figures, printTable } from './measure.ts';
 import { startRawClaude } from './raw-claude.ts';
+import { report } from './results.ts';
 
 const ROUNDS = 15;
 const TOKEN = 'a-token-for-the-benchmark';
@@ -90,8 +91,13 @@ it('measures what Callboard adds between Claude and a person', async () => {
   await reading.catch(() => undefined);
   await running.stop();
 
-  printTable([
+  const rows = [
     { name: 'message sent -> request at the person', measured: figures(ask), baseline: figures(rawAsk) },
     { name: 'allow -> turn ended at the person', measured: figures(answer), baseline: figures(rawAnswer) },
-  ]);
+  ];
+  printTable(rows);
+  report(
+    'latency',
+    rows.map(({ name, measured }) => ({ name, value: measured.medianMs, unit: 'ms' })),
+  );
 });

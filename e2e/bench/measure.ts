@@ -4,10 +4,14 @@ export interface Figures {
   p90Ms: number;
 }
 
+/** The smallest value that at least this share of all values does not exceed; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
 export function figures(durationsMs: readonly number[]): Figures {
-  const sorted = durationsMs.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-  return { medianMs: at(0.5), p90Ms: at(0.9) };
+  return { medianMs: percentile(durationsMs, 0.5), p90Ms: percentile(durationsMs, 0.9) };
 }
 
 /** A table on the console: what was measured, its baseline, and how many times that it takes. */

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { percentile } from '../e2e/bench/measure.ts';
+import { comparisonTable, type Figure, goalsTable, isMet, parseFigures } from '../e2e/bench/results.ts';
+
+const figure = (fields: Partial<Figure>): Figure => ({ name: 'turn', value: 10, unit: 'ms', ...fields });
+
+describe('percentile', () => {
+  it('is the smallest value that the share of all values does not exceed', () => {
+    const values = Array.from({ length: 100 }, (_, index) => 100 - index); // 100 down to 1
+    expect([0.5, 0.95, 0.99, 1].map((share) => percentile(values, share))).toEqual([50, 95, 99, 100]);
+    expect(percentile([3, 1, 2], 0.5)).toBe(2);
+    expect(percentile([4], 0.99)).toBe(4);
+    expect(percentile([], 0.5)).toBeNaN();
+  });
+});
+
+describe('goals', () => {
+  it('are met at the goal itself, and not beyond it', () => {
+    expect(isMet(figure({ atMost: 10 }))).toBe(true);
+    expect(isMet(figure({ atMost: 9.99 }))).toBe(false);
+    expect(isMet(figure({ atLeast: 10 }))).toBe(true);
+    expect(isMet(figure({ atLeast: 11 }))).toBe(false);
+    expect(isMet(figure({ value: Number.NaN, atMost: 1 }))).toBe(false);
+    expect(isMet(figure({}))).toBeNull();
+  });
+
+  it('stand in the table, figures without one do not', () => {
+    const turn = [
+      figure({ name: 'p50', value: 1.32, unit: 'x', atMost: 1.05, baseline: 'relay 100.0 ms' }),
+      figure({ name: 'mean' }),
+    ];
+    const replay = [figure({ name: 'events', value: 61_234.5, unit: '/s', atLeast: 50_000 })];
+    expect(goalsTable({ turn, replay })).toEqual({
+      'turn: p50': { measured: '1.32x', goal: 'at most 1.05', baseline: 'relay 100.0 ms', met: 'NO' },
+      'replay: events': { measured: '61235/s', goal: 'at least 50000', baseline: '', met: 'yes' },
+    });
+  });
+});
+
+it('two runs are compared by what both have measured', () => {
+  const before = { turn: [figure({ name: 'p50', value: 200 }), figure({ name: 'dropped' })] };
+  const after = { turn: [figure({ name: 'p50', value: 150 }), figure({ name: 'new' })], start: [figure({})] };
+  expect(comparisonTable(before, after)).toEqual({
+    'turn: p50': { before: '200.0 ms', after: '150.0 ms', ratio: '0.75' },
+  });
+});
+
+it('a bench hands over numbers only', () => {
+  expect(parseFigures('[{"name":"a","value":1,"unit":"ms"}]')).toEqual([{ name: 'a', value: 1, unit: 'ms' }]);
+  expect(() => parseFigures('[{"name":"a","value":null,"unit":"ms"}]')).toThrow(); // what JSON makes of NaN
+});
