@@ -1,9 +1,14 @@
-import { type FSWatcher, watch } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setImmediate as nextRound } from 'node:timers/promises';
 import { OperationalError } from '../../lib/errors.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+/**
+ * All spools are read into this one, which hundreds of sessions would not have room for each. A read is synchronous: what was
+ * just printed is in the system's memory, and asking a thread for it costs twenty times what reading it does.
+ */
+const chunk = Buffer.allocUnsafe(256 * 1024);
 /** The watch tells at once; this is for file systems whose watch does not. */
 const POLL_MS = 250;
 
@@ -27,50 +32,46 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
   async function* batches(): AsyncGenerator<SpoolLine[]> {
     const file = await open(path, 'r');
     const watcher = watchIfPossible(path, () => wake());
+    const unpoll = poll(() => {
+      if (sizeOf(file.fd) !== reader.position()) wake();
+    });
     const onAbort = () => wake();
     signal.addEventListener('abort', onAbort);
     try {
-      const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
       while (!signal.aborted) {
         const ending = finishing; // read before the last read, so that nothing written before is missed
-        const { changed, arm } = nextChange();
-        const bytesRead = await readAt(file, buffer, reader.position());
-        if (bytesRead > 0) {
-          const lines = reader.push(buffer.subarray(0, bytesRead));
+        const lines = readOn(file.fd);
+        if (lines !== null) {
           if (lines.length > 0) yield lines;
-          continue;
-        }
-        await requireWhole(file, reader.position());
-        if (ending) {
+          await nextRound(); // a spool with much to read must not keep everybody else waiting
+        } else if (ending) {
           const rest = reader.rest();
           if (rest !== '') yield [{ text: rest, end: reader.position() }];
           return;
+        } else {
+          // What is written after the read is told of in a later round, when this is listened to.
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
         }
-        arm();
-        await changed;
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
+      unpoll();
       watcher?.close();
       await file.close();
     }
   }
 
-  /** A change that comes between the read and the wait is not missed: it is listened for before the read. */
-  function nextChange(): { changed: Promise<void>; arm: () => void } {
-    const { promise: changed, resolve } = Promise.withResolvers<void>();
-    let timer: NodeJS.Timeout | undefined;
-    wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-    return {
-      changed,
-      arm: () => {
-        timer = setTimeout(wake, POLL_MS);
-        if (signal.aborted) wake();
-      },
-    };
+  /** The lines that the next bytes complete; null where there are no more bytes. */
+  function readOn(fd: number): SpoolLine[] | null {
+    const position = reader.position();
+    const bytesRead = readSync(fd, chunk, 0, chunk.length, position);
+    if (bytesRead > 0) return reader.push(chunk.subarray(0, bytesRead));
+    const { size } = fstatSync(fd);
+    if (size >= position) return null;
+    // The process only ever appends; whoever makes the file shorter takes from what it prints next.
+    throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${position} were read before`);
   }
 
   return {
@@ -82,6 +83,15 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
   };
 }
 
+/** Null where the system does not say; whoever reads then hears why. */
+function sizeOf(fd: number): number | null {
+  try {
+    return fstatSync(fd).size;
+  } catch {
+    return null;
+  }
+}
+
 /** Without a watch (their number is limited) the poll does alone. */
 function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
   try {
@@ -91,14 +101,19 @@ function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
   }
 }
 
-/** The process only ever appends; whoever makes the file shorter takes from what it prints next. */
-async function requireWhole(file: FileHandle, position: number): Promise<void> {
-  const { size } = await file.stat();
-  if (size >= position) return;
-  throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${position} were read before`);
-}
+const looks = new Set<() => void>();
+let polling: NodeJS.Timeout | undefined;
 
-async function readAt(file: FileHandle, buffer: Buffer, position: number): Promise<number> {
-  const { bytesRead } = await file.read(buffer, 0, buffer.length, position);
-  return bytesRead;
+/** Looks again and again, with one timer for all who look; returns how to stop. */
+function poll(look: () => void): () => void {
+  looks.add(look);
+  polling ??= setInterval(() => {
+    for (const each of looks) each();
+  }, POLL_MS);
+  return () => {
+    looks.delete(look);
+    if (looks.size > 0) return;
+    clearInterval(polling);
+    polling = undefined;
+  };
 }
