@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
+import { mark } from '../lib/marks.ts';
 import type { Channel } from './channel.ts';
 import { translate } from './translate.ts';
 import { parseLine } from './wire/frames.ts';
@@ -39,6 +40,7 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
   async function readLoop(): Promise<void> {
     for await (const batch of channel.lines()) {
       const lines = batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+      mark('lines parsed');
       await onLines(lines);
       // Only after the commit: whoever waited may rely on what the reply says being stored.
       for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);

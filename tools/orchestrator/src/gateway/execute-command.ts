@@ -10,6 +10,7 @@ import { z } from 'zod';
 import type { Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { mark } from '../lib/marks.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './command-handlers.ts';
 
@@ -61,6 +62,7 @@ async function dispatch<T extends CommandType>(
   const schema: z.ZodType = commands[type].input;
   // The schema is the one that belongs to this handler: one table holds both.
   const input = schema.parse(fields) as Parameters<CommandHandlers[T]>[0];
+  mark('command dispatched', type);
   return handlers[type](input, context);
 }
 

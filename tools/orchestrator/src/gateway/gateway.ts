@@ -11,6 +11,7 @@ import {
 } from '@callboard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError, systemCode } from '../lib/errors.ts';
+import { mark } from '../lib/marks.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionParts, executeCommand } from './execute-command.ts';
 
@@ -62,7 +63,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws));
   });
 
-  function send(connection: Connection, frame: object): void {
+  function send(connection: Connection, frame: { type: string; [field: string]: unknown }): void {
     const { socket } = connection;
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > UNREAD_BYTES) {
@@ -71,6 +72,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       return;
     }
     socket.send(JSON.stringify(frame));
+    mark('frame sent', frame.type);
   }
 
   async function welcome(socket: WebSocket): Promise<void> {
@@ -98,6 +100,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     const watch = (stageIds: readonly StageId[]) => {
       connection.watched = new Set(stageIds);
     };
+    mark('command received');
     const reply = await executeCommand(parts, text, watch);
     if (reply !== null) send(connection, reply);
   }

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type SqliteDatabase, SqliteDialect } from 'kysely';
+import { mark } from '../lib/marks.ts';
 
 /**
  * Opens a database file for Kysely, whose SQLite dialect expects the shape of better-sqlite3. One connection; Kysely
@@ -46,6 +47,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
         run: (parameters) => {
           // SQLite has rolled back by itself where the disk is full; the error of a second time would hide the first.
           if (sql === 'rollback' && !database.isTransaction) return NOTHING;
+          if (sql === 'commit') mark('commit begun');
           const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));
           return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) };
         },

@@ -3,6 +3,7 @@ import { Kysely, sql } from 'kysely';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { mark } from '../lib/marks.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { Schema } from './schema.ts';
@@ -105,6 +106,7 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
         afterCommit: (hint) => hints.push(hint),
       });
     });
+    mark('committed');
     for (const event of events) for (const listener of listeners) tell(() => listener(event));
     for (const hint of hints) tell(hint);
     return result;

@@ -1,6 +1,7 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { OperationalError, systemCode } from '../../lib/errors.ts';
+import { mark } from '../../lib/marks.ts';
 
 /** Writes whole lines into a launch's FIFO. */
 export interface LineWriter {
@@ -37,6 +38,7 @@ export function openFifoWriter(path: string): LineWriter {
       socket.once('close', onClose);
       socket.write(line, (error) => {
         socket.off('close', onClose);
+        mark('line written');
         if (error) reject(gone(error));
         else resolve();
       });

@@ -2,6 +2,7 @@ import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { OperationalError } from '../../lib/errors.ts';
+import { mark } from '../../lib/marks.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
 
 /**
@@ -42,6 +43,7 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
         const ending = finishing; // read before the last read, so that nothing written before is missed
         const lines = readOn(file.fd);
         if (lines !== null) {
+          mark('lines read');
           if (lines.length > 0) yield lines;
           await nextRound(); // a spool with much to read must not keep everybody else waiting
         } else if (ending) {

@@ -3,6 +3,7 @@ import type { StageId } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
+import { mark } from '../marks.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
@@ -70,6 +71,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
       if (members.size === 0) return;
       const text = storedEvent(event);
       each((stream) => stream.event(event.seq, text));
+      mark('event sent', event.type);
     },
     resync: () => each((stream) => stream.resync()),
     textDelta(delta) {

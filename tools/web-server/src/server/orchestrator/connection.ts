@@ -14,6 +14,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { fromCommandError, OperationalError, OrchestratorUnreachable } from '../errors.ts';
+import { mark } from '../marks.ts';
 
 /** The part of the init frame that is needed here; the rest of the board is asked for when somebody wants it. */
 const InitHead = InitFrame.extend({ data: BoardNotices });
@@ -106,6 +107,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
   });
   socket.on('message', (data) => {
     alive = true;
+    mark('frame received');
     try {
       read(AnyFrame.parse(JSON.parse(data.toString())));
     } catch (error) {
@@ -163,6 +165,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     waiters.set(id, waiter);
     try {
       socket.send(JSON.stringify({ ...input, type, id, credential }));
+      mark('command sent', type);
       return await waiter.promise;
     } finally {
       waiters.delete(id);
