@@ -8,6 +8,7 @@ import { BoardEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Actor, Credential, Login, PageKey } from './logins.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
@@ -87,7 +88,7 @@ export type SessionView = z.infer<typeof SessionView>;
 export const commands = {
   get_board: { input: nothing, reply: BoardView },
   /** For monitoring. */
-  get_counts: { input: nothing, reply: z.object({ counts: BoardCounts }) },
+  get_counts: { input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
   get_events: {
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: what came after `since` is no longer kept, or `since` is ahead of us; load the board anew. */

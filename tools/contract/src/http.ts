@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BoardCounts, BoardNotices } from './board.ts';
 import { TextDelta } from './events.ts';
+import { LoopDelay } from './loop-delay.ts';
 
 /** Whether the web server can pass commands on. */
 export const OrchestratorStatus = z.enum(['ready', 'unreachable']);
@@ -33,5 +34,7 @@ export const Health = z.object({
     .optional(),
   /** What is on the board; left out while the orchestrator does not answer. */
   counts: BoardCounts.optional(),
+  /** How late the two servers come to what they have to do; that of the orchestrator is left out while it does not answer. */
+  loopDelay: z.object({ webServer: LoopDelay, orchestrator: LoopDelay.optional() }).optional(),
 });
 export type Health = z.infer<typeof Health>;

@@ -11,6 +11,7 @@ export * from './hosts.ts';
 export * from './http.ts';
 export * from './ids.ts';
 export * from './logins.ts';
+export * from './loop-delay.ts';
 export * from './messages.ts';
 export * from './problems.ts';
 export * from './projects.ts';

@@ -1,11 +1,14 @@
 import { userInfo } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   type BoardEvent,
   type BoardNotices,
   boardView,
+  LOOP_DELAY_ROLL_MS,
   type OrchestratorConfig,
   type StageId,
   type TextDelta,
+  watchLoopDelay,
 } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { createLostAnswers } from './approvals/lost-answers.ts';
@@ -235,9 +238,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: sandbox.support() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
+    const loopDelay = watchLoopDelay(monitorEventLoopDelay);
+    life.onStop('loop delay', loopDelay.stop);
+    const rolling = setInterval(loopDelay.roll, LOOP_DELAY_ROLL_MS).unref();
+    life.onStop('loop delay window', () => clearInterval(rolling));
     const handlers = commandHandlers({
       store,
       board,
+      loopDelay: loopDelay.read,
       projects,
       gitSettings,
       stages: createStages({ store }),

@@ -90,7 +90,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
 
   const handlers: Handlers = {
     get_board: () => board(seq()),
-    get_counts: () => ({ counts: boardCounts(board(seq())) }),
+    get_counts: () => ({ counts: boardCounts(board(seq())), loopDelay: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 } }),
     get_events: ({ since, limit = 1000 }) => {
       const resync = since < pruned || since > seq();
       return { events: resync ? [] : events.filter((event) => event.seq > since).slice(0, limit), resync };

@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from '@callboard/contract';
 import { afterEach, expect, it, vi } from 'vitest';
-import { noAnswer } from './fake-orchestrator.ts';
+import { noAnswer, Refusal } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 
 let harness: Harness;
@@ -31,9 +31,18 @@ it('tells more of its health to those who are logged in, and no less to the othe
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: 'ready', version: '0.1.0', seq: 1 },
     counts: { pending: 0, stages: { ready: 1 }, sessions: {} },
+    loopDelay: {
+      webServer: { p50Ms: expect.any(Number), p99Ms: expect.any(Number), maxMs: expect.any(Number) },
+      orchestrator: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 },
+    },
   });
   const stranger = await app.inject({ url: '/api/health', headers: { authorization: 'Bearer unknown' } });
   expect([stranger.statusCode, stranger.json()]).toEqual([200, { status: 'ok' }]);
+  harness.orchestrator.handlers.get_counts = () => {
+    throw new Refusal('storage_failed', 'The store cannot be read.');
+  };
+  const health = (await app.inject({ url: '/api/health', headers: bearer })).json();
+  expect(Object.keys(health.loopDelay)).toEqual(['webServer']);
 });
 
 it('answers 503 with Retry-After at once while there is no orchestrator', async () => {

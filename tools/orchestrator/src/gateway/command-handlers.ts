@@ -8,6 +8,7 @@ import {
   type CommandReply,
   type CommandType,
   type DiffQuery,
+  type LoopDelay,
   type ProjectId,
   type Removal,
   type SessionView,
@@ -44,6 +45,7 @@ export interface HandlerParts {
   store: Store;
   /** All that the board shows, as it is now. */
   board: () => Promise<BoardView>;
+  loopDelay: () => LoopDelay;
   projects: Projects;
   gitSettings: ProjectGitSettings;
   stages: Stages;
@@ -92,7 +94,7 @@ const NO_WORKTREE: Removal = {
 };
 
 export function commandHandlers(parts: HandlerParts): CommandHandlers {
-  const { store, board, projects, gitSettings, stages, sessions, leftovers, approvals, lostAnswers } = parts;
+  const { store, board, loopDelay, projects, gitSettings, stages, sessions, leftovers, approvals, lostAnswers } = parts;
   const { messages, drafts, draftFiles, capabilities, imports, worktrees, trash, trust, logins } = parts;
 
   async function viewOf(stageId: StageId): Promise<{ stage: StageView }> {
@@ -197,7 +199,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
   return {
     get_board: board,
-    get_counts: async () => ({ counts: boardCounts(await board()) }),
+    get_counts: async () => ({ counts: boardCounts(await board()), loopDelay: loopDelay() }),
     get_events: ({ since, limit }) => eventsSince(since, limit ?? EVENTS_PAGE),
     watch: async ({ stageIds }, { watch }) => {
       watch(stageIds);

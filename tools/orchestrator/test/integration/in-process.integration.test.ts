@@ -1,7 +1,9 @@
+import { commands } from '@callboard/contract';
 import { createInProcessTransport } from '@callboard/contract/client';
 import { embedOrchestrator } from '@callboard/orchestrator';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { createKit } from '../support/kit.ts';
 
 it('is driven from within its own process as over the network', async () => {
@@ -30,6 +32,11 @@ it('is driven from within its own process as over the network', async () => {
     }
     await started;
     expect(text).toBe('All done.');
+    // Spawning and storing have kept the loop from its timers for a while.
+    const counts = await execute(JSON.stringify({ type: 'get_counts', id: 'counts' }), () => undefined);
+    expect(counts).toMatchObject({ ok: true });
+    const { data } = z.object({ data: commands.get_counts.reply }).parse(counts);
+    expect(data.loopDelay.maxMs).toBeGreaterThan(0);
   } finally {
     done.abort();
     await orchestrator.stop();

@@ -1,4 +1,5 @@
-import { Health, PROTOCOL_VERSION } from '@callboard/contract';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Health, LOOP_DELAY_ROLL_MS, type LoopDelay, PROTOCOL_VERSION, watchLoopDelay } from '@callboard/contract';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Gate } from '../auth/gate.ts';
 import { json, problemsAs } from '../openapi/responses.ts';
@@ -16,13 +17,19 @@ const Starting = withExample(Health, { status: 'starting' });
 
 /** `GET /api/health`: whether commands can be given. Needs no login; with one it tells more. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (app, { client, gate, version }) => {
+  const delays = watchLoopDelay(monitorEventLoopDelay);
+  const rolling = setInterval(delays.roll, LOOP_DELAY_ROLL_MS).unref();
+  app.addHook('onClose', async () => {
+    clearInterval(rolling);
+    delays.stop();
+  });
   const schema = {
     operationId: 'get_health',
     tags: ['service'],
     security: [],
     summary: 'Whether commands can be given',
     description:
-      'Needs no login. With one it tells versions and states as well, and how many requests are pending, and how many stages and sessions there are by column and state.',
+      'Needs no login. With one it tells versions and states as well, and how many requests are pending, and how many stages and sessions there are by column and state, and how late the event loops of both servers were in the last minute, in milliseconds.',
     response: {
       200: json('They can', Ok),
       503: json('Not yet: the orchestrator is away, or still re-attaches to its sessions', Starting),
@@ -30,7 +37,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     },
   };
   app.get('/api/health', { schema }, async (request, reply) => {
-    const details = (await gate.isLoggedIn(request)) ? await detailsOf(client, version) : {};
+    const details = (await gate.isLoggedIn(request)) ? await detailsOf(client, version, delays.read()) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
     return reply
@@ -40,12 +47,17 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
   });
 };
 
-async function detailsOf(client: OrchestratorClient, version: string): Promise<Omit<Health, 'status'>> {
-  const counts = await client.send('get_counts', {}).catch(() => null);
+async function detailsOf(
+  client: OrchestratorClient,
+  version: string,
+  webServer: LoopDelay,
+): Promise<Omit<Health, 'status'>> {
+  const told = await client.send('get_counts', {}).catch(() => null);
   return {
     version,
     protocol: PROTOCOL_VERSION,
     orchestrator: { status: client.status(), version: client.about()?.version ?? null, seq: client.seq() },
-    ...counts,
+    ...(told && { counts: told.counts }),
+    loopDelay: { webServer, ...(told && { orchestrator: told.loopDelay }) },
   };
 }
