@@ -80,9 +80,8 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     });
   }
 
-  /** Waits a moment for the CLI to confirm, so that the reply can tell what really happened. */
-  async function settled(decision: Decision): Promise<Decision> {
-    const { stageId, requestId } = decision;
+  /** Decides, and waits a moment for the CLI to confirm, so that the reply can tell what really happened. */
+  async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
     const patience = new AbortController();
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const unlisten = store.onEvent((event) => {
@@ -90,10 +89,9 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
         return;
       if (event.data.delivery !== 'written') resolve(event.data);
     });
-    const stored = async () => (await store.read.requests.findDecision(stageId, requestId)) ?? decision;
     try {
-      const now = await stored();
-      if (now.delivery !== 'accepted' && now.delivery !== 'written') return requireApplied(now);
+      const decision = await decide();
+      const stored = async () => (await store.read.requests.findDecision(stageId, requestId)) ?? decision;
       const late = sleep(confirmationMs, undefined, { signal: patience.signal, ref: false }).then(stored, stored);
       return requireApplied(await Promise.race([promise, late]));
     } finally {
@@ -113,12 +111,13 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     async approve(stageId, body, actor) {
       const answer = (request: PendingRequest) =>
         body.decision === 'allow' ? allow(request, body) : deny(request, body);
-      return settled(
-        await decide(stageId, body.requestId, actor, answer, (tx, request) => remember(tx, request, body, actor)),
+      return settled(stageId, body.requestId, () =>
+        decide(stageId, body.requestId, actor, answer, (tx, request) => remember(tx, request, body, actor)),
       );
     },
     async answer(stageId, body, actor) {
-      return settled(await decide(stageId, body.requestId, actor, (request) => answerQuestion(request, body)));
+      const answer = (request: PendingRequest) => answerQuestion(request, body);
+      return settled(stageId, body.requestId, () => decide(stageId, body.requestId, actor, answer));
     },
     revoke: (ruleId) =>
       store.transact(async (tx) => {

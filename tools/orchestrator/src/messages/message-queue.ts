@@ -71,8 +71,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     // Behind all there ever were: one that was delivered and comes back unread has its place before this one.
     const position = (await tx.outbox.lastPosition(stageId)) + 1;
     const row = { id: edges.newId(), stageId, launchId: null, wireId: messageId, actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: messageBody(content), position });
-    return requireQueued(tx, stageId, messageId);
+    const body = messageBody(content);
+    return { ...(await tx.outbox.insert({ ...row, body, position })), wireId: messageId, body };
   }
 
   async function takeAll(tx: Tx, stageId: StageId): Promise<string[]> {
@@ -119,11 +119,11 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
   async function sendRow(
     tx: Tx,
-    stageId: StageId,
+    draft: SessionDraft,
     row: MessageRow,
     mode: MessageBody['mode'],
   ): Promise<SendMessageReply> {
-    const draft = await openDraft(tx, stageId);
+    const { stageId } = draft.record;
     if (draft.record.alarm !== null) {
       draft.queueChanged = true;
       await saveDraft(tx, draft);
@@ -136,21 +136,20 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     await dispatch(tx, draft, row, mode);
     await saveDraft(tx, draft); // delivers, when the session is idle
     tx.afterCommit(() => outboxBell.ring(stageId));
-    const waits = (await tx.outbox.findQueued(stageId, row.wireId)) !== null;
-    return { status: waits ? 'queued' : 'sent', messageId: row.wireId };
+    return { status: draft.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
   }
 
   async function sendNew(
     tx: Tx,
-    stageId: StageId,
+    draft: SessionDraft,
     content: MessageContent,
     actor: string,
     mode: MessageBody['mode'],
     messageId = MessageId.parse(edges.newWireId()),
   ): Promise<SendMessageReply> {
-    const row = await addRow(tx, stageId, content, actor, messageId);
+    const row = await addRow(tx, draft.record.stageId, content, actor, messageId);
     await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
-    return sendRow(tx, stageId, row, mode);
+    return sendRow(tx, draft, row, mode);
   }
 
   /** @returns the reply as it is once the turn that was in the way has ended, or does not end in time. */
@@ -186,7 +185,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     async send(stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) {
       await requireResumable(stageId);
       const reply = await store.transact(async (tx): Promise<SendMessageReply> => {
-        await openDraft(tx, stageId); // refuses a stage without a session before anything is stored
+        const draft = await openDraft(tx, stageId); // refuses a stage without a session
         const known = messageId === undefined ? null : await tx.outbox.findMessage(stageId, messageId);
         if (messageId !== undefined && known !== null) {
           requireSame(known, message, isCommand);
@@ -198,7 +197,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
         const kept = await takeFiles(tx, stageId, files);
         const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
-        const reply = await sendNew(tx, stageId, content, actor, mode, messageId);
+        const current = reopened ? await openDraft(tx, stageId) : draft; // to reopen it is a change of the session
+        const reply = await sendNew(tx, current, content, actor, mode, messageId);
         return { ...reply, ...(replaced && { replaced }), ...(reopened && { reopened: true as const }) };
       });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
@@ -206,7 +206,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
     sendTextIn: async (tx, stageId, text, actor) => {
       await reopen(tx, stageId, actor);
-      return sendNew(tx, stageId, { text, attachments: [], isCommand: false, attachesFiles: false }, actor, 'append');
+      const content = { text, attachments: [], isCommand: false, attachesFiles: false };
+      return sendNew(tx, await openDraft(tx, stageId), content, actor, 'append');
     },
 
     async release(stageId, actor) {
@@ -232,7 +233,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const row = await requireQueued(tx, stageId, messageId);
         requireNoAlarm(await tx.sessions.find(stageId));
         await reopen(tx, stageId, actor);
-        return sendRow(tx, stageId, row, mode);
+        return sendRow(tx, await openDraft(tx, stageId), row, mode);
       });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
     },

@@ -10,7 +10,7 @@ import { followPipeline } from './pipeline.ts';
 export async function openDraft(tx: Tx, stageId: StageId): Promise<SessionDraft> {
   const record = await tx.sessions.find(stageId);
   if (record === null) throw await noSession(tx, stageId);
-  return { before: record, record, entries: [], queueChanged: false };
+  return { before: record, record, entries: [], queueChanged: false, delivered: [] };
 }
 
 /** Why the stage has no session: it was never started, or does not exist. */

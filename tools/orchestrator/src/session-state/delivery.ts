@@ -42,9 +42,9 @@ export async function makeUrgent(tx: Tx, draft: SessionDraft, row: MessageRow): 
 export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
   const { launchId, stageId } = draft.record;
   if (launchId === null) return; // no process: the rows stay where they are
-  await tx.outbox.assign(row.id, launchId);
   // What let it go is used up: one that comes back unread waits like every other.
-  await tx.outbox.setBody(row.id, { ...row.body, entered: true, urgent: false, awaitsRoom: false });
+  await tx.outbox.give(row, launchId, { ...row.body, entered: true, urgent: false, awaitsRoom: false });
+  draft.delivered.push(row.id);
   if (!row.body.entered) {
     addEntry(draft, tx.now, {
       kind: 'user',

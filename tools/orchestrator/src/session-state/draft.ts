@@ -13,6 +13,8 @@ export interface SessionDraft {
   entries: TranscriptEntry[];
   /** True when rows of the queue were added, taken or changed. */
   queueChanged: boolean;
+  /** Rows of messages that were given to the launch. */
+  delivered: string[];
 }
 
 /** Adds an entry behind the last one. */

@@ -76,6 +76,7 @@ export async function beginLaunch(
     record: { ...before, costCounted, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
     entries: [],
     queueChanged: false,
+    delivered: [],
   };
   if (await giveAgain(tx, draft)) {
     // One thing at a time: the CLI would fold the next message into the turn that runs again.

@@ -1,5 +1,5 @@
 import { RequestId } from '@callboard/contract';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { asked, busyTestSession, type TestSession } from '../../test/support/test-session.ts';
 import { until } from '../../test/support/until.ts';
 import type { Channel } from '../claude/channel.ts';
@@ -38,15 +38,21 @@ async function setUp() {
     onGone: () => void goneTimes++,
     onError: (error) => errors.push(error),
   });
+  onTestFinished(session.store.onGiven(session.launchId(), writer.take));
   writer.nudge();
   await writer.drain(); // what the launch began with
   const first = ids().length;
   return { session, writer, onWrite, ids: () => ids().slice(first), errors, goneTimes: () => goneTimes };
 }
 
-async function insert({ store, edges, stageId, launchId }: TestSession, wireId: string, body: OutboxBody) {
-  const row = { id: edges.newId(), stageId, launchId: launchId(), wireId, actor: null };
-  await store.transact((tx) => tx.outbox.insert({ ...row, body, createdAt: tx.now }));
+/** Gives rows to the launch, in one transaction. */
+async function insert({ store, edges, stageId, launchId }: TestSession, rows: Record<string, OutboxBody>) {
+  await store.transact(async (tx) => {
+    for (const [wireId, body] of Object.entries(rows)) {
+      const row = { id: edges.newId(), stageId, launchId: launchId(), wireId, actor: null };
+      await tx.outbox.insert({ ...row, body, createdAt: tx.now });
+    }
+  });
 }
 const control: OutboxBody = { kind: 'control', request: { subtype: 'interrupt' } };
 const answer = (text = 'yes'): OutboxBody => ({ kind: 'answer', response: { subtype: 'success', text } });
@@ -59,10 +65,7 @@ async function rowOf(session: TestSession, wireId: string): Promise<OutboxRow> {
 
 it('writes what was accepted, in its order, and marks it', async () => {
   const { session, writer, ids } = await setUp();
-  await insert(session, 'a', answer());
-  await insert(session, 'b', control);
-  await insert(session, 'c', answer());
-  writer.nudge();
+  await insert(session, { a: answer(), b: control, c: answer() });
   await writer.drain();
   expect(ids()).toEqual(['a', 'b', 'c']);
   for (const id of ids()) expect(await rowOf(session, id)).toMatchObject({ state: 'written', writing: false });
@@ -70,7 +73,7 @@ it('writes what was accepted, in its order, and marks it', async () => {
 
 it('writes nothing twice, however often it is nudged', async () => {
   const { session, writer, ids } = await setUp();
-  await insert(session, 'a', answer());
+  await insert(session, { a: answer() });
   for (let n = 0; n < 5; n++) writer.nudge();
   await writer.drain();
   writer.nudge();
@@ -84,25 +87,52 @@ it('writes one line after another, and takes in rows that come meanwhile', async
   onWrite.now = async (id) => {
     expect(++writing).toBe(1);
     if (id === 'a') {
-      await insert(session, 'late', answer());
-      writer.nudge();
+      await insert(session, { late: answer() });
+      await insert(session, { later: answer() });
     }
     await new Promise(setImmediate);
     writing--;
   };
-  await insert(session, 'a', answer());
-  await insert(session, 'b', answer());
-  writer.nudge();
+  await insert(session, { a: answer(), b: answer() });
   await writer.drain();
-  expect(ids()).toEqual(['a', 'b', 'late']);
+  expect(ids()).toEqual(['a', 'b', 'late', 'later']);
+});
+
+it('writes a line before anybody hears of it, and without a look into the store', async () => {
+  const { session, writer, onWrite } = await setUp();
+  const seen: string[] = [];
+  onWrite.now = async (id) => void seen.push(`line ${id}`);
+  onTestFinished(session.store.onEvent(({ type }) => seen.push(type)));
+  const events = ['message-queued', 'message-sent'] as const;
+  await session.store.transact(async (tx) => {
+    for (const type of events)
+      await tx.emit({ type, data: { stageId: session.stageId, messageId: 'm', text: 'x' } } as never);
+    const row = { id: 'row', stageId: session.stageId, launchId: session.launchId(), wireId: 'a', actor: null };
+    await tx.outbox.insert({ ...row, body: answer(), createdAt: tx.now });
+    tx.afterCommit(() => seen.push('hint'));
+  });
+  expect(seen).toEqual(['line a', ...events, 'hint']);
+  await writer.drain();
+});
+
+it('does not write what the transaction that gave it took back', async () => {
+  const { session, writer, ids } = await setUp();
+  await session.store.transact(async (tx) => {
+    for (const id of ['a', 'b']) {
+      const row = { id, stageId: session.stageId, launchId: session.launchId(), wireId: id, actor: null };
+      await tx.outbox.insert({ ...row, body: answer(), createdAt: tx.now });
+    }
+    await tx.outbox.setVoid('a', 'withdrawn');
+  });
+  await writer.drain();
+  expect(ids()).toEqual(['b']);
 });
 
 it('marks a control request before it is written, so that a crash cannot have it written twice', async () => {
   const { session, writer, onWrite } = await setUp();
   const seen: string[] = [];
   onWrite.now = async (id) => void seen.push((await rowOf(session, id)).state);
-  await insert(session, 'c', control);
-  writer.nudge();
+  await insert(session, { c: control });
   await writer.drain();
   expect(seen).toEqual(['written']);
 });
@@ -114,9 +144,7 @@ it('marks an answer after it is written, so that a crash can only have it writte
     const { state, writing } = await rowOf(session, id);
     seen.push([state, writing]);
   };
-  await insert(session, 'short', answer());
-  await insert(session, 'long', answer('x'.repeat(5_000)));
-  writer.nudge();
+  await insert(session, { short: answer(), long: answer('x'.repeat(5_000)) });
   await writer.drain();
   expect(seen).toEqual([
     ['accepted', false],
@@ -128,8 +156,7 @@ it('marks an answer after it is written, so that a crash can only have it writte
 it('leaves a mark at a long line that was cut off', async () => {
   const { session, writer, onWrite } = await setUp();
   onWrite.now = () => Promise.reject(gone());
-  await insert(session, 'long', answer('x'.repeat(5_000)));
-  writer.nudge();
+  await insert(session, { long: answer('x'.repeat(5_000)) });
   await writer.drain();
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'accepted', writing: true });
 });
@@ -139,8 +166,7 @@ it('stops at the first line that the process does not take, says so, and leaves 
   onWrite.now = async (id) => {
     if (id === 'b') throw gone();
   };
-  for (const id of ['a', 'b', 'c']) await insert(session, id, answer());
-  writer.nudge();
+  await insert(session, { a: answer(), b: answer(), c: answer() });
   await writer.drain();
   expect(ids()).toEqual(['a']);
   expect(goneTimes()).toBe(1);
@@ -153,8 +179,7 @@ it('tells of anything else that goes wrong, and tries again at the next nudge', 
   const { session, writer, ids, onWrite, errors } = await setUp();
   const failure = new Error('odd');
   onWrite.now = () => Promise.reject(failure);
-  await insert(session, 'a', answer());
-  writer.nudge();
+  await insert(session, { a: answer() });
   await writer.drain();
   expect(errors).toEqual([failure]);
   onWrite.now = async () => undefined;
@@ -170,8 +195,7 @@ it('leaves a row confirmed whose echo came before the writer could mark it', asy
     const { id: rowId } = await rowOf(session, id);
     await session.store.transact((tx) => tx.outbox.setConfirmed(rowId, tx.now));
   };
-  await insert(session, 'r1', answer());
-  writer.nudge();
+  await insert(session, { r1: answer() });
   await writer.drain();
   expect(await rowOf(session, 'r1')).toMatchObject({ state: 'confirmed' });
 });
@@ -199,14 +223,12 @@ it('writes nothing more once it was stopped, and stops when the line on its way 
     isWriting = true;
     await gate.promise;
   };
-  await insert(session, 'a', answer());
-  writer.nudge();
+  await insert(session, { a: answer() });
   await until('the line is on its way', () => isWriting);
   const stopped = writer.stop();
   gate.resolve();
   await stopped;
-  await insert(session, 'b', answer());
-  writer.nudge();
+  await insert(session, { b: answer() });
   await writer.drain();
   expect(ids()).toEqual(['a']);
 });
@@ -234,8 +256,7 @@ it('tells how far an answer got', async () => {
     settlement: null,
   } as const;
   await store.transact((tx) => tx.requests.decide({ ...decision, at: tx.now }));
-  await insert(session, 'r1', answer());
-  writer.nudge();
+  await insert(session, { r1: answer() });
   await writer.drain();
   expect(session.events('decision-updated')).toMatchObject([{ requestId: 'r1', delivery: 'written' }]);
 });

@@ -27,12 +27,25 @@ export interface OutboxWriterParts {
   onError: (error: unknown) => void;
 }
 
+/** Writes what a launch is given. `nudge` has it look for what it was not handed: at the beginning, and again after a failure. */
+export interface OutboxWriter extends Nudged {
+  /** Takes rows whose commit has just returned. Where nothing waits before them, the first line is in the pipe when this returns. */
+  take(rows: readonly OutboxRow[]): void;
+}
+
 /**
  * Writes the launch's accepted rows, in their order, one after another. A crash between any two steps is made good by
  * the replay rule of the kind: a message or an answer that was written but not marked is written again, which the CLI
  * ignores; a control request is marked first, so that it is never written twice.
  */
-export function createOutboxWriter({ store, channel, launchId, onGone, onError }: OutboxWriterParts): Nudged {
+export function createOutboxWriter({ store, channel, launchId, onGone, onError }: OutboxWriterParts): OutboxWriter {
+  /** Rows that are next, known without a look into the store. */
+  let handed: readonly OutboxRow[] = [];
+  /** Accepted rows may be in the store that were not handed over: from before this began, behind a line that waits, or after a failure. */
+  let mustLook = true;
+  let isWriting = false;
+  let isGone = false;
+
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
     const mark = () => store.transact((tx) => markWritten(tx, row));
@@ -47,17 +60,39 @@ export function createOutboxWriter({ store, channel, launchId, onGone, onError }
     await mark();
   }
 
+  /** Does not wait for anything before the first of the rows that were handed over. */
   async function pass(): Promise<void> {
-    for (const row of await store.read.outbox.listOf(launchId, ['accepted'])) {
-      try {
-        await writeRow(row);
-      } catch (error) {
-        if (!(error instanceof AppError) || error.code !== 'process_gone') throw error;
-        onGone();
-        return;
-      }
+    if (isGone) return;
+    isWriting = true;
+    try {
+      const rows = mustLook ? await lookIntoStore() : handed;
+      handed = [];
+      for (const row of rows) await writeRow(row);
+    } catch (error) {
+      mustLook = true;
+      if (!(error instanceof AppError) || error.code !== 'process_gone') throw error;
+      isGone = true;
+      onGone();
+    } finally {
+      isWriting = false;
     }
   }
 
-  return createNudged(pass, onError);
+  async function lookIntoStore(): Promise<OutboxRow[]> {
+    mustLook = false; // what is committed during the look may be missing in it, and has to be looked for again
+    return store.read.outbox.listOf(launchId, ['accepted']);
+  }
+
+  const passes = createNudged(pass, onError);
+  return {
+    ...passes,
+    nudge() {
+      if (mustLook) passes.nudge();
+    },
+    take(rows) {
+      if (isWriting || mustLook) mustLook = true;
+      else handed = [...handed, ...rows];
+      passes.nudge();
+    },
+  };
 }

@@ -213,7 +213,7 @@ export function createSessionExecutor(
     onError: (error) => log.error({ err: error }, 'writing the outbox failed'),
   });
   const peer = createProtocolPeer(channel, { onLines });
-  const unlisten = outboxBell.listen(stageId, writer.nudge);
+  const unlisten = [store.onGiven(launchId, writer.take), outboxBell.listen(stageId, writer.nudge)];
   const read = peer.closed.catch(keepUnreadable);
   read.catch((error: unknown) => log.error({ err: error }, 'that the spool cannot be read could not be stored'));
   writer.nudge();
@@ -230,7 +230,7 @@ export function createSessionExecutor(
   }
 
   async function letGo(): Promise<void> {
-    unlisten();
+    for (const stop of unlisten) stop();
     figures.stop();
     unknownLines.stop();
     letting.abort();

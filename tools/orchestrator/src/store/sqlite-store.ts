@@ -1,4 +1,4 @@
-import type { BoardEvent } from '@callboard/contract';
+import type { BoardEvent, LaunchId } from '@callboard/contract';
 import { Kysely, sql } from 'kysely';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
@@ -6,9 +6,11 @@ import type { Logger } from '../lib/logger.ts';
 import { mark } from '../lib/marks.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
+import type { OutboxRow } from './records.ts';
 import type { Schema } from './schema.ts';
 import { isDamage, type StorageTrouble, storageFailed, troubleOf } from './storage-failure.ts';
 import { readBoard, readBoardOf, type Store, type Tx, tables } from './store.ts';
+import type { GivenRows } from './tables/outbox.ts';
 
 /**
  * The store in one SQLite file, brought up to date first.
@@ -75,6 +77,7 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
 
 function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
+  const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
   const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
   let last: Promise<unknown> = Promise.resolve();
 
@@ -87,12 +90,21 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     }
   }
 
+  function handOver(given: GivenRows): void {
+    const inOrder = [...given.values()].toSorted((a, b) => a.ordinal - b.ordinal);
+    for (const [launchId, rows] of Map.groupBy(inOrder, (row) => row.launchId)) {
+      const take = launchId === null ? undefined : takers.get(launchId);
+      if (take !== undefined) tell(() => take(rows));
+    }
+  }
+
   async function run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const given: GivenRows = new Map();
     const events: BoardEvent[] = [];
     const hints: (() => void)[] = [];
     const result = await db.transaction().execute(async (trx) => {
       const now = edges.now().toISOString();
-      const all = tables(trx);
+      const all = tables(trx, given);
       const emit: Tx['emit'] = async (event) => {
         events.push(await all.events.append(event, now));
       };
@@ -107,6 +119,7 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
       });
     });
     mark('committed');
+    handOver(given);
     for (const event of events) for (const listener of listeners) tell(() => listener(event));
     for (const hint of hints) tell(hint);
     return result;
@@ -136,6 +149,12 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     read: tables(db),
     board: () => db.transaction().execute((trx) => readBoard(tables(trx))),
     boardOf: (stageId) => db.transaction().execute((trx) => readBoardOf(tables(trx), stageId)),
+    onGiven: (launchId, take) => {
+      takers.set(launchId, take);
+      return () => {
+        if (takers.get(launchId) === take) takers.delete(launchId);
+      };
+    },
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

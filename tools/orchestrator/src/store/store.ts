@@ -1,13 +1,14 @@
 import {
   type BoardEvent,
   type BoardParts,
+  type LaunchId,
   type NewEvent,
   SANDBOX_UNTRIED,
   type Stage,
   type StageId,
 } from '@callboard/contract';
 import type { Database } from './database.ts';
-import { type SessionRecord, summaryOf } from './records.ts';
+import { type OutboxRow, type SessionRecord, summaryOf } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 import { agreedTable } from './tables/agreed.ts';
 import { capabilitiesTable } from './tables/capabilities.ts';
@@ -17,7 +18,7 @@ import { draftsTable } from './tables/drafts.ts';
 import { eventsTable } from './tables/events.ts';
 import { launchesTable } from './tables/launches.ts';
 import { loginsTable } from './tables/logins.ts';
-import { outboxTable } from './tables/outbox.ts';
+import { type GivenRows, outboxTable } from './tables/outbox.ts';
 import { projectsTable } from './tables/projects.ts';
 import { requestsTable } from './tables/requests.ts';
 import { rulesTable } from './tables/rules.ts';
@@ -25,15 +26,15 @@ import { sessionsTable } from './tables/sessions.ts';
 import { stagesTable } from './tables/stages.ts';
 import { transcriptTable } from './tables/transcript.ts';
 
-/** The tables, as one reads them. */
-export function tables(db: Database) {
+/** The tables, as one reads them. @param given collects the rows that are given to launches */
+export function tables(db: Database, given?: GivenRows) {
   return {
     agreed: agreedTable(db),
     projects: projectsTable(db),
     stages: stagesTable(db),
     sessions: sessionsTable(db),
     launches: launchesTable(db),
-    outbox: outboxTable(db),
+    outbox: outboxTable(db, given),
     requests: requestsTable(db),
     transcript: transcriptTable(db),
     events: eventsTable(db),
@@ -78,6 +79,11 @@ export interface Store {
   board(): Promise<BoardParts>;
   /** What of it a stage's own card follows from: that stage (if there is one), and those that it depends on. */
   boardOf(stageId: StageId): Promise<BoardParts>;
+  /**
+   * Gets the rows that a transaction has given to the launch, in their order: right after the commit and before
+   * anybody hears of it, so that a line is on its way first. One taker for each launch. Returns how to stop taking.
+   */
+  onGiven(launchId: LaunchId, take: (rows: readonly OutboxRow[]) => void): () => void;
   /** Hears every event after its commit. Returns how to stop hearing. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
   /** Writes, and changes nothing: to find out whether the store can. @throws OperationalError `storage_failed` */

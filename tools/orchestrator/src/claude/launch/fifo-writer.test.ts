@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
@@ -70,6 +70,20 @@ it('hands a line to the reader', async () => {
   const writer = openWriter(fifo);
   await writer.write('{"text":"ä 🐙"}\n');
   expect(await reader.read(8)).toBe('{"text":"ä 🐙"}\n');
+});
+
+it('has a line in the pipe when the call returns, where nothing waits', async () => {
+  const fifo = await makeFifo();
+  const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(fd));
+  const writer = openWriter(fifo);
+  for (const text of ['first\n', 'second\n']) {
+    const written = writer.write(text);
+    const bytes = Buffer.alloc(100);
+    expect(bytes.toString('utf8', 0, readSync(fd, bytes))).toBe(text);
+    await written;
+    await new Promise(setImmediate);
+  }
 });
 
 it('completes 200 KB once a reader that did not read yet does', async () => {

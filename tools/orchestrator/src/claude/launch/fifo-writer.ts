@@ -6,8 +6,9 @@ import { mark } from '../../lib/marks.ts';
 /** Writes whole lines into a launch's FIFO. */
 export interface LineWriter {
   /**
-   * Resolves when the kernel has all bytes of the line; they then outlive this process. Waits without blocking a
-   * thread while the child does not read. Lines are not mixed: a second call waits for the first.
+   * Resolves when the kernel has all bytes of the line; they then outlive this process. Where nothing waits, the line is
+   * in the pipe when the call returns. Waits without blocking a thread while the child does not read. Lines are not
+   * mixed: a second call waits for the first.
    * @throws OperationalError `process_gone` when nobody reads the FIFO any more.
    */
   write(line: string): Promise<void>;
@@ -29,7 +30,7 @@ export function openFifoWriter(path: string): LineWriter {
     failure = error;
   });
   socket.unref();
-  let last: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> | undefined;
 
   function writeNow(line: string): Promise<void> {
     if (socket.destroyed) return Promise.reject(gone(failure));
@@ -47,8 +48,13 @@ export function openFifoWriter(path: string): LineWriter {
 
   return {
     write(line) {
-      const written = last.then(() => writeNow(line));
-      last = written.catch(() => undefined);
+      const written = last === undefined ? writeNow(line) : last.then(() => writeNow(line));
+      const settled = written
+        .catch(() => undefined)
+        .then(() => {
+          if (last === settled) last = undefined;
+        });
+      last = settled;
       return written;
     },
     close: () => socket.destroy(),

@@ -36,10 +36,15 @@ export type NewOutboxRow = Pick<
   'id' | 'stageId' | 'launchId' | 'wireId' | 'body' | 'actor' | 'createdAt'
 > & {
   position?: number;
+  /** `written` for a control request that its writer writes right after the commit. */
+  state?: 'accepted' | 'written';
 };
 
+/** The rows that a transaction gives to launches, by id: their writers get them right after the commit. */
+export type GivenRows = Map<string, OutboxRow>;
+
 /** Everything that is to be written to a launch, or was; and the messages that wait for one. */
-export function outboxTable(db: Database) {
+export function outboxTable(db: Database, given: GivenRows = new Map()) {
   const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
   const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
   const queued = (stageId: StageId) =>
@@ -53,23 +58,30 @@ export function outboxTable(db: Database) {
       .orderBy('position')
       .orderBy('ordinal');
   return {
-    async insert(row: NewOutboxRow): Promise<void> {
-      await db
+    async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
+      const writtenAt = state === 'written' ? row.createdAt : null;
+      const { ordinal } = await db
         .insertInto('outbox')
         .values({
           id: row.id,
           stage_id: row.stageId,
           launch_id: row.launchId,
           kind: row.body.kind,
-          state: 'accepted',
+          state,
           wire_id: row.wireId,
           body: JSON.stringify(row.body),
           actor: row.actor,
-          position: row.position ?? 0,
+          position,
           writing: 0,
           created_at: row.createdAt,
+          written_at: writtenAt,
         })
-        .execute();
+        .returning('ordinal')
+        .executeTakeFirstOrThrow();
+      const fresh = { writing: false, writtenAt, confirmedAt: null, voidReason: null };
+      const inserted = { ...row, ordinal, kind: row.body.kind, state, position, ...fresh };
+      if (row.launchId !== null) given.set(row.id, inserted);
+      return inserted;
     },
     async find(id: string): Promise<OutboxRow | null> {
       const row = await select().where('id', '=', id).executeTakeFirst();
@@ -124,7 +136,16 @@ export function outboxTable(db: Database) {
       const row = await rows.where('kind', '=', 'message').executeTakeFirst();
       return row === undefined ? null : toMessage(toRow(row));
     },
+    /** Gives a message of the queue to a launch, with its body as it is from now on. */
+    async give(row: MessageRow, launchId: LaunchId, body: MessageRow['body']): Promise<void> {
+      await update(row.id)
+        .set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0, body: JSON.stringify(body) })
+        .execute();
+      given.set(row.id, { ...row, launchId, body, state: 'accepted', writtenAt: null, writing: false });
+    },
+    /** Puts it into the queue, or into the outbox of a launch that is only begun: that one's writer looks for its rows. */
     async assign(id: string, launchId: LaunchId | null): Promise<void> {
+      given.delete(id);
       await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();
     },
     async setBody(id: string, body: OutboxBody): Promise<void> {
@@ -150,9 +171,11 @@ export function outboxTable(db: Database) {
         .execute();
     },
     async setConfirmed(id: string, at: string): Promise<void> {
+      given.delete(id);
       await update(id).set({ state: 'confirmed', confirmed_at: at, writing: 0 }).execute();
     },
     async setVoid(id: string, reason: string): Promise<void> {
+      given.delete(id);
       await update(id).set({ state: 'void', void_reason: reason, writing: 0 }).execute();
     },
   };
