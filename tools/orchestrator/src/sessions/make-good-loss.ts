@@ -31,6 +31,7 @@ export async function makeGoodLoss(
     if (since !== null) {
       await untilStored(parts, (tx) => changeSession(tx, stageId, (draft) => addGap(draft, tx.now, since)));
     }
+    await executor.marked();
     const given = await store.read.outbox.listOf(launchId, ['written']);
     // Twice: a message that it had just read may not have begun its turn when it answers for the first time.
     if (!(await isAtRest(executor)) || !(await isAtRest(executor))) return;

@@ -40,17 +40,27 @@ function crashing(store: Store, write: Channel['write'], at: number, isDone: boo
   };
 }
 
-async function run(session: TestSession, store: Store, write: Channel['write']): Promise<void> {
+/** @param give what commits while the writer is there, and hands it over */
+async function run(
+  session: TestSession,
+  store: Store,
+  write: Channel['write'],
+  give: () => Promise<void> = async () => undefined,
+): Promise<void> {
   const channel: Channel = { async *lines() {}, write, finish: () => undefined, close: () => undefined };
   const writer = createOutboxWriter({
     store,
+    edges: session.edges,
     channel,
     launchId: session.launchId(),
     onGone: () => undefined,
     onError: () => undefined,
   });
+  const stop = store.onGiven(session.launchId(), writer.take);
   writer.nudge();
+  await give();
   await writer.drain();
+  stop();
 }
 
 it('has every row take effect once at most, and everything that may be written again once, whichever step a crash comes at', async () => {
@@ -59,19 +69,22 @@ it('has every row take effect once at most, and everything that may be written a
     maxLength: 5,
   });
   await fc.assert(
-    fc.asyncProperty(kinds, fc.nat(20), fc.boolean(), async (rows, at, isDone) => {
+    fc.asyncProperty(kinds, fc.nat(20), fc.boolean(), fc.boolean(), async (rows, at, isDone, isHanded) => {
       const session = await busyTestSession();
       await run(session, session.store, async () => undefined); // what the launch began with
       const { store, edges, stageId } = session;
-      for (const [n, kind] of rows.entries()) {
-        const row = { id: edges.newId(), stageId, launchId: session.launchId(), wireId: `row-${n}`, actor: null };
-        await store.transact((tx) => tx.outbox.insert({ ...row, body: bodies[kind](n), createdAt: tx.now }));
-      }
+      const give = async () => {
+        for (const [n, kind] of rows.entries()) {
+          const row = { id: edges.newId(), stageId, launchId: session.launchId(), wireId: `row-${n}`, actor: null };
+          await store.transact((tx) => tx.outbox.insert({ ...row, body: bodies[kind](n), createdAt: tx.now }));
+        }
+      };
+      if (!isHanded) await give();
       const read: string[] = [];
       const write = async (line: string) => void read.push(line);
 
       const first = crashing(store, write, at, isDone);
-      await run(session, first.store, first.write);
+      await run(session, first.store, first.write, isHanded ? give : undefined);
       await run(session, store, write); // after the restart
 
       const lines = rows.map((_, n) => read.filter((line) => line.includes(`"row-${n}"`)));

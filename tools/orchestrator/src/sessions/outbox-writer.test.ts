@@ -28,11 +28,18 @@ function createTestChannel() {
 
 async function setUp() {
   const session = await busyTestSession();
+  let transactions = 0;
+  const { transact } = session.store;
+  session.store.transact = (...given) => {
+    transactions++;
+    return transact(...given);
+  };
   const { channel, onWrite, ids } = createTestChannel();
   const errors: unknown[] = [];
   let goneTimes = 0;
   const writer = createOutboxWriter({
     store: session.store,
+    edges: session.edges,
     channel,
     launchId: session.launchId(),
     onGone: () => void goneTimes++,
@@ -42,7 +49,14 @@ async function setUp() {
   writer.nudge();
   await writer.drain(); // what the launch began with
   const first = ids().length;
-  return { session, writer, onWrite, ids: () => ids().slice(first), errors, goneTimes: () => goneTimes };
+  const since = transactions;
+  return {
+    ...{ session, writer, onWrite, errors },
+    ids: () => ids().slice(first),
+    goneTimes: () => goneTimes,
+    /** How many there were since, those of the test too. */
+    transactions: () => transactions - since,
+  };
 }
 
 /** Gives rows to the launch, in one transaction. */
@@ -151,6 +165,78 @@ it('marks an answer after it is written, so that a crash can only have it writte
     ['accepted', true], // a line that can be torn bears a mark while it is written
   ]);
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'written', writing: false });
+});
+
+it('keeps marks for a transaction that they can ride along with, and tells when each line was written', async () => {
+  const { session, writer, transactions } = await setUp();
+  const before = session.edges.now().toISOString();
+  await insert(session, { a: answer(), b: answer() });
+  await until('both are written', () => writer.takesAtOnce());
+  const after = session.edges.now().toISOString();
+  expect(await rowOf(session, 'b')).toMatchObject({ state: 'accepted' });
+  await session.store.transact(writer.markIn);
+  await writer.drain();
+  expect(transactions()).toBe(2);
+  for (const id of ['a', 'b']) {
+    const { state, writtenAt } = await rowOf(session, id);
+    expect(state).toBe('written');
+    expect([before, writtenAt, after]).toEqual([before, writtenAt, after].toSorted());
+  }
+});
+
+it('stores a mark by itself where no transaction comes', async () => {
+  const { session, ids } = await setUp();
+  await insert(session, { a: answer() });
+  await until('it is marked', async () => (await rowOf(session, 'a')).state === 'written');
+  expect(ids()).toEqual(['a']);
+});
+
+it('marks again what a transaction that failed had marked, and writes nothing twice meanwhile', async () => {
+  const { session, writer, ids, onWrite } = await setUp();
+  await insert(session, { a: answer() });
+  const failing = session.store.transact(async (tx) => {
+    await writer.markIn(tx);
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  onWrite.now = () => Promise.reject(new Error('odd')); // has it look into the store
+  await insert(session, { b: answer() });
+  await until('b failed', () => !writer.takesAtOnce());
+  onWrite.now = async () => undefined;
+  writer.nudge();
+  await writer.drain();
+  expect(ids()).toEqual(['a', 'b']);
+  expect(await rowOf(session, 'a')).toMatchObject({ state: 'written' });
+});
+
+it('writes a control request that is stored as written once, without a transaction of its own', async () => {
+  const { session, writer, ids, transactions } = await setUp();
+  expect(writer.takesAtOnce()).toBe(true);
+  const give = (wireId: string) =>
+    session.store.transact((tx) => {
+      const row = { id: wireId, stageId: session.stageId, launchId: session.launchId(), wireId, actor: null };
+      return tx.outbox.insert({ ...row, state: 'written', body: control, createdAt: tx.now });
+    });
+  await give('c');
+  await writer.drain();
+  expect(transactions()).toBe(1);
+  expect(ids()).toEqual(['c']);
+});
+
+it('writes one that was stored as written although a line has come between, in its place', async () => {
+  const { session, writer, ids, onWrite } = await setUp();
+  const gate = Promise.withResolvers<void>();
+  onWrite.now = () => gate.promise;
+  await insert(session, { a: answer() });
+  await session.store.transact(async (tx) => {
+    const row = { stageId: session.stageId, launchId: session.launchId(), actor: null, createdAt: tx.now };
+    await tx.outbox.insert({ ...row, id: 'b', wireId: 'b', body: answer() });
+    await tx.outbox.insert({ ...row, id: 'c', wireId: 'c', state: 'written', body: control });
+    await tx.outbox.insert({ ...row, id: 'd', wireId: 'd', body: answer() });
+  });
+  gate.resolve();
+  await writer.drain();
+  expect(ids()).toEqual(['a', 'b', 'c', 'd']);
 });
 
 it('leaves a mark at a long line that was cut off', async () => {

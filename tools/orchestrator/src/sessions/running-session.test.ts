@@ -30,6 +30,7 @@ it('can be stopped after a stop that failed', async () => {
     liveText: () => [],
     lastHeard: () => ({ at: new Date(), silentMs: 0 }),
     finish: async () => undefined,
+    marked: async () => undefined,
     detach: async () => undefined,
   };
   let isDown = true;

@@ -66,6 +66,8 @@ export interface SessionExecutor {
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
   /** What it is writing just now, each block from its beginning. */
   liveText(): TextDelta[];
+  /** Resolves when all that was written to it is marked so in the store. @throws OperationalError `storage_failed` */
+  marked(): Promise<void>;
   /** When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is. */
   lastHeard(): { at: Date; silentMs: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
@@ -127,6 +129,7 @@ export function createSessionExecutor(
   let finishing = false;
 
   const letting = new AbortController();
+  const storing = { store, log, signal: letting.signal };
   const unknownLines = watchUnknownLines(() => parts.onCutOff(stageId));
   const onAlarm = () => parts.onAlarm(stageId);
   // A launch that has not ended and knows why it did stands in a backup that has taken the place of the store.
@@ -148,7 +151,7 @@ export function createSessionExecutor(
     }
     const end = lines.at(-1)?.end ?? storedOffset;
     if (lasting.every(({ events }) => events.length === 0) && end - storedOffset < LAZY_OFFSET_BYTES) return;
-    await takeIn({ store, log, context, stageId, signal: letting.signal }, lasting);
+    await takeIn({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
     storedOffset = end;
     writer.nudge();
     for (const { events } of lasting)
@@ -186,9 +189,10 @@ export function createSessionExecutor(
     reply.catch(() => undefined); // awaited below, unless storing the row fails first
     await store.transact(async (tx) => {
       const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
-      await tx.outbox.insert({ ...row, body: { kind: 'control', request: fields, reason } });
+      // Marked before it is written, so that it is never written twice: here already, where that is right after the commit.
+      const state = writer.takesAtOnce() ? 'written' : 'accepted';
+      await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
     });
-    writer.nudge();
     return reply;
   }
 
@@ -207,6 +211,7 @@ export function createSessionExecutor(
   );
   const writer = createOutboxWriter({
     store,
+    edges,
     channel,
     launchId,
     onGone: () => log.info('the process reads no more'),
@@ -223,9 +228,7 @@ export function createSessionExecutor(
     log.error({ err: error }, 'reading the spool failed');
     const text = `What Claude Code printed from here on cannot be read and is missing: ${unreadableWords(error)}`;
     const entry = { kind: 'notice', parentToolUseId: null, level: 'error', code: 'output-lost', text } as const;
-    await untilStored({ store, log, signal: letting.signal }, (tx) =>
-      changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, entry)),
-    );
+    await untilStored(storing, (tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, entry)));
     if (!finishing) parts.onUnreadable(stageId);
   }
 
@@ -236,6 +239,7 @@ export function createSessionExecutor(
     letting.abort();
     // A line on its way gets this long; one that a stopped process does not take is cut off whole, or bears a mark.
     await settlesWithin(writer.stop(), LAST_LINE_MS);
+    await writer.mark().catch((error: unknown) => log.info({ err: error }, 'what was written could not be marked'));
     await spoolKeeper.stop();
     channel.close();
   }
@@ -246,11 +250,14 @@ export function createSessionExecutor(
     request,
     reply: peer.reply,
     liveText: live.blocks,
+    marked: writer.mark,
     lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs }),
     async finish() {
       finishing = true;
       channel.finish();
       await read.catch(() => undefined);
+      await settlesWithin(writer.stop(), LAST_LINE_MS);
+      await untilStored(storing, writer.markIn); // whoever settles the end relies on it
       await letGo();
     },
     async detach() {

@@ -20,6 +20,8 @@ export interface TakeInParts {
   context: Omit<EventContext, 'tx' | 'draft'>;
   stageId: Parameters<typeof openDraft>[1];
   signal: AbortSignal;
+  /** Stores what was written to the process since: it rides along. */
+  markIn: (tx: Tx) => Promise<void>;
 }
 
 /**
@@ -44,7 +46,9 @@ async function keepUnapplied(parts: TakeInParts, line: LastingLine, cause: unkno
   await untilStored(parts, (tx) => keepRaw(tx, parts, line));
 }
 
-async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
+async function applyLines(tx: Tx, parts: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
+  const { context, stageId } = parts;
+  await parts.markIn(tx);
   const events = lines.flatMap((line) => line.events);
   if (events.length > 0) {
     const draft = await openDraft(tx, stageId);
@@ -54,7 +58,9 @@ async function applyLines(tx: Tx, { context, stageId }: TakeInParts, lines: read
   await tx.launches.setOffset(context.launchId, lines.at(-1)?.end ?? 0);
 }
 
-async function keepRaw(tx: Tx, { context, stageId }: TakeInParts, { events, end }: LastingLine): Promise<void> {
+async function keepRaw(tx: Tx, parts: TakeInParts, { events, end }: LastingLine): Promise<void> {
+  const { context, stageId } = parts;
+  await parts.markIn(tx);
   const draft = await openDraft(tx, stageId);
   for (const raw of events) {
     addRaw(draft, tx.now, raw);

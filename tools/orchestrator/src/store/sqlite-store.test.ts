@@ -44,6 +44,21 @@ it('gives all that one transaction writes the same instant', async () => {
   expect(events[0]?.at).toBe(events[1]?.at);
 });
 
+it('tells of a session and of a decision once, as the transaction left them', async () => {
+  const { store, events } = await openTestStore();
+  const session = (lastAction: string) =>
+    ({ type: 'session-updated', data: { stageId: STAGE, lastAction } }) as unknown as NewEvent;
+  const decision = (requestId: string, delivery: string) =>
+    ({ type: 'decision-updated', data: { stageId: STAGE, requestId, delivery } }) as unknown as NewEvent;
+  await store.transact(async (tx) => {
+    const told = [session('a'), decision('r1', 'written'), note(1), decision('r2', 'written'), note(2)];
+    for (const event of [...told, session('b'), decision('r1', 'confirmed')]) await tx.emit(event);
+  });
+  const expected = [note(1), decision('r2', 'written'), note(2), session('b'), decision('r1', 'confirmed')];
+  expect(events).toMatchObject(expected);
+  expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+});
+
 it('keeps nothing of a transaction that fails, tells of nothing and gives no hint', async () => {
   const { store, events } = await openTestStore();
   const hints: string[] = [];

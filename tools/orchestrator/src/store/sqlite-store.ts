@@ -1,4 +1,4 @@
-import type { BoardEvent, LaunchId } from '@callboard/contract';
+import type { BoardEvent, LaunchId, NewEvent } from '@callboard/contract';
 import { Kysely, sql } from 'kysely';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
@@ -11,6 +11,17 @@ import type { Schema } from './schema.ts';
 import { isDamage, type StorageTrouble, storageFailed, troubleOf } from './storage-failure.ts';
 import { readBoard, readBoardOf, type Store, type Tx, tables } from './store.ts';
 import type { GivenRows } from './tables/outbox.ts';
+
+/** What an event tells the whole of, so that the newest one of a transaction stands for all; null where each counts. */
+function subjectOf({ type, data }: NewEvent): string | null {
+  if (type === 'session-updated') return `${type} ${data.stageId}`;
+  return type === 'decision-updated' ? `${type} ${data.stageId} ${data.requestId}` : null;
+}
+
+function withoutOvertaken(events: readonly NewEvent[]): NewEvent[] {
+  const newest = new Map(events.map((event) => [subjectOf(event), event]));
+  return events.filter((event) => subjectOf(event) === null || newest.get(subjectOf(event)) === event);
+}
 
 /**
  * The store in one SQLite file, brought up to date first.
@@ -100,23 +111,23 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
 
   async function run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const given: GivenRows = new Map();
+    const emitted: NewEvent[] = [];
     const events: BoardEvent[] = [];
     const hints: (() => void)[] = [];
     const result = await db.transaction().execute(async (trx) => {
       const now = edges.now().toISOString();
       const all = tables(trx, given);
-      const emit: Tx['emit'] = async (event) => {
-        events.push(await all.events.append(event, now));
-      };
-      return work({
+      const done = await work({
         ...all,
         now,
         noRoom,
         newId: edges.newId,
         newWireId: edges.newWireId,
-        emit,
+        emit: async (event) => void emitted.push(event),
         afterCommit: (hint) => hints.push(hint),
       });
+      for (const event of withoutOvertaken(emitted)) events.push(await all.events.append(event, now));
+      return done;
     });
     mark('committed');
     handOver(given);

@@ -58,7 +58,10 @@ export interface Tx extends Tables {
   newId(): string;
   /** A new id, for what goes to the CLI. */
   newWireId(): string;
-  /** Adds an event to the log; it is published after the commit. */
+  /**
+   * Adds an event to the log; it is published after the commit. Of several that tell the whole of one session or one
+   * decision, only the newest is.
+   */
   emit(event: NewEvent): Promise<void>;
   /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */
   afterCommit(hint: () => void): void;
