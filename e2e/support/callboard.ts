@@ -49,12 +49,12 @@ export type AtEnd = (end: () => void | Promise<void>) => void;
 
 /**
  * Removed, with every process it has started, when the test is over; a process that is left fails the test. With
- * `isEmulated` the emulator runs in place of the real `claude`.
+ * `emulator` what it makes in a folder takes the place of the real `claude`; `true` stands for the usual one.
  */
 export async function install(
   extraEnv: Record<string, string> = {},
   atEnd: AtEnd = onTestFinished,
-  isEmulated = false,
+  emulator: boolean | ((folder: string) => Promise<string>) = false,
   program = ofClone,
 ): Promise<Installation> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
@@ -65,7 +65,8 @@ export async function install(
   const model = await startScriptedModel();
   atEnd(() => model.close());
   const path = `${dirname(program.node)}:${process.env.PATH ?? ''}`;
-  const claude = isEmulated ? { CALLBOARD_CLAUDE_PATH: await writeEmulator(join(folder, 'emulator')) } : {};
+  const emulate = emulator === true ? writeEmulator : emulator;
+  const claude = emulate ? { CALLBOARD_CLAUDE_PATH: await emulate(join(folder, 'emulator')) } : {};
   const home = join(folder, 'home');
   const env = {
     ...claudeEnvironment(model.url, home, path),

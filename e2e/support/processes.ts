@@ -58,7 +58,7 @@ export async function partPid(startedPid: number, part: keyof typeof MARKS): Pro
 }
 
 /** All processes below one. */
-async function descendants(pid: number): Promise<number[]> {
+export async function descendants(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const direct = children.split(' ').filter(Boolean).map(Number);
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];

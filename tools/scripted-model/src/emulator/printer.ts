@@ -8,6 +8,10 @@ export interface Printer {
   message(line: object): void;
   lifecycle(uuid: string, state: 'queued' | 'started' | 'completed' | 'cancelled'): void;
   toolResult(toolUseId: string, content: string, isError: boolean): void;
+  /** What `reply` would print, one line after another, to be printed at leisure. */
+  linesOf(step: Step): string[];
+  /** A line of `linesOf`. */
+  line(text: string): void;
   /** The words of one reply: streamed, then whole. Returns the ids of its tool calls. */
   reply(step: Step): ToolUse[];
 }
@@ -45,6 +49,12 @@ export function createPrinter(write: (text: string) => void, sessionId: string):
   return {
     frame,
     message,
+    line: write,
+    linesOf(step) {
+      const lines: string[] = [];
+      createPrinter((text) => lines.push(text), sessionId).reply(step);
+      return lines;
+    },
     lifecycle: (command_uuid, state) => message({ type: 'command_lifecycle', command_uuid, state }),
     toolResult(tool_use_id, content, is_error) {
       const block = { type: 'tool_result', tool_use_id, content, is_error };

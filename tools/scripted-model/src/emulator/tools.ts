@@ -9,13 +9,13 @@ export interface ToolOutcome {
 }
 
 /** Whether the CLI would ask a person before it runs this tool. */
-export const asksFirst = ({ name }: ToolUse): boolean => name !== 'Flood';
+export const asksFirst = ({ name }: ToolUse): boolean => name !== 'Flood' && name !== 'Tick';
 
 /** What a person is asked with; `Paste` asks with as long a text as it is told, which a script need not hold. */
 export const askedInput = ({ name, input }: ToolUse): Record<string, unknown> =>
   name === 'Paste' ? { ...input, text: 'x'.repeat(Number(input.chars)) } : input;
 
-/** Runs a tool call that may run. `Flood` and `Paste` are the emulator's own; of the CLI's tools it has those that chaos needs. */
+/** Runs a tool call that may run. `Flood`, `Tick` and `Paste` are the emulator's own; of the CLI's tools it has those that chaos needs. */
 export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
   switch (tool.name) {
     case 'Bash':
@@ -24,6 +24,8 @@ export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSign
       return { text: answersText(tool.input), isError: false };
     case 'Flood':
       return flood(tool.input, printer, signal);
+    case 'Tick':
+      return tick(tool.input, printer, signal);
     default:
       return { text: `The emulator has no tool ${tool.name}.`, isError: true };
   }
@@ -81,3 +83,27 @@ async function flood(input: Record<string, unknown>, printer: Printer, signal: A
 const DELTA_LINE = 300;
 
 const filler = (begin: string, chars: number): string => begin + 'flood '.repeat(chars / 6);
+
+/** What of a reply stands around its deltas: the beginning and end of the message and of its text, and the whole text. */
+const FRAME_LINES = 5;
+const NOW = '@now ';
+
+/**
+ * Prints a reply of `lines` lines each second for so many `seconds`, one line after another in equal steps: deltas, and the whole text,
+ * which begins with the number of the second. Each delta, and the end of the whole text, says when it was printed (`Date.now()`).
+ */
+async function tick(input: Record<string, unknown>, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
+  const [seconds, lines] = [Number(input.seconds), Number(input.lines)];
+  const begun = performance.now();
+  for (let second = 0; second < seconds; second++) {
+    const begin = `#${second} `.padEnd(NOW.length);
+    const text = begin + NOW.repeat(lines - FRAME_LINES - 1);
+    for (const [index, line] of printer.linesOf({ text, chunkChars: NOW.length }).entries()) {
+      const dueMs = begun + (second + index / lines) * 1_000 - performance.now();
+      if (dueMs > 0) await sleep(dueMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return { text: '', isError: true };
+      printer.line(line.replaceAll(NOW, `${Date.now()} `));
+    }
+  }
+  return { text: 'ticked', isError: false };
+}
