@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRecord } from './input.ts';
 import type { Printer, ToolUse } from './printer.ts';
@@ -86,7 +87,10 @@ const filler = (begin: string, chars: number): string => begin + 'flood '.repeat
 
 /** What of a reply stands around its deltas: the beginning and end of the message and of its text, and the whole text. */
 const FRAME_LINES = 5;
+const NUMBER = '@numb';
 const NOW = '@now ';
+/** What is not the same in two replies of the same length. */
+const OWN = /@numb|@now |msg_[0-9a-f]{32}|(?<="uuid":")[0-9a-f-]{36}/g;
 
 /**
  * Prints a reply of `lines` lines each second for so many `seconds`, one line after another in equal steps: deltas, and the whole text,
@@ -94,16 +98,28 @@ const NOW = '@now ';
  */
 async function tick(input: Record<string, unknown>, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
   const [seconds, lines] = [Number(input.seconds), Number(input.lines)];
-  const begun = performance.now();
-  for (let second = 0; second < seconds; second++) {
-    const begin = `#${second} `.padEnd(NOW.length);
-    const text = begin + NOW.repeat(lines - FRAME_LINES - 1);
-    for (const [index, line] of printer.linesOf({ text, chunkChars: NOW.length }).entries()) {
-      const dueMs = begun + (second + index / lines) * 1_000 - performance.now();
-      if (dueMs > 0) await sleep(dueMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return { text: '', isError: true };
-      printer.line(line.replaceAll(NOW, `${Date.now()} `));
-    }
+  const text = NUMBER + NOW.repeat(lines - FRAME_LINES - 1);
+  const reply = printer.linesOf({ text, chunkChars: NOW.length });
+  let id = '';
+  for await (const n of beats(1_000 / lines, signal)) {
+    const second = Math.floor(n / lines);
+    if (second >= seconds) return { text: 'ticked', isError: false };
+    if (n % lines === 0) id = `msg_${randomUUID().replaceAll('-', '')}`;
+    const own = (part: string) => {
+      if (part === NUMBER) return `#${second} `;
+      if (part === NOW) return `${Date.now()} `;
+      return part.startsWith('msg_') ? id : randomUUID();
+    };
+    printer.line((reply[n % lines] ?? '').replace(OWN, own));
   }
-  return { text: 'ticked', isError: false };
+  return { text: '', isError: true };
+}
+
+/** Counts from zero, one each so many milliseconds on the whole; what was late follows at once. Ends when the signal aborts. */
+async function* beats(everyMs: number, signal: AbortSignal): AsyncGenerator<number> {
+  const begun = performance.now();
+  for (let n = 0; !signal.aborted; ) {
+    for (; n * everyMs <= performance.now() - begun; n++) yield n;
+    await sleep(everyMs);
+  }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { shareRuns } from '../../lib/shared-runs.ts';
 
@@ -32,10 +33,17 @@ export function parseRow(pid: number, stat: string): ProcessRow | null {
   return { pid, parent: Number(rest[0]), session: Number(rest[2]), startTime };
 }
 
-/** The processes that the main thread of this one has started, and that have not ended; null when it is gone. */
-export async function childrenOf(pid: number): Promise<number[] | null> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null);
-  return children === null ? null : children.split(' ').filter(Boolean).map(Number);
+/**
+ * The processes that the main thread of this one has started, and that have not ended; null when it is gone. Synchronous, as it is
+ * read twenty times a second for each session at work: the kernel answers at once, in a ninth of what asking a thread costs.
+ */
+export function childrenOf(pid: number): number[] | null {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return null;
+  }
 }
 
 /** The files that a process prints to; none where that may not be seen. */

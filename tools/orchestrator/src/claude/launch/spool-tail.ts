@@ -1,9 +1,9 @@
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { setImmediate as nextRound } from 'node:timers/promises';
 import { OperationalError } from '../../lib/errors.ts';
 import { mark } from '../../lib/marks.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
+import { createPace } from './pace.ts';
 
 /**
  * All spools are read into this one, which hundreds of sessions would not have room for each. A read is synchronous: what was
@@ -12,6 +12,8 @@ import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
 const chunk = Buffer.allocUnsafe(256 * 1024);
 /** The watch tells at once; this is for file systems whose watch does not. */
 const POLL_MS = 250;
+
+const pace = createPace();
 
 export interface SpoolTail {
   /**
@@ -29,6 +31,8 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
   const reader = createLineReader(offset);
   let finishing = false;
   let wake: () => void = () => undefined;
+  /** Ends the rest between two reads. */
+  let hurry: () => void = () => undefined;
 
   async function* batches(): AsyncGenerator<SpoolLine[]> {
     const file = await open(path, 'r');
@@ -36,7 +40,10 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
     const unpoll = poll(() => {
       if (sizeOf(file.fd) !== reader.position()) wake();
     });
-    const onAbort = () => wake();
+    const onAbort = () => {
+      wake();
+      hurry();
+    };
     signal.addEventListener('abort', onAbort);
     try {
       while (!signal.aborted) {
@@ -45,7 +52,10 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
         if (lines !== null) {
           mark('lines read');
           if (lines.length > 0) yield lines;
-          await nextRound(); // a spool with much to read must not keep everybody else waiting
+          await new Promise<void>((resolve) => {
+            hurry = pace.rest(batches, resolve);
+            if (signal.aborted || finishing) hurry();
+          });
         } else if (ending) {
           const rest = reader.rest();
           if (rest !== '') yield [{ text: rest, end: reader.position() }];
@@ -81,6 +91,7 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
     finish: () => {
       finishing = true;
       wake();
+      hurry();
     },
   };
 }

@@ -36,7 +36,7 @@ export function watchShells({ process, isActive, onLeft, known: before }: ShellW
 
   /** False when the process is gone. */
   async function look(): Promise<boolean> {
-    const children = await childrenOf(process.pid);
+    const children = childrenOf(process.pid);
     if (children === null) return false;
     for (const pid of children) {
       if (shells.has(pid) && !gone.has(pid)) continue;
