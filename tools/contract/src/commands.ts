@@ -4,7 +4,7 @@ import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { DenialSource } from './denials.ts';
 import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
-import { BoardEvent, TextDelta } from './events.ts';
+import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Actor, Credential, Login, PageKey } from './logins.ts';
@@ -92,7 +92,7 @@ export const commands = {
   get_events: {
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: what came after `since` is no longer kept, or `since` is ahead of us; load the board anew. */
-    reply: z.object({ events: z.array(BoardEvent), resync: z.boolean() }),
+    reply: z.object({ events: z.array(z.custom<BoardEvent>(looksLikeEvent)), resync: z.boolean() }),
   },
   /** From now on this connection gets the text deltas of exactly these stages. */
   watch: { input: z.object({ stageIds: z.array(StageId).max(1000) }), reply: nothing },

@@ -90,6 +90,19 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('login-ended'),
 ]);
 
+/**
+ * A cheap look at an event that another part of Callboard made from these very types: it has a name that we know, a
+ * number, an instant, and data. What comes from a stranger, or from an older version's store, is read with `BoardEvent`.
+ */
+export function looksLikeEvent(value: unknown): value is BoardEvent {
+  if (typeof value !== 'object' || value === null) return false;
+  const { type, seq, at, data }: Partial<Record<keyof BoardEvent, unknown>> = value;
+  const isKnown = typeof type === 'string' && Object.hasOwn(eventData, type);
+  return isKnown && isSeq(seq) && typeof at === 'string' && typeof data === 'object' && data !== null;
+}
+
+const isSeq = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
 /** Text while it streams: never stored, without a number, only for the stages being watched. */
 export const TextDelta = z.object({
   stageId: StageId,

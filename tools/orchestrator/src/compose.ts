@@ -204,7 +204,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     for (const path of config.repos) await projects.register({ path });
     const { tokenSha256 } = config;
     const { onCodeUsed } = options;
-    const logins = createLogins({
+    const logins = await createLogins({
       store,
       edges,
       ownerName: ownerName(),

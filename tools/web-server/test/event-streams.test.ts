@@ -1,5 +1,6 @@
+import { ServerResponse } from 'node:http';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { bearer, type HarnessOptions, startHarness } from './harness.ts';
 import { newBrowser } from './log-in.ts';
 import { modeChanged, stage } from './samples.ts';
@@ -281,4 +282,31 @@ it('answers 503, not an empty stream, while the orchestrator was never reached',
   const refused = await stream();
   expect(refused.status).toBe(503);
   expect(refused.headers['retry-after']).toBe('1');
+});
+
+it('writes the events that come together once to each stream', async () => {
+  const { orchestrator, stream } = await start();
+  const streams = [await stream(), await stream()];
+  for (const { events } of streams) await expect.poll(() => events.length).toBe(3);
+  const writes = vi.spyOn(ServerResponse.prototype, 'write');
+  onTestFinished(() => writes.mockRestore());
+  orchestrator.together(() => {
+    for (let i = 0; i < 5; i++) orchestrator.emit();
+  });
+  for (const { ids } of streams) await expect.poll(ids).toEqual(upTo(5));
+  expect(writes).toHaveBeenCalledTimes(2);
+});
+
+it('keeps what is not stored behind the events that came before it', async () => {
+  const { orchestrator, stream } = await start();
+  const opened = await stream();
+  await expect.poll(() => opened.events.length).toBe(3);
+  orchestrator.together(() => {
+    orchestrator.emit();
+    orchestrator.notices({ warnings: ['look'], paused: null, sandbox: SANDBOX_UNTRIED });
+    orchestrator.emit();
+  });
+  await expect
+    .poll(() => opened.events.slice(3).map(({ event }) => event))
+    .toEqual(['mode-changed', 'notices-updated', 'mode-changed']);
 });

@@ -4,7 +4,7 @@
  */
 import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import {
   type BoardEvent,
   type BoardNotices,
@@ -80,6 +80,7 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
   /** Pages, by the secret of their cookie. */
   const pages = new Map<string, Known>();
+  const wires = new Set<Socket>();
   let server: WebSocketServer | null = null;
   let port = 0;
   /** Events up to this one are no longer kept. */
@@ -174,7 +175,9 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
         return req.headers.authorization === `Bearer ${secret}`;
       },
     });
-    server.on('connection', (socket) => {
+    server.on('connection', (socket, { socket: wire }) => {
+      wires.add(wire);
+      wire.once('close', () => wires.delete(wire));
       socket.on('message', (data) => void answer(socket, data.toString()));
       socket.send(JSON.stringify({ type: 'init', protocol, version: '0.1.0', seq: seq(), data: board(seq()) }));
     });
@@ -226,6 +229,12 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     /** Stores the next event and sends it. */
     emit(bytes?: number): BoardEvent {
       return publish(modeChanged(seq() + 1, bytes));
+    },
+    /** All that `work` sends leaves in one write, as what one commit tells does. */
+    together(work: () => void): void {
+      for (const wire of wires) wire.cork();
+      work();
+      for (const wire of wires) wire.uncork();
     },
     textDelta(data: TextDelta): void {
       broadcast({ type: 'text_delta', data });

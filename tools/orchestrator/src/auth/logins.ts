@@ -32,8 +32,8 @@ export interface Logins {
    * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for a key that is none
    */
   redeem(input: CommandInput<'auth_redeem'>): Promise<CommandReply<'auth_redeem'>>;
-  /** Whose credential this is; one read of the store. @throws Rejection `not_logged_in` */
-  check(credential: Credential): Promise<Authenticated>;
+  /** Whose credential this is, at once: no command waits for the store to be asked. @throws Rejection `not_logged_in` */
+  check(credential: Credential): Authenticated;
   /** @throws Rejection `page_not_known` for a page that does not hold the login's key, or is of another origin */
   prove(loginId: string | null, input: CommandInput<'auth_prove'>): Promise<void>;
   /** The browsers that are logged in, the newest first. */
@@ -68,7 +68,13 @@ const toLogin = ({ name, createdAt, expiresAt, page }: PageRecord): Login => ({
   expiresAt,
 });
 
-export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed }: LoginsParts): Logins {
+export async function createLogins(parts: LoginsParts): Promise<Logins> {
+  const { store, edges, ownerName, tokenSha256, onCodeUsed } = parts;
+  /**
+   * The browsers that are logged in, by the hash of their secret. The same as in the store, which nobody else writes to:
+   * changed right after each commit that changes it there.
+   */
+  const pages = new Map((await store.read.logins.listPages()).filter(isPage).map((page) => [page.secretHash, page]));
   const now = (): string => edges.now().toISOString();
   const expiry = (ms: number): string => new Date(edges.now().getTime() + ms).toISOString();
   const isGoodCode = (found: LoginRecord | null) =>
@@ -91,8 +97,15 @@ export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed 
     await tx.logins.save(record);
     const login = toLogin(record);
     await tx.emit({ type: 'login-created', data: login });
-    tx.afterCommit(() => onCodeUsed?.(codeHash));
+    tx.afterCommit(() => {
+      pages.set(record.secretHash, record);
+      onCodeUsed?.(codeHash);
+    });
     return { secret, login };
+  }
+
+  function forgetExpired(livedUntil: string): void {
+    for (const [secretHash, { expiresAt }] of pages) if (expiresAt <= livedUntil) pages.delete(secretHash);
   }
 
   return {
@@ -101,7 +114,10 @@ export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed 
       await store.transact(async (tx) => {
         // Not by the time of day: a login is refused while the clock is wrong, and good again when it is right.
         const livedUntil = await tx.clock.livedUntil();
-        if (livedUntil !== null) await tx.logins.removeExpired(livedUntil);
+        if (livedUntil !== null) {
+          await tx.logins.removeExpired(livedUntil);
+          tx.afterCommit(() => forgetExpired(livedUntil));
+        }
         await tx.logins.save({
           secretHash: hash(code),
           kind: 'code',
@@ -120,11 +136,11 @@ export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed 
       if (!isGoodCode(await store.read.logins.find(codeHash))) throw new Rejection('bad_login_link', USED_LINK);
       return store.transact((tx) => useCode(tx, codeHash, { key, origin, browser }));
     },
-    async check({ kind, secret }) {
+    check({ kind, secret }) {
       const secretHash = hash(secret);
       if (kind === 'token' && secretHash === tokenSha256) return { actor: { name: 'API token' }, loginId: null };
-      const found = kind === 'page' ? await store.read.logins.find(secretHash) : null;
-      if (!isPage(found) || found.expiresAt <= now()) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
+      const found = kind === 'page' ? pages.get(secretHash) : undefined;
+      if (found === undefined || found.expiresAt <= now()) throw new Rejection('not_logged_in', NOT_LOGGED_IN);
       return { actor: { name: found.name }, loginId: found.page.loginId };
     },
     async prove(loginId, { origin, nonce, signature }) {
@@ -149,6 +165,7 @@ export function createLogins({ store, edges, ownerName, tokenSha256, onCodeUsed 
         if (!isPage(found) || !(await tx.logins.remove(found.secretHash))) {
           throw new Rejection('unknown_login', 'This login has ended already.');
         }
+        tx.afterCommit(() => pages.delete(found.secretHash));
         await tx.emit({ type: 'login-ended', data: { loginId, by } });
         return toLogin(found);
       }),

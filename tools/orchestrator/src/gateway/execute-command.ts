@@ -32,12 +32,12 @@ export async function executeCommand(
   watch: CommandContext['watch'],
 ): Promise<ReplyFrame | null> {
   const raw = parseJson(text);
-  const id = z.object({ id: z.string() }).safeParse(raw).data?.id;
+  const id = idOf(raw);
   try {
-    const frame = CommandFrame.parse(raw);
-    const login = frame.credential === undefined ? null : await logins.check(frame.credential);
-    const actor = login?.actor ?? frame.actor ?? UNNAMED;
-    const data = await dispatch(handlers, frame.type, raw, { actor, login, watch });
+    const { type, id: _id, actor: given, credential, ...fields } = CommandFrame.parse(raw);
+    const login = credential === undefined ? null : logins.check(credential);
+    const actor = login?.actor ?? given ?? UNNAMED;
+    const data = await dispatch(handlers, type, fields, { actor, login, watch });
     return id === undefined ? null : { type: 'reply', id, ok: true, data };
   } catch (error) {
     const told = commandError(error, log);
@@ -45,20 +45,18 @@ export async function executeCommand(
   }
 }
 
-/** The input schema of each command strips the frame's own fields before the handler sees it. */
+/** Also of a frame that is not understood: whoever sent it waits. */
+function idOf(raw: unknown): string | undefined {
+  if (typeof raw !== 'object' || raw === null || !('id' in raw)) return undefined;
+  return typeof raw.id === 'string' ? raw.id : undefined;
+}
+
 async function dispatch<T extends CommandType>(
   handlers: CommandHandlers,
   type: T,
-  raw: unknown,
+  fields: object,
   context: CommandContext,
 ): Promise<unknown> {
-  const {
-    type: _type,
-    id: _id,
-    actor: _actor,
-    credential: _credential,
-    ...fields
-  } = z.record(z.string(), z.unknown()).parse(raw);
   const schema: z.ZodType = commands[type].input;
   // The schema is the one that belongs to this handler: one table holds both.
   const input = schema.parse(fields) as Parameters<CommandHandlers[T]>[0];

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import {
   type BoardEvent,
   type BoardNotices,
@@ -41,6 +42,8 @@ const MAX_COMMAND_BYTES = 32 * 1024 * 1024;
 
 interface Connection {
   socket: WebSocket;
+  /** What its frames are written to. */
+  wire: Duplex;
   watched: ReadonlySet<StageId>;
 }
 
@@ -60,31 +63,41 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws));
+    sockets.handleUpgrade(request, socket, head, (ws) => void welcome(ws, socket));
   });
 
-  function send(connection: Connection, frame: { type: string; [field: string]: unknown }): void {
-    const { socket } = connection;
+  function send({ socket, wire }: Connection, text: string): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > UNREAD_BYTES) {
       log.warn({ bytes: socket.bufferedAmount }, 'a client does not read and is cut off');
       socket.terminate();
       return;
     }
-    socket.send(JSON.stringify(frame));
+    if (wire.writableCorked === 0) {
+      // The events of one commit leave in one write, and wake the other side once.
+      wire.cork();
+      queueMicrotask(() => wire.uncork());
+    }
+    socket.send(text);
+  }
+
+  /** Each frame is put into words once, for however many. */
+  function tell(receivers: Iterable<Connection>, frame: { type: string; [field: string]: unknown }): void {
+    const text = JSON.stringify(frame);
+    for (const connection of receivers) send(connection, text);
     mark('frame sent', frame.type);
   }
 
-  async function welcome(socket: WebSocket): Promise<void> {
-    const connection: Connection = { socket, watched: new Set() };
+  async function welcome(socket: WebSocket, wire: Duplex): Promise<void> {
+    const connection: Connection = { socket, wire, watched: new Set() };
     const early: BoardEvent[] = []; // committed while the board is read
     const unlistenEarly = store.onEvent((event) => early.push(event));
     socket.on('error', (error) => log.info({ err: error }, 'a client connection failed'));
     socket.on('message', (data) => void onCommand(connection, String(data)));
     try {
       const view = await board();
-      send(connection, { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
-      for (const event of early) if (event.seq > view.seq) send(connection, eventFrame(event));
+      tell([connection], { type: 'init', protocol: PROTOCOL_VERSION, version, seq: view.seq, data: view });
+      for (const event of early) if (event.seq > view.seq) tell([connection], eventFrame(event));
       connections.add(connection);
       socket.on('close', () => connections.delete(connection));
       if (socket.readyState !== socket.OPEN) connections.delete(connection);
@@ -102,24 +115,18 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
     };
     mark('command received');
     const reply = await executeCommand(parts, text, watch);
-    if (reply !== null) send(connection, reply);
+    if (reply !== null) tell([connection], reply);
   }
 
-  const unlisten = store.onEvent((event) => {
-    const frame = eventFrame(event);
-    for (const connection of connections) send(connection, frame);
-  });
+  const unlisten = store.onEvent((event) => tell(connections, eventFrame(event)));
 
   return {
     port: await listen(server, host, port),
-    onTextDelta: (delta) => {
-      for (const connection of connections) {
-        if (connection.watched.has(delta.stageId)) send(connection, { type: 'text_delta', data: delta });
-      }
+    onTextDelta: (data) => {
+      const watching = [...connections].filter(({ watched }) => watched.has(data.stageId));
+      if (watching.length > 0) tell(watching, { type: 'text_delta', data });
     },
-    onNotices: (data) => {
-      for (const connection of connections) send(connection, { type: 'notices_updated', data });
-    },
+    onNotices: (data) => tell(connections, { type: 'notices_updated', data }),
     close: async () => {
       unlisten();
       for (const socket of sockets.clients) socket.terminate();

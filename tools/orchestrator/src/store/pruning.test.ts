@@ -23,7 +23,7 @@ async function setUp() {
   const stageId = await addStage();
   const files = createDraftFiles({ store });
   const trash = createTrash({ store, edges, log: silent, dataDir: await temporaryFolder() });
-  const logins = createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
+  const logins = await createLogins({ store, edges, ownerName: 'Ada', tokenSha256: null });
   const addFile = (name: string) =>
     files.add(stageId, randomUUID(), {
       name,
@@ -67,7 +67,7 @@ it.each([YEAR, -YEAR])(
     await logins.createCode();
     await pass(2 * HOUR);
     expect(await kept()).toEqual({ events: 3, files: ['before.txt', 'meanwhile.txt'] });
-    expect(await logins.check({ kind: 'page', secret })).toMatchObject({ actor: { name: 'Ada' } });
+    expect(logins.check({ kind: 'page', secret })).toMatchObject({ actor: { name: 'Ada' } });
   },
 );
 

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { StageId } from '@callboard/contract';
+import type { BoardEvent, StageId } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
@@ -65,22 +65,43 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     for (const { stream } of [...members.values()]) call(stream);
   }
 
+  /** The events that came in the same tick: they go to each stream in one write, and are put into words once for all. */
+  let batch: BoardEvent[] = [];
+
+  function passBatch(): void {
+    const events = batch;
+    batch = [];
+    if (events.length === 0) return;
+    const texts = events.map((event) => ({ seq: event.seq, text: storedEvent(event) }));
+    each((stream) => stream.events(texts));
+    for (const { type } of events) mark('event sent', type);
+  }
+
+  /** After the events that came before it. */
+  function passToAll(text: string): void {
+    passBatch();
+    each((stream) => stream.pass(text));
+  }
+
   const unlisten = client.listen({
     event(event) {
       if (event.type === 'login-ended') endLogin(event.data.loginId);
       if (members.size === 0) return;
-      const text = storedEvent(event);
-      each((stream) => stream.event(event.seq, text));
-      mark('event sent', event.type);
+      if (batch.length === 0) process.nextTick(passBatch);
+      batch.push(event);
     },
-    resync: () => each((stream) => stream.resync()),
+    resync() {
+      passBatch();
+      each((stream) => stream.resync());
+    },
     textDelta(delta) {
+      passBatch();
       const text = passingEvent('text-delta', delta);
       for (const { stream, watched } of [...members.values()]) if (watched.has(delta.stageId)) stream.pass(text);
     },
-    notices: (notices) => each((stream) => stream.pass(passingEvent('notices-updated', notices))),
+    notices: (notices) => passToAll(passingEvent('notices-updated', notices)),
     status(status) {
-      each((stream) => stream.pass(passingEvent('orchestrator-status', { status })));
+      passToAll(passingEvent('orchestrator-status', { status }));
       if (status === 'ready' && watching.size > 0) void tellWatched().catch(logWatchFailure); // a new connection knows nothing
     },
   });

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
+import { type EventText, HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
 
 export interface EventStreamParts {
   id: string;
@@ -21,8 +21,8 @@ export interface EventStreamParts {
 export interface EventStream {
   readonly id: string;
   readonly signal: AbortSignal;
-  /** Passes on a live event; one that the stream has, or will fetch, is left out. */
-  event(seq: number, text: string): void;
+  /** Passes on live events, ascending, in one write; those that the stream has, or will fetch, are left out. */
+  events(events: readonly EventText[]): void;
   /** Writes an event that is not stored. */
   pass(text: string): void;
   /** Tells the client to load anew what it knows, and goes on after the newest event. */
@@ -60,10 +60,12 @@ export function createEventStream(parts: EventStreamParts): EventStream {
     return out.write(text);
   }
 
-  function event(seq: number, text: string): void {
-    if (!live || seq <= sent) return;
-    sent = seq;
-    write(text);
+  function events(batch: readonly EventText[]): void {
+    const fresh = live ? batch.filter(({ seq }) => seq > sent) : [];
+    const last = fresh.at(-1);
+    if (last === undefined) return;
+    sent = last.seq;
+    write(fresh.map(({ text }) => text).join(''));
   }
 
   function resync(): void {
@@ -116,7 +118,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   return {
     id,
     signal: gone.signal,
-    event,
+    events,
     pass: (text) => void write(text),
     resync,
     heartbeat() {

@@ -7,6 +7,12 @@ import type { BoardEvent } from '@callboard/contract';
 export const storedEvent = ({ type, seq, at, data }: BoardEvent): string =>
   `event: ${type}\nid: ${seq}\nat: ${at}\ndata: ${JSON.stringify(data)}\n\n`;
 
+/** A stored event in the words of a stream. */
+export interface EventText {
+  seq: number;
+  text: string;
+}
+
 /** An event that is not stored: without an id, so that a reconnecting browser still names the last stored one. */
 export const passingEvent = (name: string, data: object): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 

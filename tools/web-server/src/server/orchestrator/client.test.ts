@@ -201,11 +201,14 @@ it('says resync when the orchestrator has begun a new log', async () => {
   await expect.poll(() => events).toEqual([2]);
 });
 
-it('says resync for an event that breaks the contract, and goes on', async () => {
+it.each([
+  ['without data', { type: 'mode_changed', data: null }],
+  ['of a name that only a newer orchestrator knows', { type: 'moon_risen', data: {} }],
+])('says resync for an event %s, and goes on', async (_, frame) => {
   const { orchestrator, events, resyncs, ready, errors } = await connect();
   await ready();
   orchestrator.store();
-  orchestrator.broadcast({ type: 'mode_changed', seq: 1, at: '2026-01-01T00:00:00.000Z', data: { nonsense: true } });
+  orchestrator.broadcast({ ...frame, seq: 1, at: '2026-01-01T00:00:00.000Z' });
   orchestrator.emit();
   await expect.poll(() => events).toEqual([2]);
   expect(resyncs).toEqual([1]);

@@ -1,0 +1,107 @@
+import { type CommandInput, type CommandType, commands } from '@callboard/contract';
+import fc from 'fast-check';
+import { afterEach, expect, it, vi } from 'vitest';
+import { silent } from '../../test/support/test-store.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { CommandContext, CommandHandlers } from './command-handlers.ts';
+import { executeCommand } from './execute-command.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Executes frames with handlers that only take note of what reaches them. */
+function setUp() {
+  const received: { type: CommandType; input: CommandInput<CommandType>; context: CommandContext }[] = [];
+  const noting = Object.keys(commands).map((type) => [
+    type,
+    async (input: never, context: CommandContext) => {
+      received.push({ type: type as CommandType, input, context });
+      return {};
+    },
+  ]);
+  const handlers = Object.fromEntries(noting) as CommandHandlers;
+  const logins = {
+    check({ secret }: { secret: string }) {
+      if (secret !== 'good') throw new Rejection('not_logged_in', 'Log in.');
+      return { actor: { name: 'Ada' }, loginId: 'login-1' };
+    },
+  };
+  const run = (text: string) => executeCommand({ handlers, logins, log: silent }, text, () => undefined);
+  return { received, run };
+}
+
+const approve = { type: 'approve_tool', id: '7', stageId: 'STAGE-1', requestId: 'r', decision: 'allow' };
+const credential = { kind: 'page', secret: 'good' };
+
+it('parses a frame once, and gives the handler its own fields alone', async () => {
+  const { received, run } = setUp();
+  const parse = vi.spyOn(JSON, 'parse');
+  const reply = await run(JSON.stringify({ ...approve, credential, actor: { name: 'Eve' } }));
+  expect(parse).toHaveBeenCalledOnce();
+  expect(reply).toEqual({ type: 'reply', id: '7', ok: true, data: {} });
+  expect(received).toMatchObject([{ type: 'approve_tool', context: { actor: { name: 'Ada' } } }]);
+  expect(received[0]?.input).toEqual({ stageId: 'STAGE-1', requestId: 'r', decision: 'allow' });
+});
+
+it('carries nothing out for a credential that is not good, or no longer', async () => {
+  const { received, run } = setUp();
+  const reply = await run(JSON.stringify({ ...approve, credential: { kind: 'page', secret: 'revoked' } }));
+  expect(reply).toMatchObject({ id: '7', ok: false, error: { code: 'not_logged_in' } });
+  expect(received).toEqual([]);
+});
+
+it.each([
+  ['a command that there is not', { ...approve, type: 'fly' }],
+  ['a field of the wrong shape', { ...approve, decision: 'perhaps' }],
+  ['a field too many', { ...approve, force: true }],
+  ['a credential of no kind', { ...approve, credential: { secret: 'good' } }],
+])('answers %s with bad_request', async (_, frame) => {
+  const { received, run } = setUp();
+  expect(await run(JSON.stringify(frame))).toMatchObject({ id: '7', ok: false, error: { code: 'bad_request' } });
+  expect(received).toEqual([]);
+});
+
+/** Frames that are nearly right, and texts that are none. */
+const frames = fc.oneof(
+  fc.string(),
+  fc.json(),
+  fc
+    .record(
+      {
+        type: fc.oneof(fc.constantFrom(...Object.keys(commands)), fc.string()),
+        id: fc.oneof(fc.string(), fc.jsonValue()),
+        actor: fc.oneof(fc.record({ name: fc.string() }), fc.jsonValue()),
+        credential: fc.oneof(fc.constant(credential), fc.jsonValue()),
+        stageId: fc.oneof(fc.constant('STAGE-1'), fc.jsonValue()),
+        requestId: fc.oneof(fc.constant('r'), fc.jsonValue()),
+        decision: fc.oneof(fc.constantFrom('allow', 'deny'), fc.jsonValue()),
+        __proto__: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    )
+    .map((frame) => JSON.stringify(frame)),
+);
+
+it('answers whatever comes, to whoever gave an id, and hands on nothing that its schema would not have', async () => {
+  const { received, run } = setUp();
+  await fc.assert(
+    fc.asyncProperty(frames, async (text) => {
+      received.length = 0;
+      const reply = await run(text);
+      const id = idIn(text);
+      if (id === undefined) expect(reply).toBeNull();
+      else expect(reply).toMatchObject({ type: 'reply', id });
+      for (const { type, input } of received) expect(commands[type].input.parse(input)).toEqual(input);
+      if (reply !== null && !reply.ok) expect(received).toEqual([]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+function idIn(text: string): string | undefined {
+  try {
+    const id: unknown = JSON.parse(text)?.id;
+    return typeof id === 'string' ? id.toWellFormed() : undefined;
+  } catch {
+    return undefined;
+  }
+}
