@@ -13,22 +13,3 @@ export function percentile(values: readonly number[], share: number): number {
 export function figures(durationsMs: readonly number[]): Figures {
   return { medianMs: percentile(durationsMs, 0.5), p90Ms: percentile(durationsMs, 0.9) };
 }
-
-/** A table on the console: what was measured, its baseline, and how many times that it takes. */
-export function printTable(rows: readonly { name: string; measured: Figures; baseline: Figures }[]): void {
-  const ms = (value: number) => `${value.toFixed(1)} ms`;
-  console.table(
-    Object.fromEntries(
-      rows.map(({ name, measured, baseline }) => [
-        name,
-        {
-          'raw pipe': ms(baseline.medianMs),
-          callboard: ms(measured.medianMs),
-          'callboard p90': ms(measured.p90Ms),
-          ratio: (measured.medianMs / baseline.medianMs).toFixed(2),
-          added: ms(measured.medianMs - baseline.medianMs),
-        },
-      ]),
-    ),
-  );
-}

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { it, onTestFinished } from 'vitest';
+import { install } from '../support/callboard.ts';
+import { run } from '../support/processes.ts';
+import { report } from './results.ts';
+import { startRaw, startRelay } from './turn/baselines.ts';
+import { startCallboardPartner } from './turn/callboard.ts';
+import { cpuMs, whenAtRest } from './turn/cpu.ts';
+import { clickFigures, costFigures, type Turns, turnFigures } from './turn/figures.ts';
+import { type Partner, permissionTurn } from './turn/partner.ts';
+import { Mark, stepsTable, writtenOf } from './turn/steps.ts';
+
+const TURNS = Number(process.env.BENCH_TURNS ?? 60);
+/** The first turns start things up. */
+const DROPPED = 3;
+const PAUSE_MS = 300;
+/** After a turn of Callboard, which puts work off until a session has been quiet for a second. */
+const LONG_PAUSE_MS = 1_100;
+const TOKEN = 'a-token-for-the-benchmark';
+const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
+
+it('measures a permission turn through Callboard beside the raw pipe and a relay, turn by turn', async () => {
+  const recorded = await mkdtemp(join(tmpdir(), 'callboard-marks-'));
+  onTestFinished(() => rm(recorded, { recursive: true }));
+  const installation = await install({
+    CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
+    NODE_OPTIONS: `--import=${RECORDER}`,
+    BENCH_MARKS: join(recorded, 'marks'),
+  });
+  const { folder, repo } = installation;
+  const running = await installation.start();
+  onTestFinished(() => running.stop());
+  const callboard = await startCallboardPartner(installation, running, TOKEN);
+  onTestFinished(callboard.end);
+  const launchIn = async (name: string) => {
+    const cwd = join(folder, name);
+    await run('git', ['worktree', 'add', '--quiet', '-b', name, cwd], repo); // what a stage has as well
+    return { ...callboard.launch, cwd };
+  };
+  const raw = startRaw(await launchIn('raw'));
+  onTestFinished(raw.end);
+  const relay = await startRelay(await launchIn('relay'), join(folder, 'relay.sqlite'));
+  onTestFinished(relay.end);
+
+  const turns: Turns = { raw: [], relay: [], callboard: [] };
+  const partners: [keyof Turns, Partner][] = [
+    ['raw', raw],
+    ['relay', relay],
+    ['callboard', callboard],
+  ];
+  const pids = partners.flatMap(([, partner]) => partner.pids);
+  const servers = [callboard.orchestrator, callboard.webServer];
+  const cpu: number[] = [];
+  for (let n = 0; n < TURNS + DROPPED; n += 1) {
+    // Each goes first as often, so that none always follows the same one.
+    for (const at of [n, n + 1, n + 2]) {
+      const [name, partner] = partners[at % partners.length] ?? ['raw', raw];
+      const before = await Promise.all(servers.map(cpuMs));
+      const turn = await permissionTurn(partner, n);
+      await sleep(partner === callboard ? LONG_PAUSE_MS : PAUSE_MS);
+      await whenAtRest(pids);
+      if (n < DROPPED) continue;
+      turns[name].push(turn);
+      const after = await Promise.all(servers.map(cpuMs));
+      if (partner === callboard)
+        for (const i of servers.keys()) cpu[i] = (cpu[i] ?? 0) + (after[i] ?? 0) - (before[i] ?? 0);
+    }
+  }
+  await running.stop();
+  const marks = await readMarks(recorded);
+  const callboardTurns = turns.callboard.map((turn) => ({
+    ...turn,
+    message: writtenOf(marks, turn.sentAt, 'send_message'),
+    answer: writtenOf(marks, turn.askedAt, 'approve_tool'),
+  }));
+  const all = { ...turns, callboard: callboardTurns };
+  console.log('Where the time of a turn goes, in ms (medians)');
+  console.table(stepsTable(callboardTurns, marks));
+  report('turn', [...turnFigures(all), ...clickFigures(all), ...costFigures(callboardTurns, marks, cpu)]);
+}, 600_000);
+
+async function readMarks(folder: string): Promise<Mark[]> {
+  const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+  const marks = texts.flatMap((text) => text.trim().split('\n')).map((line) => Mark.parse(JSON.parse(line)));
+  return marks.toSorted((a, b) => a.at - b.at);
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
+import { ProjectId } from '@callboard/contract';
+import { createHttpTransport } from '@callboard/contract/client';
+import { prompt } from '@callboard/scripted-model';
+import { z } from 'zod';
+import type { Installation, Running } from '../../support/callboard.ts';
+import { claudePidOf, partPid } from '../../support/processes.ts';
+import type { Launch } from './baselines.ts';
+import type { Partner } from './partner.ts';
+import { post } from './post.ts';
+
+/** Variables that make a process Callboard's, or have its marks recorded. */
+const OURS = new Set(['CB_LAUNCH', 'NODE_OPTIONS', 'BENCH_MARKS']);
+/** What is needed of an event of the stream. */
+const Data = z.looseObject({ requestId: z.string().optional(), state: z.string().optional() });
+
+export interface CallboardPartner extends Partner {
+  orchestrator: number;
+  webServer: number;
+  /** How its `claude` was started. */
+  launch: Omit<Launch, 'cwd'>;
+  end(): void;
+}
+
+/** A stage of an installation that runs, with a client that has its page open. */
+export async function startCallboardPartner(
+  { folder }: Installation,
+  { origin, supervisor }: Running,
+  token: string,
+): Promise<CallboardPartner> {
+  const transport = createHttpTransport({ origin, token });
+  const projectId = ProjectId.parse('shop');
+  await transport.command('update_project', { projectId, settings: { sandbox: false } });
+  const first = prompt({ steps: [{ text: 'Ready.' }] });
+  const { stage } = await transport.command('create_stage', { projectId, title: 'Bench', prompt: first });
+  const headers = { authorization: `Bearer ${token}` };
+  const say = async (path: string, body: object) => {
+    await post(`${origin}/api/sessions/${stage.id}/${path}`, body, headers);
+    return null;
+  };
+  const partner: Partner = {
+    pids: [],
+    send: (text) => say('message', { message: text }),
+    allow: (requestId) => say('approve', { requestId, decision: 'allow' }),
+    onAsk: null,
+    onEnd: null,
+  };
+  const watch = async (streamId: string) => {
+    const body = JSON.stringify({ stageIds: [stage.id] });
+    const type = { ...headers, 'content-type': 'application/json' };
+    await fetch(`${origin}/api/events/${streamId}/watch`, { method: 'PUT', headers: type, body });
+  };
+  const stream = await openStream(`${origin}/api/events`, headers, (event, data) => {
+    if (event === 'approval-requested') partner.onAsk?.(Data.parse(JSON.parse(data)).requestId ?? '');
+    if (event === 'session-updated' && Data.parse(JSON.parse(data)).state === 'idle') partner.onEnd?.();
+    if (event === 'stream') void watch(z.looseObject({ streamId: z.string() }).parse(JSON.parse(data)).streamId);
+  });
+  const ended = new Promise<void>((resolve) => {
+    partner.onEnd = resolve;
+  });
+  await transport.command('start_stage', { stageId: stage.id });
+  await ended;
+
+  const claude = await claudePidOf(folder, stage.id);
+  const orchestrator = (await partPid(supervisor.pid ?? -1, 'orchestrator')) ?? -1;
+  const webServer = (await partPid(supervisor.pid ?? -1, 'web server')) ?? -1;
+  const launch = await launchOf(claude);
+  const end = () => void stream.destroy();
+  return Object.assign(partner, { pids: [claude, orchestrator, webServer], orchestrator, webServer, launch, end });
+}
+
+/** Reads the event stream as it comes. */
+async function openStream(url: string, headers: Record<string, string>, take: (event: string, data: string) => void) {
+  const request = get(url, { headers, agent: false });
+  const [response]: IncomingMessage[] = await once(request, 'response');
+  if (response?.statusCode !== 200) throw new Error(`the event stream was refused: ${response?.statusCode}`);
+  let rest = '';
+  response.setEncoding('utf8').on('data', (part: string) => {
+    const messages = (rest + part).split('\n\n');
+    rest = messages.pop() ?? '';
+    for (const message of messages) {
+      const fields = new Map(message.split('\n').map((line) => [line.split(': ', 1)[0], line.replace(/^\w+: /, '')]));
+      take(fields.get('event') ?? '', fields.get('data') ?? '');
+    }
+  });
+  response.on('error', () => undefined); // cut off at the end
+  return request;
+}
+
+/** The command line and environment of a process, for another of its kind: with a conversation of its own, and no part of Callboard. */
+async function launchOf(pid: number): Promise<Omit<Launch, 'cwd'>> {
+  const entries = async (name: string) => (await readFile(`/proc/${pid}/${name}`, 'utf8')).split('\0').slice(0, -1);
+  const [command = '', ...args] = await entries('cmdline');
+  const conversation = args.indexOf('--session-id');
+  const env = (await entries('environ')).map((entry) => entry.split(/=(.*)/s));
+  return {
+    command,
+    args: args.toSpliced(conversation, conversation < 0 ? 0 : 2),
+    env: Object.fromEntries(env.filter(([name = '']) => !OURS.has(name)).map(([name, value]) => [name, value ?? ''])),
+  };
+}

@@ -1,0 +1,102 @@
+import { percentile } from '../measure.ts';
+import type { Figure } from '../results.ts';
+import type { Turn, Written } from './partner.ts';
+import type { Mark } from './steps.ts';
+
+export type Turns = Record<'raw' | 'relay' | 'callboard', Turn[]>;
+
+const figure = (name: string, value: number, unit: string, more: Partial<Figure> = {}): Figure => ({
+  name,
+  value,
+  unit,
+  ...more,
+});
+const wholeOf = (turns: readonly Turn[], share: number): number =>
+  percentile(
+    turns.map(({ sentAt, endedAt }) => endedAt - sentAt),
+    share,
+  );
+
+/** How long a turn takes, beside the baselines. */
+export function turnFigures({ raw, relay, callboard }: Turns): Figure[] {
+  const shares = [0.5, 0.95];
+  const times = Object.entries({ callboard, relay, raw }).flatMap(([name, turns]) =>
+    shares.map((share) => figure(`permission turn, p${share * 100}, ${name}`, wholeOf(turns, share), 'ms')),
+  );
+  const ratio = (name: string, turns: readonly Turn[], share: number, atMost?: number) =>
+    figure(
+      `permission turn, p${share * 100}, Callboard / ${name}`,
+      wholeOf(callboard, share) / wholeOf(turns, share),
+      'x',
+      { baseline: `${name} ${wholeOf(turns, share).toFixed(1)} ms`, ...(atMost !== undefined && { atMost }) },
+    );
+  return [
+    ratio('relay', relay, 0.5, 1.05),
+    ratio('relay', relay, 0.95, 1.1),
+    ratio('raw pipe', raw, 0.5, 1.15),
+    ratio('raw pipe', raw, 0.95),
+    ...times,
+  ];
+}
+
+/** How long a click takes until its line is in the pipe of `claude`, and how much of that the commit is. */
+export function clickFigures({ relay, callboard }: Turns): Figure[] {
+  return [
+    ...clicksOf('message', callboard, relay, (turn) => [turn.sentAt, turn.message]),
+    ...clicksOf('allow', callboard, relay, (turn) => [turn.askedAt, turn.answer]),
+  ];
+}
+
+function clicksOf(
+  name: string,
+  callboard: readonly Turn[],
+  relay: readonly Turn[],
+  click: (turn: Turn) => [at: number, written: Written | null],
+): Figure[] {
+  const middle = (turns: readonly Turn[], of: (at: number, written: Written) => number) =>
+    percentile(
+      turns.flatMap((turn) => {
+        const [at, written] = click(turn);
+        return written === null ? [] : [of(at, written)];
+      }),
+      0.5,
+    );
+  const toLine = (turns: readonly Turn[]) => middle(turns, (at, { writtenAt }) => writtenAt - at);
+  const sync = (turns: readonly Turn[]) => middle(turns, (_, { syncMs }) => syncMs);
+  const beside = `relay ${toLine(relay).toFixed(2)} ms, sync ${sync(relay).toFixed(2)} ms`;
+  return [
+    figure(`${name} -> line in the FIFO, p50, above the relay`, toLine(callboard) - toLine(relay), 'ms', {
+      atMost: 1.5,
+      baseline: beside,
+    }),
+    figure(`${name} -> line in the FIFO, p50`, toLine(callboard), 'ms'),
+    figure(`${name}: the commit before it, p50`, sync(callboard), 'ms', { baseline: beside }),
+  ];
+}
+
+/** What a turn costs: CPU of both servers until they are at rest again, transactions, and events at the client. */
+export function costFigures(turns: readonly Turn[], marks: readonly Mark[], cpu: readonly number[]): Figure[] {
+  const [orchestrator = Number.NaN, webServer = Number.NaN] = cpu.map((ms) => ms / turns.length);
+  const within = marks.filter(({ at }) => turns.some(({ sentAt, endedAt }) => at >= sentAt && at <= endedAt));
+  const each = (step: string) => within.filter((mark) => mark.step === step).length / turns.length;
+  return [
+    figure('CPU a turn, orchestrator', orchestrator, 'ms', { atMost: 15 }),
+    figure('CPU a turn, web server', webServer, 'ms', { atMost: 4 }),
+    figure('transactions from message to end', each('committed'), 'a turn'),
+    figure('events from message to end', each('event sent'), 'a turn'),
+    figure('in commits from message to end', commitMs(within) / turns.length, 'ms a turn'),
+  ];
+}
+
+/** From where a commit begins until it is told. */
+function commitMs(marks: readonly Mark[]): number {
+  let begun: number | null = null;
+  let sum = 0;
+  for (const { step, at } of marks) {
+    if (step === 'commit begun') begun = at;
+    if (step !== 'committed' || begun === null) continue;
+    sum += at - begun;
+    begun = null;
+  }
+  return sum;
+}

@@ -1,0 +1,52 @@
+import { prompt } from '@callboard/scripted-model';
+import { clock } from './clock.ts';
+
+/** Something between a person and a `claude` of its own: nothing, the relay, or Callboard. */
+export interface Partner {
+  /** All processes that a turn keeps busy. */
+  readonly pids: readonly number[];
+  send(text: string): Promise<Written | null>;
+  allow(requestId: string): Promise<Written | null>;
+  /** Called when a request is at the client; null until somebody wants to know. */
+  onAsk: ((requestId: string) => void) | null;
+  /** Called when the end of the turn is at the client. */
+  onEnd: (() => void) | null;
+}
+
+/** When the line was in the pipe of `claude`, and how long the commit before it took, if the partner tells. */
+export interface Written {
+  writtenAt: number;
+  syncMs: number;
+}
+
+/** When each step of a turn was reached at the client. */
+export interface Turn {
+  sentAt: number;
+  askedAt: number;
+  endedAt: number;
+  message: Written | null;
+  answer: Written | null;
+}
+
+const script = (n: number) =>
+  prompt({
+    steps: [
+      { tools: [{ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } }] },
+      { text: `done ${n}` },
+    ],
+  });
+
+/** A message, the request at the client, its answer at once, the tool, and the end of the turn at the client. */
+export async function permissionTurn(partner: Partner, n: number): Promise<Turn> {
+  const asked = Promise.withResolvers<{ requestId: string; at: number }>();
+  const ended = Promise.withResolvers<number>();
+  partner.onAsk = (requestId) => asked.resolve({ requestId, at: clock() });
+  partner.onEnd = () => ended.resolve(clock());
+  const text = script(n);
+  const sentAt = clock();
+  const sending = partner.send(text);
+  // The reply to the message is not waited for, but must not fail.
+  const { requestId, at: askedAt } = await Promise.race([asked.promise, sending.then(() => asked.promise)]);
+  const [endedAt, message, answer] = await Promise.all([ended.promise, sending, partner.allow(requestId)]);
+  return { sentAt, askedAt, endedAt, message, answer };
+}

@@ -1,0 +1,28 @@
+/**
+ * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers it listens to the marks and appends
+ * them to files, a line for each, when nothing has happened for a while.
+ */
+import { subscribe } from 'node:diagnostics_channel';
+import { appendFileSync } from 'node:fs';
+import { clock } from './clock.ts';
+
+const server = /tools\/(orchestrator|web-server)\/dist/.exec(process.argv[1] ?? '')?.[1];
+const file = `${process.env.BENCH_MARKS}.${server}`;
+const QUIET_MS = 100;
+
+if (server !== undefined) {
+  const lines: string[] = [];
+  const flush = () => {
+    if (lines.length > 0) appendFileSync(file, lines.splice(0).join(''));
+  };
+  const timer = setTimeout(flush, QUIET_MS).unref();
+  const keep = (step: unknown, of: unknown) => {
+    lines.push(`${JSON.stringify({ server, step, of, at: clock() })}\n`);
+    timer.refresh();
+  };
+  subscribe('callboard:turn', (mark) => {
+    if (typeof mark === 'object' && mark !== null && 'step' in mark && 'of' in mark) keep(mark.step, mark.of);
+  });
+  subscribe('http.server.request.start', () => keep('request received', ''));
+  process.once('exit', flush);
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { figures } from '../measure.ts';
+import type { Turn, Written } from './partner.ts';
+
+export const Mark = z.object({
+  server: z.enum(['orchestrator', 'web-server']),
+  step: z.string(),
+  of: z.string(),
+  at: z.number(),
+});
+export type Mark = z.infer<typeof Mark>;
+
+/** A step on a way, and the words for the time that it takes: from the step before until its mark. */
+interface Step {
+  words: string;
+  step: string;
+  /** Only a mark of this frame or command. */
+  of?: string;
+}
+
+const wayIn = (command: string): Step[] => [
+  { words: 'client -> web server', step: 'request received' },
+  { words: 'web server: read, checked, sent on', step: 'command sent', of: command },
+  { words: 'web server -> orchestrator', step: 'command received' },
+  { words: 'orchestrator: read, checked', step: 'command dispatched', of: command },
+  { words: 'orchestrator: transaction', step: 'commit begun' },
+  { words: 'orchestrator: commit', step: 'committed' },
+  { words: 'orchestrator: until the line is in the FIFO', step: 'line written' },
+];
+
+const wayOut = (event: string): Step[] => [
+  { words: 'orchestrator: lines parsed', step: 'lines parsed' },
+  { words: 'orchestrator: transaction', step: 'commit begun' },
+  { words: 'orchestrator: commit', step: 'committed' },
+  { words: 'orchestrator: event sent', step: 'frame sent', of: event.replaceAll('-', '_') },
+  { words: 'orchestrator -> web server', step: 'frame received' },
+  { words: 'web server: event sent', step: 'event sent', of: event },
+];
+
+/** The last step of the way out; the client's own clock ends it. */
+const TO_CLIENT = 'web server -> client';
+
+const isOf = ({ step, of }: Step, mark: Mark) => mark.step === step && (of === undefined || mark.of === of);
+
+/** What took how long on the way of one line; each time ends at its step. A step without a mark counts into the next. */
+type Times = [words: string, ms: number][];
+
+/** From the click on: each step is the first of its kind behind the one before. */
+export function timesIn(marks: readonly Mark[], from: number, command: string): Times {
+  let last = from;
+  return wayIn(command).flatMap((step): Times => {
+    const found = marks.find((mark) => mark.at >= last && isOf(step, mark));
+    if (found === undefined) return [];
+    const ms = found.at - last;
+    last = found.at;
+    return [[step.words, ms]];
+  });
+}
+
+/** Back from the event at the client: each step is the last of its kind before the one behind it. */
+export function timesOut(marks: readonly Mark[], until: number, event: string): Times {
+  let next = until;
+  const times: Times = [];
+  let words = TO_CLIENT;
+  for (const step of [{ words: '', step: 'lines read' }, ...wayOut(event)].toReversed()) {
+    const found = marks.findLast((mark) => mark.at <= next && isOf(step, mark));
+    if (found === undefined) continue;
+    times.unshift([words, next - found.at]);
+    words = step.words;
+    next = found.at;
+  }
+  return times;
+}
+
+const total = (times: Times): number => times.reduce((sum, [, ms]) => sum + ms, 0);
+
+/** When the line of a command was in the FIFO, and how long the commit before it took; null if a mark is missing. */
+export function writtenOf(marks: readonly Mark[], from: number, command: string): Written | null {
+  const times = new Map(timesIn(marks, from, command));
+  const syncMs = times.get('orchestrator: commit');
+  const isWhole = wayIn(command).every(({ words }) => times.has(words));
+  if (!isWhole || syncMs === undefined) return null;
+  return { writtenAt: from + total([...times]), syncMs };
+}
+
+/** Where the time of these turns went: the medians of each step, for the first half (to the request) and the second. */
+export function stepsTable(turns: readonly Turn[], marks: readonly Mark[]): Record<string, Record<string, string>> {
+  const halves = {
+    'message -> request': turns.map(({ sentAt, askedAt }) =>
+      wayOf(marks, sentAt, askedAt, 'send_message', 'approval-requested'),
+    ),
+    'allow -> end of turn': turns.map(({ askedAt, endedAt }) =>
+      wayOf(marks, askedAt, endedAt, 'approve_tool', 'session-updated'),
+    ),
+  };
+  const cell = (ways: readonly ReadonlyMap<string, number>[], row: string): string => {
+    const { medianMs } = figures(ways.flatMap((way) => way.get(row) ?? []));
+    return Number.isNaN(medianMs) ? '' : medianMs.toFixed(2);
+  };
+  return Object.fromEntries(
+    ROWS.map((row) => [row, Object.fromEntries(Object.entries(halves).map(([half, ways]) => [half, cell(ways, row)]))]),
+  );
+}
+
+const ROWS = [
+  ...wayIn('').map(({ words }) => `in: ${words}`),
+  'Claude Code and its tool',
+  ...wayOut('').map(({ words }) => `out: ${words}`),
+  `out: ${TO_CLIENT}`,
+  'all of it',
+  'all but Claude Code',
+];
+
+/** The whole way of one half: in, the CLI, and out. */
+function wayOf(
+  marks: readonly Mark[],
+  from: number,
+  until: number,
+  command: string,
+  event: string,
+): ReadonlyMap<string, number> {
+  const within = marks.filter(({ at }) => at >= from && at <= until);
+  const into = timesIn(within, from, command);
+  const out = timesOut(within, until, event);
+  const ours = total(into) + total(out);
+  return new Map<string, number>([
+    ...into.map(([words, ms]) => [`in: ${words}`, ms] as const),
+    ['Claude Code and its tool', until - from - ours],
+    ...out.map(([words, ms]) => [`out: ${words}`, ms] as const),
+    ['all of it', until - from],
+    ['all but Claude Code', ours],
+  ]);
+}
