@@ -3,7 +3,7 @@ import { asked, busyTestSession, turnEnded } from '../../test/support/test-sessi
 import { silent } from '../../test/support/test-store.ts';
 import { startScheduler } from './scheduler.ts';
 
-it('looks at the board when the state of a session changes, and not at each of its steps', async () => {
+it('looks at the board when a session works no more, and neither at each of its steps nor when it goes on', async () => {
   const session = await busyTestSession();
   const { store } = session;
   const board = vi.spyOn(store, 'board');
@@ -25,6 +25,9 @@ it('looks at the board when the state of a session changes, and not at each of i
   expect(session.events('session-updated').length).toBeGreaterThan(3);
   expect(board.mock.calls.length).toBe(before);
   await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await scheduler.drain();
+  expect(session.events('session-updated').at(-1)).toMatchObject({ state: 'busy' });
+  expect(board.mock.calls.length).toBe(before);
   await session.tell(turnEnded());
   await scheduler.drain();
   expect(board.mock.calls.length).toBeGreaterThan(before);

@@ -1,5 +1,5 @@
-import { boardView, type SessionState, type StageId } from '@callboard/contract';
-import { pickRunnable } from '../domain/pick-runnable.ts';
+import { boardView, type StageId } from '@callboard/contract';
+import { isWorking, pickRunnable } from '../domain/pick-runnable.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged } from '../lib/wait.ts';
@@ -27,7 +27,7 @@ export interface Scheduler {
 /** In case a hint was lost. */
 const LOOK_AGAIN_MS = 30_000;
 
-/** What can make a stage ready, or room for one; a session does when its state changes, which is seldom told of it. */
+/** What can make a stage ready; room for one is made by a session that works no more. */
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
 export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
@@ -49,12 +49,15 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
   }
 
   const passes = createNudged(pass, (error) => log.error({ err: error }, 'a pass of the scheduler failed'));
-  const states = new Map<StageId, SessionState>();
+  const resting = new Set<StageId>();
   const unlisten = store.onEvent(({ type, data }) => {
     if (HINTS.has(type)) passes.nudge();
-    if (type !== 'session-updated' || states.get(data.stageId) === data.state) return;
-    states.set(data.stageId, data.state);
-    passes.nudge();
+    if (type !== 'session-updated') return;
+    if (isWorking(data)) resting.delete(data.stageId);
+    else if (!resting.has(data.stageId)) {
+      resting.add(data.stageId);
+      passes.nudge();
+    }
   });
   const timer = setInterval(passes.nudge, LOOK_AGAIN_MS).unref();
   passes.nudge();

@@ -64,7 +64,9 @@ export const SessionRecord = SessionSummary.extend({
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
 /** What of it everyone may see. */
-export const summaryOf = (record: SessionRecord): SessionSummary => SessionSummary.parse(record);
+export const summaryOf = (record: SessionRecord): SessionSummary =>
+  Object.fromEntries(SUMMARY.map((field): unknown[] => [field, record[field]]));
+const SUMMARY = SessionSummary.keyof().options;
 
 /** What of settings files a person agreed to: in a project, or in the user's own settings. */
 export const AgreedSettings = z.object({

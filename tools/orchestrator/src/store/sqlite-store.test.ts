@@ -115,6 +115,39 @@ it('tells of a commit before the next transaction begins, and hints after the ev
   expect(seen).toEqual(['event 1', 'hint 1', 'hint 2', 'next']);
 });
 
+it('knows a session that it has written, without reading it, and nothing of one that was rolled back or removed', async () => {
+  const session = await busyTestSession();
+  const { store, stageId: id } = session;
+  const before = await session.record();
+  const failing = store.transact(async (tx) => {
+    await tx.sessions.save({ ...before, mode: 'plan' });
+    expect(await tx.sessions.find(id)).toMatchObject({ mode: 'plan' });
+    expect(await store.read.sessions.find(id)).toBe(before);
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(await store.read.sessions.find(id)).toBe(before);
+  const saved = { ...before, mode: 'plan' };
+  await store.transact((tx) => tx.sessions.save(saved));
+  expect(await store.read.sessions.find(id)).toBe(saved);
+  expect(await store.read.sessions.list()).toEqual([saved]);
+  await store.transact((tx) => tx.stages.remove(id));
+  expect(await store.read.sessions.find(id)).toBeNull();
+  await store.transact(async (tx) => {
+    await tx.stages.insert(sampleStage({ id }));
+    expect(await tx.sessions.find(id)).toBeNull();
+  });
+});
+
+it('stores a session as it is known', async () => {
+  const session = await busyTestSession();
+  await session.tell(asked('r1'));
+  const record = await session.record();
+  const other = await openSqliteStore(session.file, session.edges, silent);
+  expect(await other.read.sessions.find(session.stageId)).toEqual(record);
+  await other.close();
+});
+
 it('goes on after a transaction that failed', async () => {
   const { store } = await openTestStore();
   const first = store.transact(() => Promise.reject(new Error('no')));

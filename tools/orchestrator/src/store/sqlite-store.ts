@@ -4,12 +4,13 @@ import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { mark } from '../lib/marks.ts';
+import { createKnownSessions } from './known-sessions.ts';
 import { migrations } from './migrations.ts';
 import { nodeSqliteDialect } from './node-sqlite.ts';
 import type { OutboxRow } from './records.ts';
 import type { Schema } from './schema.ts';
 import { isDamage, type StorageTrouble, storageFailed, troubleOf } from './storage-failure.ts';
-import { readBoard, readBoardOf, type Store, type Tx, tables } from './store.ts';
+import { readBoard, readBoardOf, type Store, type Tables, type Tx, tables } from './store.ts';
 import type { GivenRows } from './tables/outbox.ts';
 
 /** What an event tells the whole of, so that the newest one of a transaction stands for all; null where each counts. */
@@ -88,6 +89,7 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
 
 function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
+  const known = createKnownSessions();
   const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
   const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
   let last: Promise<unknown> = Promise.resolve();
@@ -111,12 +113,13 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
 
   async function run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const given: GivenRows = new Map();
+    const sessions = known.begin();
     const emitted: NewEvent[] = [];
     const events: BoardEvent[] = [];
     const hints: (() => void)[] = [];
     const result = await db.transaction().execute(async (trx) => {
       const now = edges.now().toISOString();
-      const all = tables(trx, given);
+      const all = tables(trx, sessions, given);
       const done = await work({
         ...all,
         now,
@@ -130,10 +133,21 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
       return done;
     });
     mark('committed');
+    sessions.commit();
     handOver(given);
     for (const event of events) for (const listener of listeners) tell(() => listener(event));
     for (const hint of hints) tell(hint);
     return result;
+  }
+
+  /** No transaction runs meanwhile, so what is read is kept. */
+  function readTogether<T>(read: (all: Tables) => Promise<T>): Promise<T> {
+    return db.transaction().execute(async (trx) => {
+      const sessions = known.begin();
+      const found = await read(tables(trx, sessions));
+      sessions.commit();
+      return found;
+    });
   }
 
   /** Writes one after another; tells whether the store could write, and words it if not. */
@@ -157,9 +171,9 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
   return {
     transact: (work) => inTurn(() => run(work)),
     probe: () => inTurn(() => sql`update counters set value = value`.execute(db)).then(() => undefined),
-    read: tables(db),
-    board: () => db.transaction().execute((trx) => readBoard(tables(trx))),
-    boardOf: (stageId) => db.transaction().execute((trx) => readBoardOf(tables(trx), stageId)),
+    read: tables(db, known.committed),
+    board: () => readTogether(readBoard),
+    boardOf: (stageId) => readTogether((all) => readBoardOf(all, stageId)),
     onGiven: (launchId, take) => {
       takers.set(launchId, take);
       return () => {

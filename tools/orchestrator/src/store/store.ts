@@ -8,6 +8,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import type { Database } from './database.ts';
+import type { KnownSessions } from './known-sessions.ts';
 import { type OutboxRow, type SessionRecord, summaryOf } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 import { agreedTable } from './tables/agreed.ts';
@@ -27,12 +28,12 @@ import { stagesTable } from './tables/stages.ts';
 import { transcriptTable } from './tables/transcript.ts';
 
 /** The tables, as one reads them. @param given collects the rows that are given to launches */
-export function tables(db: Database, given?: GivenRows) {
+export function tables(db: Database, known: KnownSessions, given?: GivenRows) {
   return {
     agreed: agreedTable(db),
     projects: projectsTable(db),
-    stages: stagesTable(db),
-    sessions: sessionsTable(db),
+    stages: stagesTable(db, known),
+    sessions: sessionsTable(db, known),
     launches: launchesTable(db),
     outbox: outboxTable(db, given),
     requests: requestsTable(db),

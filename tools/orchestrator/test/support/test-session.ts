@@ -25,6 +25,8 @@ export interface TestSession {
   readonly store: Store;
   readonly edges: Edges;
   readonly stageId: StageId;
+  /** The database file. */
+  readonly file: string;
   /** Of the newest launch. */
   launchId(): LaunchId;
   /** How often somebody else was seen to answer. */
@@ -63,7 +65,7 @@ export async function beginTestSession(
   given?: TestStore,
   launch: TestLaunch = {},
 ): Promise<TestSession> {
-  const { store, edges, events, addStage } = given ?? (await openTestStore());
+  const { store, edges, events, file, addStage } = given ?? (await openTestStore());
   const stageId = await addStage(fields);
   let launchId: LaunchId | undefined;
   let alarms = 0;
@@ -77,6 +79,7 @@ export async function beginTestSession(
     store,
     edges,
     stageId,
+    file,
     launchId: newestLaunch,
     alarms: () => alarms,
     tell: (...told) =>

@@ -1,18 +1,28 @@
-import type { StageId } from '@callboard/contract';
+import { StageId } from '@callboard/contract';
 import type { Database } from '../database.ts';
+import type { KnownSessions } from '../known-sessions.ts';
 import { SessionRecord } from '../records.ts';
 
-const toRecord = (row: { document: string }): SessionRecord => SessionRecord.parse(JSON.parse(row.document));
-
 /** One session a stage. */
-export function sessionsTable(db: Database) {
+export function sessionsTable(db: Database, known: KnownSessions) {
+  function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
+    const kept = known.find(stageId);
+    if (kept !== undefined) return kept;
+    const record = SessionRecord.parse(JSON.parse(document));
+    known.keep(record);
+    return record;
+  }
+
   return {
     async list(): Promise<SessionRecord[]> {
-      return (await db.selectFrom('sessions').select('document').execute()).map(toRecord);
+      const rows = await db.selectFrom('sessions').select(['stage_id', 'document']).execute();
+      return rows.map(({ stage_id, document }) => recordOf({ stageId: StageId.parse(stage_id), document }));
     },
     async find(stageId: StageId): Promise<SessionRecord | null> {
+      const kept = known.find(stageId);
+      if (kept !== undefined) return kept;
       const row = await db.selectFrom('sessions').select('document').where('stage_id', '=', stageId).executeTakeFirst();
-      return row === undefined ? null : toRecord(row);
+      return row === undefined ? null : recordOf({ stageId, document: row.document });
     },
     async save(record: SessionRecord): Promise<void> {
       const document = JSON.stringify(record);
@@ -21,6 +31,7 @@ export function sessionsTable(db: Database) {
         .values({ stage_id: record.stageId, state: record.state, document })
         .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ state: record.state, document }))
         .execute();
+      known.keep(record);
     },
   };
 }

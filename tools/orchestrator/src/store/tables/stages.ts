@@ -1,10 +1,11 @@
 import { type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { Database } from '../database.ts';
+import type { KnownSessions } from '../known-sessions.ts';
 
 const toStage = (row: { document: string }): Stage => Stage.parse(JSON.parse(row.document));
 
 /** Stages, by the time they were made. */
-export function stagesTable(db: Database) {
+export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>) {
   return {
     async list(): Promise<Stage[]> {
       return (await db.selectFrom('stages').select('document').orderBy('ordinal').execute()).map(toStage);
@@ -37,6 +38,7 @@ export function stagesTable(db: Database) {
     },
     /** Takes all that hangs on the stage along: session, launches, outbox, requests, transcript. */
     async remove(id: StageId): Promise<void> {
+      sessions.forget(id);
       await db.deleteFrom('stages').where('id', '=', id).execute();
     },
     /** The next `STAGE-<n>`; a number is never given twice, also not after its stage was deleted. */
