@@ -48,9 +48,9 @@ const MARKS = {
   supervisor: 'tools/cli/dist',
 };
 
-/** The pid of a part of the Callboard that was started as this process; null while it is not there. */
+/** The pid of a part of the Callboard that was started as this process, or is it; null while it is not there. */
 export async function partPid(startedPid: number, part: keyof typeof MARKS): Promise<number | null> {
-  for (const pid of await descendants(startedPid)) {
+  for (const pid of [startedPid, ...(await descendants(startedPid))]) {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     if (line.includes(MARKS[part])) return pid;
   }

@@ -3,8 +3,9 @@
  * Runs dist/main.js; in a clone on the Node that comes with it, because the host's may be too old. This file itself
  * has to run on old versions: plain JavaScript, no syntax newer than Node 16. In a clone it builds first what has changed.
  *
- * It always starts a second process, also on a Node that is good enough, so that the command line of the supervisor
- * names tools/cli/dist. The IPC pipe carries no messages; its closing tells the supervisor that this process was killed.
+ * A Node that is good enough becomes the program itself, in the same process; so the command line of the supervisor names
+ * tools/cli/dist, and there is one process less. Another Node is started as a second process; the IPC pipe to it carries no
+ * messages, its closing tells the supervisor that this process was killed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -53,7 +54,9 @@ function run(nodes, reason) {
     return;
   }
   if (!isBuilt(nodes[0])) return;
-  const child = spawn(nodes[0], ['--disable-sigusr1', main].concat(process.argv.slice(2)), {
+  const args = ['--disable-sigusr1', '--max-semi-space-size=1', main].concat(process.argv.slice(2));
+  if (process.execve && nodes[0] === process.execPath) process.execve(nodes[0], [nodes[0]].concat(args), process.env);
+  const child = spawn(nodes[0], args, {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
   const forwarders = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => ({ signal, pass: () => child.kill(signal) }));

@@ -96,6 +96,13 @@ it('runs main.js by its real path, on the Node that came with it, with all argum
   expect(args).toEqual(['exit', '7', '--port=1', 'a b']);
 });
 
+it('becomes the program itself where it runs on the right Node already', async () => {
+  const { linked } = await install(withNode);
+  const program = runProgram(process.execPath, [linked, 'exit', '7', 'a b']);
+  expect(await program.ended).toBe(7);
+  expect(await said(program)).toMatchObject({ pid: program.child.pid, args: ['exit', '7', 'a b'] });
+});
+
 it('builds first what has changed in a clone, and says where it cannot', async () => {
   const { root, linked } = await install(withNode);
   const builds = async () => (await readFile(join(root, 'builds'), 'utf8').catch(() => '')).length;

@@ -33,7 +33,8 @@ export interface KeptServerParts {
   readonly entry: string;
   /** The port to ask for; 0 for any. Once the server has one, it keeps it. */
   readonly port: number;
-  readonly configOn: (port: number) => unknown;
+  /** Its configuration, which may depend on a server that is still starting. */
+  readonly configOn: (port: number) => Promise<unknown>;
   readonly env: Environment;
   readonly log: (line: string) => void;
   readonly timing: KeptServerTiming;

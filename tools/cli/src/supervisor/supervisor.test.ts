@@ -12,6 +12,7 @@ import { createSupervisor, type SupervisorParts } from './supervisor.ts';
 
 const obedient = fixture('obedient-server.ts');
 const both = (entry: string) => ({ orchestrator: entry, webServer: entry });
+const crashing = { orchestrator: fixture('crashing-server.ts'), webServer: obedient };
 const never = new AbortController().signal;
 
 function supervise(parts: Partial<SupervisorParts> = {}, args: string[] = []) {
@@ -66,7 +67,7 @@ it('starts a server that was killed again, on the same port with the same config
 
 it('waits longer each time for a server that keeps dying, and never gives up', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 0 };
-  const { supervisor, lines } = supervise({ timing, servers: both(fixture('crashing-server.ts')) });
+  const { supervisor, lines } = supervise({ timing, servers: crashing });
   const patience = new AbortController();
   const started = supervisor.start(patience.signal);
   await eventually(() => expect(lines.length).toBeGreaterThanOrEqual(5));
@@ -82,7 +83,7 @@ it('says the same words about a server that keeps failing once, and goes on tryi
   const counter = join(await temporaryFolder(), 'starts');
   const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const env = { ...process.env, COUNT_STARTS_IN: counter };
-  const { supervisor, lines } = supervise({ timing, env, servers: both(fixture('crashing-server.ts')) });
+  const { supervisor, lines } = supervise({ timing, env, servers: crashing });
   const patience = new AbortController();
   const started = supervisor.start(patience.signal);
   await eventually(async () => expect((await stat(counter)).size).toBeGreaterThanOrEqual(4));

@@ -67,13 +67,15 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       name: 'orchestrator',
       entry: servers.orchestrator,
       port: options.orchestratorPort,
-      configOn: (port) => orchestratorConfig(options, secret, port),
+      configOn: async (port) => orchestratorConfig(options, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
     });
 
-  const keepWebServer = (orchestratorPort: number) => {
-    const orchestrator = { url: `ws://${authority(options.host, orchestratorPort)}`, secret };
-    const configOn = (port: number): WebServerConfig => ({ host: options.host, port, orchestrator });
+  const keepWebServer = (orchestratorPort: Promise<number>) => {
+    const configOn = async (port: number): Promise<WebServerConfig> => {
+      const url = `ws://${authority(options.host, await orchestratorPort)}`;
+      return { host: options.host, port, orchestrator: { url, secret } };
+    };
     return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn });
   };
 
@@ -109,8 +111,11 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   return {
     start: async (signal) => {
-      const orchestratorPort = await keep(keepOrchestrator()).ready(signal);
-      const port = await keep(keepWebServer(orchestratorPort)).ready(signal);
+      // Side by side: the web server loads its code while the orchestrator starts, and is configured once that is up.
+      const orchestratorPort = keep(keepOrchestrator()).ready(signal);
+      const webServer = keep(keepWebServer(orchestratorPort));
+      await orchestratorPort;
+      const port = await webServer.ready(signal);
       return { port, loginLink: await createLink(signal) };
     },
     createLink,

@@ -9,7 +9,7 @@ const FAILS: SandboxSupport = { state: 'fails', why: 'no', how: null };
 function watch(...results: SandboxSupport[]) {
   const attempt = vi.fn(async () => results.shift() ?? FAILS);
   const heard = vi.fn();
-  const made = createSandboxWatch({ log: silent, attempt });
+  const made = createSandboxWatch({ log: silent, attempt, delayMs: 0 });
   made.onChange(heard);
   return { made, attempt, heard };
 }

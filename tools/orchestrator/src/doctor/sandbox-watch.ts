@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
 import type { trySandbox } from '../claude/launch/sandbox-trial.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -6,6 +7,8 @@ export interface SandboxWatchParts {
   log: Logger;
   /** `trySandbox` with the environment that `claude` is given. */
   attempt: (signal: AbortSignal) => ReturnType<typeof trySandbox>;
+  /** How long the first trial lets everything else get started. */
+  delayMs?: number;
 }
 
 /** Knows whether Claude Code's sandbox works on this machine. */
@@ -27,7 +30,7 @@ export interface SandboxWatch {
   stop(): Promise<void>;
 }
 
-export function createSandboxWatch({ log, attempt }: SandboxWatchParts): SandboxWatch {
+export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWatchParts): SandboxWatch {
   const stopping = new AbortController();
   const listeners = new Set<() => void>();
   let known = SANDBOX_UNTRIED;
@@ -69,7 +72,12 @@ export function createSandboxWatch({ log, attempt }: SandboxWatchParts): Sandbox
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    begin: () => void again(),
+    begin() {
+      sleep(delayMs, undefined, { signal: stopping.signal, ref: false }).then(
+        () => (known === SANDBOX_UNTRIED ? again() : known), // a launch may have tried it meanwhile
+        () => undefined, // stopped
+      );
+    },
     async stop() {
       stopping.abort(new Error('stopped'));
       await running;
