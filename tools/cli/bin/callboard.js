@@ -55,7 +55,8 @@ function run(nodes, reason) {
   }
   if (!isBuilt(nodes[0])) return;
   const args = ['--disable-sigusr1', '--max-semi-space-size=1', main].concat(process.argv.slice(2));
-  if (process.execve && nodes[0] === process.execPath) process.execve(nodes[0], [nodes[0]].concat(args), process.env);
+  if (process.execve && realpathSync(nodes[0]) === process.execPath)
+    process.execve(process.execPath, [process.execPath].concat(args), process.env);
   const child = spawn(nodes[0], args, {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
