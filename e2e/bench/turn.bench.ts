@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Health } from '@callboard/contract';
 import { it, onTestFinished } from 'vitest';
 import { install } from '../support/callboard.ts';
 import { run } from '../support/processes.ts';
@@ -71,6 +72,9 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
         for (const i of servers.keys()) cpu[i] = (cpu[i] ?? 0) + (after[i] ?? 0) - (before[i] ?? 0);
     }
   }
+  const health = Health.parse(
+    await (await fetch(`${running.origin}/api/health`, { headers: callboard.headers })).json(),
+  );
   await running.stop();
   const marks = await readMarks(recorded);
   const callboardTurns = turns.callboard.map((turn) => ({
@@ -81,7 +85,7 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   const all = { ...turns, callboard: callboardTurns };
   console.log('Where the time of a turn goes, in ms (medians)');
   console.table(stepsTable(callboardTurns, marks));
-  report('turn', [...turnFigures(all), ...clickFigures(all), ...costFigures(callboardTurns, marks, cpu)]);
+  report('turn', [...turnFigures(all), ...clickFigures(all), ...costFigures(callboardTurns, marks, cpu, health)]);
 }, 600_000);
 
 async function readMarks(folder: string): Promise<Mark[]> {

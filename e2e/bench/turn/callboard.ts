@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { get, type IncomingMessage } from 'node:http';
 import { ProjectId } from '@callboard/contract';
 import { createHttpTransport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { z } from 'zod';
+import { openRawStream } from '../../load/raw-stream.ts';
 import type { Installation, Running } from '../../support/callboard.ts';
 import { claudePidOf, partPid } from '../../support/processes.ts';
 import type { Launch } from './baselines.ts';
@@ -21,6 +20,8 @@ export interface CallboardPartner extends Partner {
   webServer: number;
   /** How its `claude` was started. */
   launch: Omit<Launch, 'cwd'>;
+  /** What each request shows. */
+  headers: Record<string, string>;
   end(): void;
 }
 
@@ -52,7 +53,8 @@ export async function startCallboardPartner(
     const type = { ...headers, 'content-type': 'application/json' };
     await fetch(`${origin}/api/events/${streamId}/watch`, { method: 'PUT', headers: type, body });
   };
-  const stream = await openStream(`${origin}/api/events`, headers, (event, data) => {
+  const { seq } = await transport.command('get_board', {});
+  const end = await openRawStream(origin, token, seq, ({ event, data }) => {
     if (event === 'approval-requested') partner.onAsk?.(Data.parse(JSON.parse(data)).requestId ?? '');
     if (event === 'session-updated' && Data.parse(JSON.parse(data)).state === 'idle') partner.onEnd?.();
     if (event === 'stream') void watch(z.looseObject({ streamId: z.string() }).parse(JSON.parse(data)).streamId);
@@ -67,26 +69,14 @@ export async function startCallboardPartner(
   const orchestrator = (await partPid(supervisor.pid ?? -1, 'orchestrator')) ?? -1;
   const webServer = (await partPid(supervisor.pid ?? -1, 'web server')) ?? -1;
   const launch = await launchOf(claude);
-  const end = () => void stream.destroy();
-  return Object.assign(partner, { pids: [claude, orchestrator, webServer], orchestrator, webServer, launch, end });
-}
-
-/** Reads the event stream as it comes. */
-async function openStream(url: string, headers: Record<string, string>, take: (event: string, data: string) => void) {
-  const request = get(url, { headers, agent: false });
-  const [response]: IncomingMessage[] = await once(request, 'response');
-  if (response?.statusCode !== 200) throw new Error(`the event stream was refused: ${response?.statusCode}`);
-  let rest = '';
-  response.setEncoding('utf8').on('data', (part: string) => {
-    const messages = (rest + part).split('\n\n');
-    rest = messages.pop() ?? '';
-    for (const message of messages) {
-      const fields = new Map(message.split('\n').map((line) => [line.split(': ', 1)[0], line.replace(/^\w+: /, '')]));
-      take(fields.get('event') ?? '', fields.get('data') ?? '');
-    }
+  return Object.assign(partner, {
+    pids: [claude, orchestrator, webServer],
+    orchestrator,
+    webServer,
+    launch,
+    headers,
+    end,
   });
-  response.on('error', () => undefined); // cut off at the end
-  return request;
 }
 
 /** The command line and environment of a process, for another of its kind: with a conversation of its own, and no part of Callboard. */

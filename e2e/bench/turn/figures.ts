@@ -1,3 +1,4 @@
+import type { Health } from '@callboard/contract';
 import { percentile } from '../measure.ts';
 import type { Figure } from '../results.ts';
 import type { Turn, Written } from './partner.ts';
@@ -74,8 +75,13 @@ function clicksOf(
   ];
 }
 
-/** What a turn costs: CPU of both servers until they are at rest again, transactions, and events at the client. */
-export function costFigures(turns: readonly Turn[], marks: readonly Mark[], cpu: readonly number[]): Figure[] {
+/** What a turn costs: CPU of both servers until they are at rest again, transactions, events at the client, and how late the event loops were. */
+export function costFigures(
+  turns: readonly Turn[],
+  marks: readonly Mark[],
+  cpu: readonly number[],
+  { loopDelay }: Health,
+): Figure[] {
   const [orchestrator = Number.NaN, webServer = Number.NaN] = cpu.map((ms) => ms / turns.length);
   const within = marks.filter(({ at }) => turns.some(({ sentAt, endedAt }) => at >= sentAt && at <= endedAt));
   const each = (step: string) => within.filter((mark) => mark.step === step).length / turns.length;
@@ -85,6 +91,11 @@ export function costFigures(turns: readonly Turn[], marks: readonly Mark[], cpu:
     figure('transactions from message to end', each('committed'), 'a turn'),
     figure('events from message to end', each('event sent'), 'a turn'),
     figure('in commits from message to end', commitMs(within) / turns.length, 'ms a turn'),
+    ...Object.entries(loopDelay ?? {}).flatMap(([server, { p50Ms, p99Ms, maxMs }]) =>
+      p99Ms === undefined
+        ? []
+        : [figure(`event loop late, p99, ${server}`, p99Ms, 'ms', { baseline: `p50 ${p50Ms} ms, most ${maxMs} ms` })],
+    ),
   ];
 }
 
