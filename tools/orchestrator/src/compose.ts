@@ -31,6 +31,7 @@ import { OperationalError, systemCode } from './lib/errors.ts';
 import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
+import { useSpawner } from './lib/processes/processes.ts';
 import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
@@ -137,6 +138,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     }
     const lock = await takeDataDir(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
+    life.onStop('spawner', useSpawner());
     const reserveBytes = config.diskReserveMb * 1_000_000;
     const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
     life.onStop('disk watch', disk.stop);

@@ -133,8 +133,8 @@ describe('the orchestrator', () => {
       ws: /^orchestrator\/src\/gateway\//,
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
       yaml: /^orchestrator\/src\/(stages|trust)\//,
-      'node:child_process': /^orchestrator\/src\/(claude\/launch|doctor|lib)\//,
-      execa: /^orchestrator\/src\/(claude\/launch|doctor|isolation|worktrees)\//,
+      'node:child_process': /^orchestrator\/src\/(doctor|lib)\//,
+      execa: /^orchestrator\/src\/isolation\//,
     };
     const imports = importsOf(below('orchestrator/src'));
     expect(imports.filter(({ from, to }) => HOMES[to]?.test(from) === false).map(told)).toEqual([]);

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ExecaError, execa } from 'execa';
 import { openFifoWriter } from '../claude/launch/fifo-writer.ts';
 import { createLaunchFolder, launchFiles, openChildEnds } from '../claude/launch/launch-folder.ts';
-import { messageOf, systemCode } from '../lib/errors.ts';
+import { messageOf } from '../lib/errors.ts';
+import { must } from '../lib/processes/processes.ts';
 
 /** What launches need of the file system they lie on: null where it can do it, else what happened. */
 export interface FileSystemProbe {
@@ -51,23 +51,9 @@ async function tryFifo(folder: string): Promise<void> {
 /** What was read of a spool is given back to the disk in this way. */
 async function tryHoles(file: string): Promise<void> {
   await writeFile(file, Buffer.alloc(FILE_BYTES, 'x'), { flush: true });
-  await execa('fallocate', ['--punch-hole', '--offset', '0', '--length', String(FILE_BYTES), file]);
+  await must({ command: 'fallocate', args: ['--punch-hole', '--offset', '0', '--length', String(FILE_BYTES), file] });
   const { size } = await stat(file);
   if (size !== FILE_BYTES) throw new Error('the file became shorter');
 }
 
-async function complaintOf(attempt: Promise<void>): Promise<string | null> {
-  try {
-    await attempt;
-    return null;
-  } catch (error) {
-    if (!(error instanceof ExecaError)) return messageOf(error);
-    const program = error.command.split(' ', 1)[0] ?? 'a program';
-    return systemCode(error) === 'ENOENT' ? `there is no ${program}` : firstLine(error.stderr) || error.shortMessage;
-  }
-}
-
-const firstLine = (text: unknown) =>
-  String(text ?? '')
-    .trim()
-    .split('\n', 1)[0] ?? '';
+const complaintOf = (attempt: Promise<void>): Promise<string | null> => attempt.then(() => null, messageOf);

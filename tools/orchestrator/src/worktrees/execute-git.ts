@@ -1,4 +1,4 @@
-import { execa } from 'execa';
+import { run } from '../lib/processes/processes.ts';
 
 export interface GitResult {
   failed: boolean;
@@ -18,15 +18,7 @@ export async function execute(
   env: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<GitResult> {
-  const { failed, isTerminated, timedOut, stdout, stderr, shortMessage } = await execa('git', args, {
-    cwd,
-    env,
-    extendEnv: false,
-    reject: false,
-    stdin: 'ignore',
-    timeout: TIMEOUT_MS,
-    maxBuffer: MAX_OUTPUT_BYTES,
-    ...(signal === undefined ? {} : { cancelSignal: signal }),
-  });
-  return { failed, wasKilled: isTerminated || timedOut, stdout, stderr: stderr === '' ? (shortMessage ?? '') : stderr };
+  const job = { command: 'git', args, cwd, env, timeoutMs: TIMEOUT_MS, maxBytes: MAX_OUTPUT_BYTES };
+  const { failed, wasKilled, stdout, stderr, complaint } = await run(job, signal);
+  return { failed, wasKilled, stdout, stderr: stderr === '' ? (complaint ?? '') : stderr };
 }

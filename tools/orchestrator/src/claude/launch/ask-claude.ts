@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { execa } from 'execa';
+import { run } from '../../lib/processes/processes.ts';
 import { endMarked } from './end-processes.ts';
 import { LAUNCH_MARKER } from './marked-processes.ts';
 
@@ -22,25 +22,20 @@ export async function askClaude(
 ): Promise<Said> {
   const launchId = `doctor-${randomUUID()}`;
   const quiet = { DISABLE_AUTOUPDATER: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' };
-  const running = execa(program, args, {
-    env: { ...env, ...quiet, [LAUNCH_MARKER]: launchId },
-    extendEnv: false,
-    stdin: 'ignore',
-    reject: false,
-    ...(signal && { cancelSignal: signal }),
-  });
+  const late = new AbortController();
+  const job = { command: program, args, env: { ...env, ...quiet, [LAUNCH_MARKER]: launchId }, graceMs: GRACE_MS };
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    void endMarked([launchId], GRACE_MS).finally(() => running.kill('SIGKILL'));
+    void endMarked([launchId], GRACE_MS).finally(() => late.abort());
   }, PATIENCE_MS);
-  const { failed, stdout, stderr, exitCode, shortMessage } = await running.finally(() => clearTimeout(timer));
+  const ending = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
+  const { failed, stdout, stderr, exitCode, complaint } = await run(job, ending).finally(() => clearTimeout(timer));
   return { stdout, complaint: failed ? complaintOf() : null };
 
   function complaintOf(): string {
     if (isLate) return `it says nothing within ${PATIENCE_MS / 1_000} s`;
-    if (exitCode === undefined)
-      return `it cannot be run: ${shortMessage?.split('\n', 1)[0] ?? 'the cause is not known'}`;
+    if (exitCode === null) return `it cannot be run: ${complaint?.split('\n', 1)[0] ?? 'the cause is not known'}`;
     return stderr.trim() === '' ? `it ends with exit code ${exitCode}` : `it says ${quoted(stderr)}`;
   }
 }

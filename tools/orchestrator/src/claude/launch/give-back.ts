@@ -1,4 +1,4 @@
-import { execa } from 'execa';
+import { run } from '../../lib/processes/processes.ts';
 
 /**
  * Gives the part of a spool that is taken in and committed back to the disk by punching a hole; its length stays, and
@@ -6,5 +6,5 @@ import { execa } from 'execa';
  * kept until the launch ends.
  */
 export async function giveBack(spool: string, end: number): Promise<void> {
-  await execa('fallocate', ['--punch-hole', '--offset', '0', '--length', String(end), spool], { reject: false });
+  await run({ command: 'fallocate', args: ['--punch-hole', '--offset', '0', '--length', String(end), spool] });
 }

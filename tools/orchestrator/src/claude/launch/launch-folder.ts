@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
+import { must } from '../../lib/processes/processes.ts';
 
 /**
  * The files of one launch, in a folder that is never used again: a line left in a FIFO by a dead process would reach
@@ -20,7 +20,20 @@ export const openFilesOf = (pid: number) => ({ input: `/proc/${pid}/fd/0`, spool
 /** Makes the folder and its FIFO, for the owner alone. Node has no call for `mkfifo`, hence the command. */
 export async function createLaunchFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await execa('mkfifo', ['-m', '600', launchFiles(folder).input]);
+  await must({ command: 'mkfifo', args: ['-m', '600', launchFiles(folder).input] });
+}
+
+/**
+ * What a child has for input, output and errors. The FIFO is opened read-write, so that the child never sees the end of its input when we
+ * die, and the spool for appending.
+ */
+export function childFiles(folder: string): { path: string; flags: string }[] {
+  const { input, spool, errors } = launchFiles(folder);
+  return [
+    { path: input, flags: 'r+' },
+    { path: spool, flags: 'a' },
+    { path: errors, flags: 'a' },
+  ];
 }
 
 /** The child's ends. The parent closes them once the child has its own copies. */
@@ -31,25 +44,16 @@ export interface ChildEnds {
   close(): Promise<void>;
 }
 
-/**
- * Opens the FIFO read-write for the child, so that it never sees the end of its input when we die, and the spool
- * for appending.
- */
+/** Opens what a child has, here. */
 export async function openChildEnds(folder: string): Promise<ChildEnds> {
-  const files = launchFiles(folder);
   const opened: FileHandle[] = [];
-  const openEnd = async (path: string, flags: string) => {
-    const handle = await open(path, flags, 0o600);
-    opened.push(handle);
-    return handle;
-  };
   const close = async () => {
     for (const handle of opened) await handle.close();
   };
   try {
-    const input = await openEnd(files.input, 'r+');
-    const output = await openEnd(files.spool, 'a');
-    const errors = await openEnd(files.errors, 'a');
+    for (const { path, flags } of childFiles(folder)) opened.push(await open(path, flags, 0o600));
+    const [input, output, errors] = opened;
+    if (input === undefined || output === undefined || errors === undefined) throw new Error('an end is lacking');
     return { input, output, errors, close };
   } catch (error) {
     await close();

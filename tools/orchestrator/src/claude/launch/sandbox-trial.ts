@@ -1,7 +1,7 @@
 import { access, constants, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { SandboxSupport } from '@callboard/contract';
-import { execa } from 'execa';
+import { run } from '../../lib/processes/processes.ts';
 import { type Advice, adviceFor } from './sandbox-advice.ts';
 
 const PATIENCE_MS = 10_000;
@@ -47,7 +47,7 @@ async function onLinux(env: Readonly<Record<string, string>>, signal?: AbortSign
       `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed.`,
       await advice('install'),
     );
-  const said = await run('bwrap', [...BWRAP, '/bin/sh', '-c', LOOK], env, signal);
+  const said = await attempt('bwrap', [...BWRAP, '/bin/sh', '-c', LOOK], env, signal);
   const lines = said.stdout.split('\n');
   if (!said.failed && lines.includes('open')) return fails(OPEN_TO_ROOT, await advice('not-root'));
   if (!said.failed && lines.includes('inside')) return WORKS;
@@ -61,7 +61,7 @@ const OPEN_TO_ROOT =
 
 /** There is a profile for nothing to be kept from. Not tried on a Mac. */
 async function onMac(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
-  const said = await run('sandbox-exec', ['-p', '(version 1)(allow default)', '/usr/bin/true'], env, signal);
+  const said = await attempt('sandbox-exec', ['-p', '(version 1)(allow default)', '/usr/bin/true'], env, signal);
   if (!said.failed) return WORKS;
   return fails(
     `A command in the sandbox does not start: ${said.stderr.trim().split('\n', 1)[0] || said.words}.`,
@@ -69,17 +69,14 @@ async function onMac(env: Readonly<Record<string, string>>, signal?: AbortSignal
   );
 }
 
-async function run(
-  program: string,
+async function attempt(
+  command: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ) {
-  const { failed, stdout, stderr, shortMessage } = await execa(program, args, {
-    ...{ env, extendEnv: false, stdin: 'ignore', reject: false, timeout: PATIENCE_MS, forceKillAfterDelay: 1_000 },
-    ...(signal && { cancelSignal: signal }),
-  });
-  return { failed, stdout: String(stdout ?? ''), stderr: String(stderr ?? ''), words: shortMessage ?? 'it failed' };
+  const ran = await run({ command, args, env, timeoutMs: PATIENCE_MS, graceMs: 1_000 }, signal);
+  return { ...ran, words: ran.complaint ?? 'it failed' };
 }
 
 /** As a shell finds it. */

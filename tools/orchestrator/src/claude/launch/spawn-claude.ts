@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, OperationalError, systemCode } from '../../lib/errors.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../lib/process-identity.ts';
-import { openChildEnds } from './launch-folder.ts';
+import { isAlive, type ProcessIdentity } from '../../lib/process-identity.ts';
+import { detach, type ProcessExit } from '../../lib/processes/processes.ts';
+import { endMarked } from './end-processes.ts';
+import { childFiles } from './launch-folder.ts';
+import { LAUNCH_MARKER } from './marked-processes.ts';
 
 export interface SpawnOptions {
   command: string;
@@ -21,48 +22,33 @@ export interface AgentProcess {
   exited(signal: AbortSignal): Promise<ProcessExit>;
 }
 
-export type ProcessExit = { known: true; code: number | null; signal: NodeJS.Signals | null } | { known: false };
+export type { ProcessExit };
 
 /** An adopted process has no exit event, so it is looked at this often. */
 const POLL_MS = 1_000;
+/** What may have been started, and is not known, has this long to end. */
+const GRACE_MS = 1_000;
 
 /**
  * Starts the process detached, in a session and process group of its own, so that it lives on when we die.
  * @throws OperationalError `claude_missing`, `spawn_failed`
  */
 export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOptions): Promise<AgentProcess> {
-  const ends = await openChildEnds(folder);
   try {
-    const child = spawn(command, args, {
-      cwd,
-      env,
-      detached: true,
-      stdio: [ends.input.fd, ends.output.fd, ends.errors.fd],
-    });
-    const exit = once(child, 'exit').then(
-      ([code, signal]): ProcessExit => ({ known: true, code, signal }),
-      (): ProcessExit => ({ known: false }),
-    );
-    await once(child, 'spawn');
-    child.unref();
-    return { identity: await identityOf(child), exited: (signal) => Promise.race([exit, aborted(signal)]) };
+    const { identity, exit } = await detach({ command, args, cwd, env, stdio: childFiles(folder) });
+    const adopted = adoptProcess(identity);
+    return {
+      identity,
+      exited: (signal) =>
+        // Not known: what has started it is gone, and it may live on.
+        Promise.race([exit.then((how) => (how.known ? how : adopted.exited(signal))), aborted(signal)]),
+    };
   } catch (error) {
+    if (error instanceof OperationalError && env[LAUNCH_MARKER] !== undefined)
+      await endMarked([env[LAUNCH_MARKER]], GRACE_MS);
     const missing = systemCode(error) === 'ENOENT';
     const message = missing ? `${command} could not be found.` : `${command} could not be started: ${messageOf(error)}`;
     throw new OperationalError(missing ? 'claude_missing' : 'spawn_failed', message, { cause: error });
-  } finally {
-    await ends.close();
-  }
-}
-
-async function identityOf(child: ChildProcess): Promise<ProcessIdentity> {
-  const pid = child.pid ?? -1;
-  try {
-    // It may have died already; its exit is then noticed by whoever watches it.
-    return (await identify(pid)) ?? { pid, startTime: 'gone', bootId: 'gone' };
-  } catch (error) {
-    child.kill('SIGKILL'); // one that could not be found again must not live on
-    throw error;
   }
 }
 

@@ -1,0 +1,41 @@
+import { OperationalError } from '../errors.ts';
+import { type Detached, type DetachedJob, detachHere } from './detach-here.ts';
+import { type Job, type Ran, runHere } from './run-here.ts';
+import { createSpawner, type Spawner } from './spawner.ts';
+
+export type { Detached, DetachedJob, ProcessExit } from './detach-here.ts';
+export type { Job, Ran } from './run-here.ts';
+
+let spawner: Spawner | undefined;
+let users = 0;
+
+/** Runs a program to its end; ended when the signal aborts. Never rejects. */
+export const run = (job: Job, signal?: AbortSignal): Promise<Ran> =>
+  spawner === undefined ? runHere(job, signal) : spawner.run(job, signal);
+
+/** Runs a program that has to end well. @throws OperationalError `program_failed` with its first words */
+export async function must(job: Job): Promise<void> {
+  const { failed, isMissing, stderr, complaint } = await run(job);
+  if (isMissing) throw new OperationalError('program_failed', `there is no ${job.command}`);
+  if (failed) throw new OperationalError('program_failed', stderr.trim().split('\n', 1)[0] || (complaint ?? ''));
+}
+
+/** Starts a program that lives on when we die. @throws a system error; OperationalError `spawner_ended` */
+export const detach = (job: DetachedJob): Promise<Detached> =>
+  spawner === undefined ? detachHere(job) : spawner.detach(job);
+
+/**
+ * From now on this process starts others by way of a spawner, and its event loop never stands still for that. Like the pool of threads it is
+ * one for the whole process.
+ * @returns how to end that: the last to do so ends the spawner
+ */
+export function useSpawner(): () => Promise<void> {
+  spawner ??= createSpawner();
+  users++;
+  return async () => {
+    if (--users > 0) return;
+    const last = spawner;
+    spawner = undefined;
+    await last?.stop();
+  };
+}

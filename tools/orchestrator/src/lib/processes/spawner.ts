@@ -1,0 +1,184 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { OperationalError } from '../errors.ts';
+import { settlesWithin } from '../wait.ts';
+import type { Detached, DetachedJob, ProcessExit } from './detach-here.ts';
+import { type Job, notRun, type Ran } from './run-here.ts';
+import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
+
+/** Starts processes by way of a small process of its own, which begins with the first job and ends when it has had nothing to do. */
+export interface Spawner {
+  /** As `runHere`. Where the spawner ends while the job runs, the job has failed. */
+  run(job: Job, signal?: AbortSignal): Promise<Ran>;
+  /**
+   * As `detachHere`; how it ended is not known where the spawner ended before it.
+   * @throws OperationalError `spawner_ended`, and then it may have been started all the same
+   */
+  detach(job: DetachedJob): Promise<Detached>;
+  /** Ends what runs, but for what was detached, and the spawner. */
+  stop(): Promise<void>;
+}
+
+/** So many run at once: more of them only take turns on the processors, and each has two pipes. */
+const AT_ONCE = 8;
+const IDLE_MS = 10_000;
+const END_MS = 2_000;
+const ENDED = 'The process in which Callboard starts programs has ended.';
+
+const entry = import.meta.filename.endsWith('.ts') ? 'spawner-main.ts' : 'spawner.js';
+
+/** @param idleMs how long it stays with nothing to do */
+export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
+  let current: Connection | undefined;
+  let runs = 0;
+  const waiting: (() => void)[] = [];
+  let idle: NodeJS.Timeout | undefined;
+
+  function connection(): Connection {
+    if (current !== undefined) return current;
+    const made = connect(() => {
+      if (current === made) current = undefined;
+    });
+    current = made;
+    return made;
+  }
+
+  async function stop(): Promise<void> {
+    clearTimeout(idle);
+    await current?.end();
+  }
+
+  /** Counts what it is needed for, so that it ends when that is nothing. */
+  async function needed<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(idle);
+    try {
+      return await work();
+    } finally {
+      clearTimeout(idle);
+      idle = setTimeout(() => {
+        if (current?.isIdle()) void stop();
+      }, idleMs).unref();
+    }
+  }
+
+  async function inTurn(job: Job, signal?: AbortSignal): Promise<Ran> {
+    while (runs >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+    if (signal?.aborted) return notRun(`Command was canceled: ${job.command}`);
+    runs++;
+    try {
+      return await connection().run(job, signal);
+    } finally {
+      runs--;
+      waiting.shift()?.();
+    }
+  }
+
+  return {
+    run: (job, signal) => needed(() => inTurn(job, signal)),
+    async detach(job) {
+      const detached = await needed(() => connection().detach(job));
+      void needed(() => detached.exit); // its parent is kept, which alone learns how it ends
+      return detached;
+    },
+    stop,
+  };
+}
+
+interface Connection {
+  run(job: Job, signal?: AbortSignal): Promise<Ran>;
+  detach(job: DetachedJob): Promise<Detached>;
+  isIdle(): boolean;
+  end(): Promise<void>;
+}
+
+interface Detaching {
+  resolve: (detached: Detached) => void;
+  reject: (error: unknown) => void;
+  exit: PromiseWithResolvers<ProcessExit>;
+}
+
+/** One spawner process. */
+function connect(onEnded: () => void): Connection {
+  const child = fork(join(import.meta.dirname, entry), {
+    execArgv: ['--disable-sigusr1'], // no debugger for those who may send signals
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const runs = new Map<number, (ran: Ran) => void>();
+  const detached = new Map<number, Detaching>();
+  let lastId = 0;
+  const gone = goneOf(child).then(() => {
+    onEnded();
+    for (const resolve of runs.values()) resolve(notRun(ENDED));
+    for (const { reject, exit } of detached.values()) {
+      reject(new OperationalError('spawner_ended', ENDED));
+      exit.resolve({ known: false });
+    }
+  });
+  child.on('message', (raw) => {
+    const message = raw as FromSpawner; // of our own build
+    if (message.type === 'ran') runs.get(message.id)?.(message.ran);
+    const one = detached.get(message.id);
+    if (message.type === 'detached') one?.resolve({ identity: message.identity, exit: one.exit.promise });
+    if (message.type === 'not-detached') one?.reject(systemError(message.message, message.code));
+    if (message.type === 'exited') one?.exit.resolve(message.exit);
+    if (message.type === 'exited' || message.type === 'not-detached') detached.delete(message.id);
+  });
+  child.unref();
+  child.channel?.unref();
+
+  /** Keeps the event loop up while somebody waits for it. */
+  let awaited = 0;
+  function whileAwaited<T>(reply: Promise<T>): Promise<T> {
+    if (awaited++ === 0) child.channel?.ref();
+    return reply.finally(() => {
+      if (--awaited === 0) child.channel?.unref();
+    });
+  }
+
+  /** One that ends just now is known to be gone a moment later. */
+  function send(message: ToSpawner): void {
+    if (child.connected) child.send(message, () => undefined);
+  }
+
+  return {
+    run(job, signal) {
+      const id = ++lastId;
+      const { promise, resolve } = Promise.withResolvers<Ran>();
+      const onAbort = () => send({ type: 'abort', id });
+      runs.set(id, resolve);
+      signal?.addEventListener('abort', onAbort);
+      send({ type: 'run', id, job });
+      return whileAwaited(promise).finally(() => {
+        signal?.removeEventListener('abort', onAbort);
+        runs.delete(id);
+      });
+    },
+    detach(job) {
+      const id = ++lastId;
+      const { promise, resolve, reject } = Promise.withResolvers<Detached>();
+      detached.set(id, { resolve, reject, exit: Promise.withResolvers() });
+      send({ type: 'detach', id, job });
+      return whileAwaited(promise);
+    },
+    isIdle: () => runs.size === 0 && detached.size === 0,
+    async end() {
+      onEnded(); // who comes from here on gets another one
+      send({ type: 'end' });
+      child.ref();
+      if (await settlesWithin(gone, END_MS)) return;
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Resolves when it is gone, or could not be started. */
+function goneOf(child: ChildProcess): Promise<unknown> {
+  return once(child, 'exit').catch(() => undefined);
+}
+
+function systemError(message: string, code: string | null): Error {
+  return code === null ? new Error(message) : Object.assign(new Error(message), { code });
+}
