@@ -6,19 +6,21 @@ export interface RawMessage {
   event: string;
   /** The number of a stored event. */
   id: number | null;
+  /** When a stored event was stored. */
+  at: string | null;
   data: string;
 }
 
-const MESSAGE = /^event: (.+)\n(?:id: (\d+)\n)?(?:at: .+\n)?data: (.*)$/m;
+const MESSAGE = /^event: (.+)\n(?:id: (\d+)\n)?(?:at: (.+)\n)?data: (.*)$/m;
 
 /** Reads an event stream with as little work as can be, so that reading is not what is measured. */
 export async function openRawStream(
   origin: string,
-  token: string,
+  credential: Record<string, string>,
   since: number,
   onMessage: (message: RawMessage) => void,
 ): Promise<() => void> {
-  const headers = { authorization: `Bearer ${token}`, 'last-event-id': String(since) };
+  const headers = { ...credential, 'last-event-id': String(since) };
   const request = get(`${origin}/api/events`, { headers, agent: false });
   const [response]: IncomingMessage[] = await once(request, 'response');
   if (response?.statusCode !== 200) throw new Error(`the stream was refused: ${response?.statusCode}`);
@@ -27,8 +29,8 @@ export async function openRawStream(
     const messages = (rest + part).split('\n\n');
     rest = messages.pop() ?? '';
     for (const text of messages) {
-      const [, event = '', id, data = ''] = MESSAGE.exec(text) ?? [];
-      onMessage({ event, id: id === undefined ? null : Number(id), data });
+      const [, event = '', id, at = null, data = ''] = MESSAGE.exec(text) ?? [];
+      onMessage({ event, id: id === undefined ? null : Number(id), at, data });
     }
   });
   response.on('error', () => undefined);
