@@ -56,7 +56,7 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   };
   const { seq } = await transport.command('get_board', {});
   const streams: RawMessage[] = [];
-  const close = await openRawStream(running.origin, { authorization: `Bearer ${TOKEN}` }, seq, (message) => {
+  const close = await openRawStream(running.origin, TOKEN, seq, (message) => {
     if (message.event === 'stream') streams.push(message);
     onMessage(message);
   });

@@ -13,14 +13,18 @@ export interface RawMessage {
 
 const MESSAGE = /^event: (.+)\n(?:id: (\d+)\n)?(?:at: (.+)\n)?data: (.*)$/m;
 
-/** Reads an event stream with as little work as can be, so that reading is not what is measured. */
+/**
+ * Reads an event stream with as little work as can be, so that reading is not what is measured.
+ * @param credential an API token, or the headers of a page
+ */
 export async function openRawStream(
   origin: string,
-  credential: Record<string, string>,
+  credential: string | Record<string, string>,
   since: number,
   onMessage: (message: RawMessage) => void,
 ): Promise<() => void> {
-  const headers = { ...credential, 'last-event-id': String(since) };
+  const shown = typeof credential === 'string' ? { authorization: `Bearer ${credential}` } : credential;
+  const headers = { ...shown, 'last-event-id': String(since) };
   const request = get(`${origin}/api/events`, { headers, agent: false });
   const [response]: IncomingMessage[] = await once(request, 'response');
   if (response?.statusCode !== 200) throw new Error(`the stream was refused: ${response?.statusCode}`);

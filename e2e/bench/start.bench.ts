@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ProjectId, type StageId } from '@callboard/contract';
+import { createHttpTransport, type Transport } from '@callboard/contract/client';
+import { claudeEnvironment, prompt } from '@callboard/scripted-model';
+import { it } from 'vitest';
+import { type Installation, install } from '../support/callboard.ts';
+import { memoryOf } from '../support/memory.ts';
+import { run } from '../support/processes.ts';
+import { figures } from './measure.ts';
+import { report } from './results.ts';
+
+const ROUNDS = 9;
+const STAGES = 500;
+const SESSIONS = 20;
+/** What a start leaves to be done is done by then. */
+const SETTLED_MS = 5_000;
+const TOKEN = 'a-token-for-the-benchmark';
+const CLAUDE = fileURLToPath(new URL('../../node_modules/.bin/claude', import.meta.url));
+const ARGS =
+  '-p --input-format=stream-json --output-format=stream-json --permission-prompt-tool=stdio --verbose --include-partial-messages --replay-user-messages';
+const script = prompt({ steps: [{ text: 'Ready.' }] });
+
+it('measures starts, memory, and many sessions started at once', { timeout: 900_000 }, async () => {
+  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
+  const installation = await install(env);
+  const { model } = installation;
+  await (await installation.start()).stop(); // what a first start makes is there from then on
+  const bare: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) bare.push(await timed(() => run(process.execPath, ['-e', '0'], '/')));
+  const empty = await startTimes(installation);
+  let running = await installation.start();
+  await sleep(SETTLED_MS);
+  const idle = await memoryOf(running.supervisor.pid ?? -1);
+
+  const raw = await rawSpawns(installation);
+  let transport = createHttpTransport({ origin: running.origin, token: TOKEN });
+  const stageIds: StageId[] = [];
+  for (let n = 0; n < SESSIONS; n++) stageIds.push(await createStage(transport));
+  const atOnce = await timed(() =>
+    Promise.all(stageIds.map((stageId) => transport.command('start_stage', { stageId }))),
+  );
+  await untilIdle(transport);
+  await sleep(SETTLED_MS);
+  const withSessions = await memoryOf(running.supervisor.pid ?? -1);
+  await running.stop();
+  await installation.command('down');
+
+  running = await installation.start();
+  transport = createHttpTransport({ origin: running.origin, token: TOKEN });
+  for (let n = SESSIONS; n < STAGES; n++) await createStage(transport);
+  await running.stop();
+  const full = await startTimes(installation);
+  await model.close();
+
+  const baseline = `a Node that does nothing: ${figures(bare).medianMs.toFixed(0)} ms`;
+  report('start', [
+    { name: 'start to ready, empty board', value: figures(empty).medianMs / 1_000, unit: 's', atMost: 0.6, baseline },
+    { name: `start to ready, ${STAGES} stages`, value: figures(full).medianMs / 1_000, unit: 's', atMost: 1, baseline },
+    { name: 'memory, idle', value: idle.total, unit: 'MB', atMost: 215, baseline: words(idle.processes) },
+    {
+      name: `memory, ${SESSIONS} real sessions`,
+      value: withSessions.total,
+      unit: 'MB',
+      atMost: 235,
+      baseline: words(withSessions.processes),
+    },
+    {
+      name: `${SESSIONS} sessions started at once`,
+      value: atOnce / raw,
+      unit: 'x',
+      atMost: 1.1,
+      baseline: `raw spawns ${(raw / 1_000).toFixed(1)} s, Callboard ${(atOnce / 1_000).toFixed(1)} s`,
+    },
+  ]);
+});
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+async function startTimes(installation: Installation): Promise<number[]> {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const begun = performance.now();
+    const { stop } = await installation.start();
+    times.push(performance.now() - begun);
+    await stop();
+  }
+  return times;
+}
+
+async function createStage(transport: Transport) {
+  const made = { projectId: ProjectId.parse('shop'), title: 'Starts', prompt: script };
+  return (await transport.command('create_stage', made)).stage.id;
+}
+
+async function untilIdle(transport: Transport): Promise<void> {
+  for (;;) {
+    const { stages } = await transport.command('get_board', {});
+    if (stages.every(({ session }) => session?.state === 'idle')) return;
+    await sleep(200);
+  }
+}
+
+/** As many `claude` in worktrees of their own, until each has answered to `initialize`, in ms. */
+async function rawSpawns({ model, folder, repo }: Installation): Promise<number> {
+  const homes = Array.from({ length: SESSIONS }, (_, n) => `${folder}/raw-home-${n}`);
+  const env = (home: string) => ({ ...claudeEnvironment(model.url, home), TMPDIR: `${folder}/tmp` });
+  await Promise.all(homes.map((home) => mkdir(home)));
+  const children: ReturnType<typeof spawn>[] = [];
+  const took = await timed(async () => {
+    // One after another, as git has to; a session needs one.
+    for (let n = 0; n < SESSIONS; n++)
+      await run('git', ['worktree', 'add', '--quiet', '-b', `raw-${n}`, `${folder}/raw-${n}`], repo);
+    await Promise.all(
+      homes.map(async (home, n) => {
+        const child = spawn(CLAUDE, ARGS.split(' '), {
+          cwd: `${folder}/raw-${n}`,
+          env: env(home),
+          stdio: ['pipe', 'pipe', 'ignore'],
+        });
+        children.push(child);
+        const request = { type: 'control_request', request_id: randomUUID(), request: { subtype: 'initialize' } };
+        child.stdin.write(`${JSON.stringify(request)}\n`);
+        for await (const line of createInterface({ input: child.stdout }))
+          if (line.includes('control_response')) return;
+      }),
+    );
+  });
+  const ended = children.map((child) => once(child, 'exit'));
+  for (const child of children) child.kill('SIGKILL');
+  await Promise.all(ended);
+  return took;
+}
+
+const words = (processes: Record<string, number>): string =>
+  Object.entries(processes)
+    .map(([name, mb]) => `${name.replace(/ (dist )?\d+$/, '')} ${mb.toFixed(0)}`)
+    .join(', ');
