@@ -1,9 +1,12 @@
 /**
  * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers it listens to the marks and appends
- * them to files, a line for each, when nothing has happened for a while.
+ * them to files, a line for each, when nothing has happened for a while. With `BENCH_PROFILES`, a folder, it leaves a CPU
+ * profile of both there when they end.
  */
 import { subscribe } from 'node:diagnostics_channel';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import { join } from 'node:path';
 import { clock } from './clock.ts';
 
 const server = /tools\/(orchestrator|web-server)\/dist/.exec(process.argv[1] ?? '')?.[1];
@@ -25,4 +28,17 @@ if (server !== undefined) {
   });
   subscribe('http.server.request.start', () => keep('request received', ''));
   process.once('exit', flush);
+  if (process.env.BENCH_PROFILES !== undefined) profileInto(join(process.env.BENCH_PROFILES, `${server}.cpuprofile`));
+}
+
+function profileInto(path: string): void {
+  const session = new Session();
+  session.connect();
+  session.post('Profiler.enable');
+  session.post('Profiler.start');
+  process.once('exit', () =>
+    session.post('Profiler.stop', (error, stopped) => {
+      if (error === null) writeFileSync(path, JSON.stringify(stopped.profile));
+    }),
+  );
 }

@@ -23,7 +23,8 @@ const server = createServer(async (request, response) => {
   const begun = clock();
   insert.run(line);
   const syncMs = clock() - begun;
-  claude.stdin.write(`${line}\n`, () => response.end(JSON.stringify({ writtenAt: clock(), syncMs })));
+  claude.stdin.write(`${line}\n`);
+  response.end(JSON.stringify({ writtenAt: clock(), syncMs }));
 });
 const sockets = new WebSocketServer({ server });
 createInterface({ input: claude.stdout }).on('line', (line) => {

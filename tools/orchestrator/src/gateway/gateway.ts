@@ -84,8 +84,8 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   /** Each frame is put into words once, for however many. */
   function tell(receivers: Iterable<Connection>, frame: { type: string; [field: string]: unknown }): void {
     const text = JSON.stringify(frame);
-    for (const connection of receivers) send(connection, text);
     mark('frame sent', frame.type);
+    for (const connection of receivers) send(connection, text);
   }
 
   async function welcome(socket: WebSocket, wire: Duplex): Promise<void> {

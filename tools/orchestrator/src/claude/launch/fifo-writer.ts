@@ -39,10 +39,10 @@ export function openFifoWriter(path: string): LineWriter {
       socket.once('close', onClose);
       socket.write(line, (error) => {
         socket.off('close', onClose);
-        mark('line written');
         if (error) reject(gone(error));
         else resolve();
       });
+      mark('line written'); // or has begun to be, where the pipe is full
     });
   }
 

@@ -73,8 +73,8 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     batch = [];
     if (events.length === 0) return;
     const texts = events.map((event) => ({ seq: event.seq, text: storedEvent(event) }));
-    each((stream) => stream.events(texts));
     for (const { type } of events) mark('event sent', type);
+    each((stream) => stream.events(texts));
   }
 
   /** After the events that came before it. */

@@ -167,8 +167,8 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     signal?.addEventListener('abort', onAbort, { once: true });
     waiters.set(id, waiter);
     try {
-      socket.send(JSON.stringify({ ...input, type, id, credential }));
       mark('command sent', type);
+      socket.send(JSON.stringify({ ...input, type, id, credential }));
       return await waiter.promise;
     } finally {
       waiters.delete(id);
