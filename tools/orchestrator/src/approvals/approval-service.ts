@@ -102,9 +102,9 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
 
   /** A session goes on over its processes, and each of them begins without the rules of the one before. */
   async function remember(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
-    const stage = await tx.stages.find(request.stageId);
-    if (stage === null) return;
-    await keepRules(tx, stage, body.remember ?? 'stage', kept(request, body), { by, newId: edges.newId });
+    const granted = kept(request, body);
+    const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
+    if (stage !== null) await keepRules(tx, stage, body.remember ?? 'stage', granted, { by, newId: edges.newId });
   }
 
   return {

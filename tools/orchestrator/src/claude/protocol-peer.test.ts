@@ -57,16 +57,16 @@ it('hands on what the process tells, in order, batch by batch, with the offset b
     taken.push(lines.map(({ events, end }) => [events.map((event) => event.type), end]));
   };
   const peer = createProtocolPeer(channel, { onLines });
-  print({ type: 'system', subtype: 'init', session_id: 's' }, { type: 'keep_alive' });
   print({ type: 'odd' });
+  print({ type: 'system', subtype: 'init', session_id: 's' }, { type: 'keep_alive' });
   channel.finish();
   await peer.closed;
   expect(taken).toEqual([
+    [[['notice'], 1]],
     [
-      [['conversation', 'turn-started'], 1],
-      [[], 2],
+      [['conversation', 'turn-started'], 2],
+      [[], 3],
     ],
-    [[['notice'], 3]],
   ]);
 });
 

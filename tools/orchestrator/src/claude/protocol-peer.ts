@@ -2,6 +2,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
 import { mark } from '../lib/marks.ts';
 import type { Channel } from './channel.ts';
+import { joinBatches } from './join-batches.ts';
 import { translate } from './translate.ts';
 import { parseLine } from './wire/frames.ts';
 
@@ -13,7 +14,7 @@ export interface ReadLine {
 
 export interface PeerHandlers {
   /**
-   * Takes lines, in order. The next ones are read once this has resolved, so that a full disk or a slow store holds the
+   * Takes lines, in order. Those after the next ones are read once this has resolved, so that a full disk or a slow store holds the
    * reader back instead of filling the memory.
    */
   onLines(lines: ReadLine[]): Promise<void>;
@@ -37,9 +38,14 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
   const waiting = new Map<string, PromiseWithResolvers<Record<string, unknown>>>();
   let open = true;
 
-  async function readLoop(): Promise<void> {
+  async function* read(): AsyncGenerator<ReadLine[]> {
     for await (const batch of channel.lines()) {
-      const lines = batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+      yield batch.map(({ text, end }) => ({ events: parseLine(text).flatMap(translate), end }));
+    }
+  }
+
+  async function readLoop(): Promise<void> {
+    for await (const lines of joinBatches(read())) {
       mark('lines parsed');
       await onLines(lines);
       // Only after the commit: whoever waited may rely on what the reply says being stored.

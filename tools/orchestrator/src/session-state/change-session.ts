@@ -58,7 +58,7 @@ export async function saveDraft(tx: Tx, draft: SessionDraft): Promise<SessionRec
     await tx.emit({ type: 'transcript-appended', data: { stageId, index: draft.record.transcriptLength } });
   }
   if (draft.queueChanged || draft.record.queueHeld !== draft.before.queueHeld) {
-    const rows = (await tx.outbox.queueOf(stageId)).map(queuedMessage);
+    const rows = queued === 0 ? [] : (await tx.outbox.queueOf(stageId)).map(queuedMessage);
     await tx.emit({ type: 'queue-updated', data: { stageId, queue: rows, held: draft.record.queueHeld } });
   }
   if (draft.record.mode !== draft.before.mode) {

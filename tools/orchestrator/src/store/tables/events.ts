@@ -1,7 +1,15 @@
 import { BoardEvent, type NewEvent } from '@callboard/contract';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { rowsThatFit } from './page.ts';
+
+const append = prepare(
+  builder
+    .insertInto('events')
+    .values({ at: param('at'), type: param('type'), data: param('data') })
+    .returning('seq'),
+);
 
 /** The one log of changes. Numbers rise by one in the order of commits and are never used twice. */
 export function eventsTable(db: Database) {
@@ -30,12 +38,8 @@ export function eventsTable(db: Database) {
   return {
     lastSeq,
     async append(event: NewEvent, at: string): Promise<BoardEvent> {
-      const { seq } = await db
-        .insertInto('events')
-        .values({ at, type: event.type, data: JSON.stringify(event.data) })
-        .returning('seq')
-        .executeTakeFirstOrThrow();
-      return { ...event, seq, at };
+      const { rows } = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
+      return { ...event, seq: rows[0]?.seq ?? 0, at };
     },
     /**
      * Forgets all but the newest `keep` events, what is beyond the newest `keepBytes` of data, and what is from before

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { type LaunchRecord, LaunchSettings } from '../records.ts';
 import type { Schema } from '../schema.ts';
 
@@ -22,6 +23,13 @@ const toLaunch = (row: Selectable<Schema['launches']>): LaunchRecord => ({
   settings: LaunchSettings.parse(row.settings === null ? {} : JSON.parse(row.settings)),
   leftovers: row.leftovers === null ? [] : z.array(Identity).parse(JSON.parse(row.leftovers)),
 });
+
+const setOffset = prepare(
+  builder
+    .updateTable('launches')
+    .set({ spool_offset: param<number>('offset') })
+    .where('id', '=', param('id')),
+);
 
 /** Launches, oldest first. */
 export function launchesTable(db: Database) {
@@ -57,7 +65,7 @@ export function launchesTable(db: Database) {
         .execute();
     },
     async setOffset(id: LaunchId, offset: number): Promise<void> {
-      await update(id).set({ spool_offset: offset }).execute();
+      await setOffset(db, { id, offset });
     },
     async setLeftovers(id: LaunchId, leftovers: readonly ProcessIdentity[]): Promise<void> {
       await update(id)

@@ -1,7 +1,8 @@
 import { LaunchId, MessageId, StageId } from '@callboard/contract';
-import type { Selectable } from 'kysely';
+import type { RawBuilder, Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { type MessageRow, OutboxBody, type OutboxRow, type OutboxState } from '../records.ts';
 import type { OutboxTable } from '../schema.ts';
 
@@ -43,20 +44,30 @@ export type NewOutboxRow = Pick<
 /** The rows that a transaction gives to launches, by id: their writers get them right after the commit. */
 export type GivenRows = Map<string, OutboxRow>;
 
+/** Messages of the stage that wait. */
+const queued = (db: Database, stageId: StageId | RawBuilder<string>) =>
+  db
+    .selectFrom('outbox')
+    .where('stage_id', '=', stageId)
+    .where('kind', '=', 'message')
+    .where('state', '=', 'accepted')
+    .where('launch_id', 'is', null);
+
+const queueOf = prepare(queued(builder, param('stageId')).selectAll().orderBy('position').orderBy('ordinal'));
+const countQueued = prepare(queued(builder, param('stageId')).select((eb) => eb.fn.countAll<number>().as('count')));
+const byWireId = prepare(
+  builder
+    .selectFrom('outbox')
+    .selectAll()
+    .where('launch_id', '=', param('launchId'))
+    .where('wire_id', '=', param('wireId'))
+    .orderBy('ordinal'),
+);
+
 /** Everything that is to be written to a launch, or was; and the messages that wait for one. */
 export function outboxTable(db: Database, given: GivenRows = new Map()) {
   const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
   const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
-  const queued = (stageId: StageId) =>
-    db
-      .selectFrom('outbox')
-      .selectAll()
-      .where('stage_id', '=', stageId)
-      .where('kind', '=', 'message')
-      .where('state', '=', 'accepted')
-      .where('launch_id', 'is', null)
-      .orderBy('position')
-      .orderBy('ordinal');
   return {
     async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
       const writtenAt = state === 'written' ? row.createdAt : null;
@@ -89,8 +100,7 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
     },
     /** The newest row of that wire id that belongs to the launch. */
     async findByWireId(launchId: LaunchId, wireId: string): Promise<OutboxRow | null> {
-      const rows = await select().where('launch_id', '=', launchId).where('wire_id', '=', wireId).execute();
-      const last = rows.at(-1);
+      const last = (await byWireId(db, { launchId, wireId })).rows.at(-1);
       return last === undefined ? null : toRow(last);
     },
     /** The control requests that were put into the launch's outbox since then and were not dropped, the newest first. */
@@ -111,11 +121,10 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
     },
     /** The stage's queue, in order: messages that were accepted and belong to no launch yet. */
     async queueOf(stageId: StageId): Promise<MessageRow[]> {
-      return (await queued(stageId).execute()).map(toRow).map(toMessage);
+      return (await queueOf(db, { stageId })).rows.map(toRow).map(toMessage);
     },
     async countQueued(stageId: StageId): Promise<number> {
-      const query = queued(stageId).clearSelect().clearOrderBy();
-      return (await query.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count;
+      return (await countQueued(db, { stageId })).rows[0]?.count ?? 0;
     },
     /** The highest place that a message of the stage ever had; 0 before the first. */
     async lastPosition(stageId: StageId): Promise<number> {
@@ -127,7 +136,7 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
       return row?.position ?? 0;
     },
     async findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
-      const row = await queued(stageId).where('wire_id', '=', messageId).executeTakeFirst();
+      const row = await queued(db, stageId).selectAll().where('wire_id', '=', messageId).executeTakeFirst();
       return row === undefined ? null : toMessage(toRow(row));
     },
     /** The message that was given to this stage under that id, whatever became of it. */

@@ -11,6 +11,7 @@ import {
 } from '@callboard/contract';
 import { type Selectable, sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
 import { rowsThatFit } from './page.ts';
 
@@ -46,6 +47,14 @@ interface LoggedRow {
   project: string | null;
 }
 
+const countOpenOf = prepare(
+  builder
+    .selectFrom('requests')
+    .where('state', '=', 'open')
+    .where('stage_id', '=', param('stageId'))
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+);
+
 /** Pending requests and their decisions. */
 export function requestsTable(db: Database) {
   const select = () => db.selectFrom('requests').selectAll();
@@ -61,8 +70,7 @@ export function requestsTable(db: Database) {
       return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
     },
     async countOpenOf(stageId: StageId): Promise<number> {
-      const open = db.selectFrom('requests').where('state', '=', 'open').where('stage_id', '=', stageId);
-      return (await open.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count;
+      return (await countOpenOf(db, { stageId })).rows[0]?.count ?? 0;
     },
     /** How much all open requests are, as stored. */
     async bytesOpen(): Promise<number> {

@@ -1,7 +1,17 @@
 import { StageId } from '@callboard/contract';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { SessionRecord } from '../records.ts';
+
+const state = param('state');
+const document = param('document');
+const save = prepare(
+  builder
+    .insertInto('sessions')
+    .values({ stage_id: param('stageId'), state, document })
+    .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ state, document })),
+);
 
 /** One session a stage. */
 export function sessionsTable(db: Database, known: KnownSessions) {
@@ -25,12 +35,7 @@ export function sessionsTable(db: Database, known: KnownSessions) {
       return row === undefined ? null : recordOf({ stageId, document: row.document });
     },
     async save(record: SessionRecord): Promise<void> {
-      const document = JSON.stringify(record);
-      await db
-        .insertInto('sessions')
-        .values({ stage_id: record.stageId, state: record.state, document })
-        .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ state: record.state, document }))
-        .execute();
+      await save(db, { stageId: record.stageId, state: record.state, document: JSON.stringify(record) });
       known.keep(record);
     },
   };

@@ -1,6 +1,7 @@
 import { type StageId, TranscriptEntry } from '@callboard/contract';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 import { rowsThatFit } from './page.ts';
 
 const toEntry = (row: { document: string }): TranscriptEntry => TranscriptEntry.parse(JSON.parse(row.document));
@@ -11,15 +12,18 @@ export interface TranscriptPage {
   limit: number;
 }
 
+const append = prepare(
+  builder
+    .insertInto('transcript')
+    .values({ stage_id: param('stageId'), index: param<number>('index'), document: param('document') }),
+);
+
 /** Transcripts, in pages. */
 export function transcriptTable(db: Database) {
   return {
     async append(entries: readonly TranscriptEntry[]): Promise<void> {
       for (const entry of entries) {
-        await db
-          .insertInto('transcript')
-          .values({ stage_id: entry.stageId, index: entry.index, document: JSON.stringify(entry) })
-          .execute();
+        await append(db, { stageId: entry.stageId, index: entry.index, document: JSON.stringify(entry) });
       }
     },
     /**
