@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type SqliteDatabase, SqliteDialect } from 'kysely';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import { mark } from '../lib/marks.ts';
 
 /**
@@ -26,34 +26,33 @@ const KEPT_STATEMENTS = 200;
 const NOTHING = { changes: 0n, lastInsertRowid: 0n };
 
 function adapt(database: DatabaseSync): SqliteDatabase {
-  const statements = new Map<string, StatementSync>();
-  function prepare(sql: string): StatementSync {
-    const kept = statements.get(sql);
-    if (kept !== undefined) return kept;
-    const statement = database.prepare(sql);
-    if (statements.size < KEPT_STATEMENTS) statements.set(sql, statement);
-    return statement;
-  }
+  const kept = new Map<string, SqliteStatement>();
   return {
     close: () => {
-      statements.clear();
+      kept.clear();
       database.close();
     },
     prepare: (sql) => {
-      const statement = prepare(sql);
-      return {
-        reader: statement.columns().length > 0,
-        all: (parameters) => statement.all(...parameters.map(bindable)),
-        run: (parameters) => {
-          // SQLite has rolled back by itself where the disk is full; the error of a second time would hide the first.
-          if (sql === 'rollback' && !database.isTransaction) return NOTHING;
-          if (sql === 'commit') mark('commit begun');
-          const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));
-          return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) };
-        },
-        iterate: (parameters) => statement.iterate(...parameters.map(bindable)),
-      };
+      const statement = kept.get(sql) ?? adaptStatement(database, sql);
+      if (kept.size < KEPT_STATEMENTS) kept.set(sql, statement);
+      return statement;
     },
+  };
+}
+
+function adaptStatement(database: DatabaseSync, sql: string): SqliteStatement {
+  const statement = database.prepare(sql);
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...parameters.map(bindable)),
+    run: (parameters) => {
+      // SQLite has rolled back by itself where the disk is full; the error of a second time would hide the first.
+      if (sql === 'rollback' && !database.isTransaction) return NOTHING;
+      if (sql === 'commit') mark('commit begun');
+      const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));
+      return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) };
+    },
+    iterate: (parameters) => statement.iterate(...parameters.map(bindable)),
   };
 }
 
