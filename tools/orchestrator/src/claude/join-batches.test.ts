@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { joinBatches } from './join-batches.ts';
-import type { ReadLine } from './protocol-peer.ts';
+import { joinBatches, type ReadLine } from './join-batches.ts';
 
 const consumed: ReadLine['events'][number] = { type: 'message-progress', messageId: 'm', progress: 'consumed' };
 const echoed: ReadLine['events'][number] = { type: 'message-echoed', messageId: 'm', text: 'x' };

@@ -1,6 +1,11 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { settlesWithin } from '../lib/wait.ts';
-import type { ReadLine } from './protocol-peer.ts';
+
+/** What one line of the spool told; `end` is the offset behind it. */
+export interface ReadLine {
+  events: AgentEvent[];
+  end: number;
+}
 
 /** What the CLI says of its bookkeeping when a turn begins: in three lines, some milliseconds apart, that nobody waits for. */
 const UNHURRIED = new Set<AgentEvent['type']>(['message-progress', 'conversation', 'turn-started', 'message-echoed']);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { createTestChannel } from '../../test/support/test-channel.ts';
-import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
+import type { ReadLine } from './join-batches.ts';
+import { createProtocolPeer } from './protocol-peer.ts';
 
 const response = (id: string, fields: object = {}) => ({
   type: 'control_response',

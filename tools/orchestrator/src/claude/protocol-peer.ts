@@ -2,15 +2,9 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
 import { mark } from '../lib/marks.ts';
 import type { Channel } from './channel.ts';
-import { joinBatches } from './join-batches.ts';
+import { joinBatches, type ReadLine } from './join-batches.ts';
 import { translate } from './translate.ts';
 import { parseLine } from './wire/frames.ts';
-
-/** What one line of the spool told; `end` is the offset behind it. */
-export interface ReadLine {
-  events: AgentEvent[];
-  end: number;
-}
 
 export interface PeerHandlers {
   /**

@@ -1,9 +1,10 @@
 import type { StageId, TextDelta } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
+import type { ReadLine } from '../claude/join-batches.ts';
 import { giveBack } from '../claude/launch/give-back.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
-import { createProtocolPeer, type ReadLine } from '../claude/protocol-peer.ts';
+import { createProtocolPeer } from '../claude/protocol-peer.ts';
 import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
 import type { AgentEvent, LastingEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
