@@ -11,7 +11,7 @@ import { run } from '../support/processes.ts';
 import { report } from './results.ts';
 import { startRaw, startRelay } from './turn/baselines.ts';
 import { startCallboardPartner } from './turn/callboard.ts';
-import { cpuMs, whenAtRest } from './turn/cpu.ts';
+import { createCpuAccount, whenAtRest } from './turn/cpu.ts';
 import { clickFigures, costFigures, type Turns, turnFigures } from './turn/figures.ts';
 import { type Partner, permissionTurn } from './turn/partner.ts';
 import { Mark, stepsTable, writtenOf } from './turn/steps.ts';
@@ -22,6 +22,7 @@ const DROPPED = 3;
 const PAUSE_MS = 300;
 /** After a turn of Callboard, which puts work off until a session has been quiet for a second. */
 const LONG_PAUSE_MS = 1_100;
+const REST_MS = 3_000;
 const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
 
@@ -32,6 +33,7 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
     CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
     NODE_OPTIONS: `--import=${RECORDER}`,
     BENCH_MARKS: join(recorded, 'marks'),
+    ...(process.env.BENCH_PROFILES !== undefined && { BENCH_PROFILES: process.env.BENCH_PROFILES }),
   });
   const { folder, repo } = installation;
   const running = await installation.start();
@@ -55,23 +57,21 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
     ['callboard', callboard],
   ];
   const pids = partners.flatMap(([, partner]) => partner.pids);
-  const servers = [callboard.orchestrator, callboard.webServer];
-  const cpu: number[] = [];
+  const cpu = createCpuAccount([callboard.orchestrator, callboard.webServer]);
   for (let n = 0; n < TURNS + DROPPED; n += 1) {
     // Each goes first as often, so that none always follows the same one.
     for (const at of [n, n + 1, n + 2]) {
       const [name, partner] = partners[at % partners.length] ?? ['raw', raw];
-      const before = await Promise.all(servers.map(cpuMs));
+      await cpu.begin();
       const turn = await permissionTurn(partner, n);
       await sleep(partner === callboard ? LONG_PAUSE_MS : PAUSE_MS);
       await whenAtRest(pids);
       if (n < DROPPED) continue;
       turns[name].push(turn);
-      const after = await Promise.all(servers.map(cpuMs));
-      if (partner === callboard)
-        for (const i of servers.keys()) cpu[i] = (cpu[i] ?? 0) + (after[i] ?? 0) - (before[i] ?? 0);
+      if (partner === callboard) await cpu.end();
     }
   }
+  await cpu.rest(REST_MS);
   const health = Health.parse(
     await (await fetch(`${running.origin}/api/health`, { headers: callboard.headers })).json(),
   );
@@ -85,7 +85,11 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   const all = { ...turns, callboard: callboardTurns };
   console.log('Where the time of a turn goes, in ms (medians)');
   console.table(stepsTable(callboardTurns, marks));
-  report('turn', [...turnFigures(all), ...clickFigures(all), ...costFigures(callboardTurns, marks, cpu, health)]);
+  report('turn', [
+    ...turnFigures(all),
+    ...clickFigures(all),
+    ...costFigures(callboardTurns, marks, cpu.perWork(), health),
+  ]);
 }, 600_000);
 
 async function readMarks(folder: string): Promise<Mark[]> {

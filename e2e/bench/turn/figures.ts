@@ -1,6 +1,7 @@
 import type { Health } from '@callboard/contract';
 import { percentile } from '../measure.ts';
 import type { Figure } from '../results.ts';
+import type { CpuUse } from './cpu.ts';
 import type { Turn, Written } from './partner.ts';
 import type { Mark } from './steps.ts';
 
@@ -75,19 +76,26 @@ function clicksOf(
   ];
 }
 
-/** What a turn costs: CPU of both servers until they are at rest again, transactions, events at the client, and how late the event loops were. */
+/** What a turn costs: CPU of both servers until they are at rest again, beyond what they use at rest; transactions, events at the client, and how late the event loops were. */
 export function costFigures(
   turns: readonly Turn[],
   marks: readonly Mark[],
-  cpu: readonly number[],
+  cpu: readonly CpuUse[],
   { loopDelay }: Health,
 ): Figure[] {
-  const [orchestrator = Number.NaN, webServer = Number.NaN] = cpu.map((ms) => ms / turns.length);
+  const goals = [
+    { server: 'orchestrator', atMost: 15 },
+    { server: 'web server', atMost: 4 },
+  ];
   const within = marks.filter(({ at }) => turns.some(({ sentAt, endedAt }) => at >= sentAt && at <= endedAt));
   const each = (step: string) => within.filter((mark) => mark.step === step).length / turns.length;
   return [
-    figure('CPU a turn, orchestrator', orchestrator, 'ms', { atMost: 15 }),
-    figure('CPU a turn, web server', webServer, 'ms', { atMost: 4 }),
+    ...cpu.map(({ msPerWork, msPerSecondAtRest }, index) =>
+      figure(`CPU a turn, ${goals[index]?.server}`, msPerWork, 'ms', {
+        ...(goals[index] !== undefined && { atMost: goals[index].atMost }),
+        baseline: `at rest ${msPerSecondAtRest.toFixed(1)} ms a second, left out`,
+      }),
+    ),
     figure('transactions from message to end', each('committed'), 'a turn'),
     figure('events from message to end', each('event sent'), 'a turn'),
     figure('in commits from message to end', commitMs(within) / turns.length, 'ms a turn'),
