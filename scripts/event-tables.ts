@@ -64,7 +64,7 @@ const when: Readonly<Record<EventType, string>> = {
     "A request of any kind was withdrawn, or its process ended: nobody's decision. `approval-resolved` comes as well",
   'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',
   'call-denied': 'Claude Code itself denied a tool call, by its mode, a rule or a hook, and asked nobody',
-  'decision-updated': 'The delivery of an answer went a step further',
+  'decision-updated': 'The delivery of an answer went a step further, or several at once',
   'message-queued': 'A message waits in the queue',
   'message-sent': 'A message is on its way to Claude',
   'draft-updated': 'Somebody goes on writing a message or an answer, or has sent it',
