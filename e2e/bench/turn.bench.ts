@@ -22,7 +22,6 @@ const DROPPED = 3;
 const PAUSE_MS = 300;
 /** After a turn of Callboard, which puts work off until a session has been quiet for a second. */
 const LONG_PAUSE_MS = 1_100;
-const REST_MS = 3_000;
 const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
 
@@ -68,10 +67,9 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
       await whenAtRest(pids);
       if (n < DROPPED) continue;
       turns[name].push(turn);
-      if (partner === callboard) await cpu.end();
+      await cpu.end(partner === callboard ? 'work' : 'rest'); // while the others are at work it rests
     }
   }
-  await cpu.rest(REST_MS);
   const health = Health.parse(
     await (await fetch(`${running.origin}/api/health`, { headers: callboard.headers })).json(),
   );

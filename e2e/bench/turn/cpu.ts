@@ -19,36 +19,32 @@ export interface CpuUse {
   msPerSecondAtRest: number;
 }
 
-/** Adds up what processes use for pieces of work. */
+/** Adds up what processes use while they work, and while they rest. */
 export function createCpuAccount(pids: readonly number[]) {
   const used = () => Promise.all(pids.map(cpuMs));
-  const works: { ms: number; cpu: number[] }[] = [];
-  let atRest = { ms: 1, cpu: pids.map(() => 0) };
+  const zero = () => ({ count: 0, ms: 0, cpu: pids.map(() => 0) });
+  const sums = { work: zero(), rest: zero() };
   let before = { at: 0, cpu: pids.map(() => 0) };
-  const since = async () => {
-    const cpu = await used();
-    return { ms: performance.now() - before.at, cpu: cpu.map((ms, index) => ms - (before.cpu[index] ?? 0)) };
-  };
-  async function begin(): Promise<void> {
-    before = { cpu: await used(), at: performance.now() };
-  }
   return {
-    begin,
-    /** What was begun last is one piece of work, and over. */
-    async end() {
-      works.push(await since());
+    async begin(): Promise<void> {
+      before = { cpu: await used(), at: performance.now() };
     },
-    /** Measures them while there is nothing to do. */
-    async rest(ms: number) {
-      await begin();
-      await sleep(ms);
-      atRest = await since();
+    /** What they did since `begin`. */
+    async end(what: 'work' | 'rest'): Promise<void> {
+      const { count, ms, cpu } = sums[what];
+      const now = await used();
+      sums[what] = {
+        count: count + 1,
+        ms: ms + performance.now() - before.at,
+        cpu: cpu.map((sofar, index) => sofar + (now[index] ?? 0) - (before.cpu[index] ?? 0)),
+      };
     },
     perWork: (): CpuUse[] =>
       pids.map((_, index) => {
-        const restPerMs = (atRest.cpu[index] ?? 0) / atRest.ms;
-        const beyond = works.map(({ ms, cpu }) => (cpu[index] ?? 0) - restPerMs * ms);
-        return { msPerWork: sum(beyond) / works.length, msPerSecondAtRest: restPerMs * 1_000 };
+        const { work, rest } = sums;
+        const restPerMs = (rest.cpu[index] ?? 0) / rest.ms;
+        const beyond = (work.cpu[index] ?? 0) - restPerMs * work.ms;
+        return { msPerWork: beyond / work.count, msPerSecondAtRest: restPerMs * 1_000 };
       }),
   };
 }
