@@ -138,7 +138,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     }
     const lock = await takeDataDir(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
-    life.onStop('spawner', useSpawner());
+    let endSpawner = (): Promise<void> => Promise.resolve();
+    life.onStop('spawner', () => endSpawner());
     const reserveBytes = config.diskReserveMb * 1_000_000;
     const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
     life.onStop('disk watch', disk.stop);
@@ -266,6 +267,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       trust,
       logins,
     });
+    endSpawner = useSpawner(); // not before: a start has nobody to keep waiting, and need not wait for one more process
     const { host, port, secret } = config;
     const gateway = await openGateway({ store, board, log, handlers, logins, host, port, secret, version: VERSION });
     life.onStop('gateway', gateway.close);
