@@ -44,10 +44,10 @@ it('measures starts, memory, and many sessions started at once', { timeout: 900_
   let transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   const stageIds: StageId[] = [];
   for (let n = 0; n < SESSIONS; n++) stageIds.push(await createStage(transport));
-  const atOnce = await timed(() =>
-    Promise.all(stageIds.map((stageId) => transport.command('start_stage', { stageId }))),
-  );
-  await untilIdle(transport);
+  const atOnce = await timed(async () => {
+    await Promise.all(stageIds.map((stageId) => transport.command('start_stage', { stageId })));
+    await untilIdle(transport);
+  });
   await sleep(SETTLED_MS);
   const withSessions = await memoryOf(running.supervisor.pid ?? -1);
   await running.stop();
@@ -111,11 +111,11 @@ async function untilIdle(transport: Transport): Promise<void> {
   for (;;) {
     const { stages } = await transport.command('get_board', {});
     if (stages.every(({ session }) => session?.state === 'idle')) return;
-    await sleep(200);
+    await sleep(50);
   }
 }
 
-/** As many `claude` in worktrees of their own, until each has answered to `initialize`, in ms. */
+/** As many `claude` in worktrees of their own, until each has ended its first turn, in ms. */
 async function rawSpawns({ model, folder, repo }: Installation): Promise<number> {
   const homes = Array.from({ length: SESSIONS }, (_, n) => `${folder}/raw-home-${n}`);
   const env = (home: string) => ({ ...claudeEnvironment(model.url, home), TMPDIR: `${folder}/tmp` });
@@ -134,9 +134,9 @@ async function rawSpawns({ model, folder, repo }: Installation): Promise<number>
         });
         children.push(child);
         const request = { type: 'control_request', request_id: randomUUID(), request: { subtype: 'initialize' } };
-        child.stdin.write(`${JSON.stringify(request)}\n`);
-        for await (const line of createInterface({ input: child.stdout }))
-          if (line.includes('control_response')) return;
+        const message = { type: 'user', uuid: randomUUID(), message: { role: 'user', content: script } };
+        child.stdin.write(`${JSON.stringify(request)}\n${JSON.stringify(message)}\n`);
+        for await (const line of createInterface({ input: child.stdout })) if (line.includes('"type":"result"')) return;
       }),
     );
   });
