@@ -1,14 +1,11 @@
 import { userInfo } from 'node:os';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import {
   type BoardEvent,
   type BoardNotices,
   boardView,
-  LOOP_DELAY_ROLL_MS,
   type OrchestratorConfig,
   type StageId,
   type TextDelta,
-  watchLoopDelay,
 } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { createLostAnswers } from './approvals/lost-answers.ts';
@@ -30,6 +27,7 @@ import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError, systemCode } from './lib/errors.ts';
 import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
+import { watchOwnLoop } from './lib/loop-delay.ts';
 import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { useSpawner } from './lib/processes/processes.ts';
 import { userEnvironment } from './lib/user-environment.ts';
@@ -39,6 +37,7 @@ import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
 import { createSessionControls } from './sessions/controls.ts';
+import { startFollowUps } from './sessions/follow-ups.ts';
 import { startIdleWatch } from './sessions/idle-watch.ts';
 import { createLeftovers } from './sessions/leftovers.ts';
 import { createNameDenyingRule } from './sessions/name-denying-rule.ts';
@@ -171,10 +170,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('claude', claude.stop);
     const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(claudeEnv, signal) });
     life.onStop('sandbox', sandbox.stop);
+    const followUps = await startFollowUps({ store, edges, log });
+    life.onStop('follow-ups', followUps.stop);
     const sessions = createSessions({
       store,
       edges,
       log,
+      followUps,
       outboxBell,
       worktrees,
       trust,
@@ -191,7 +193,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
       onRuleDenied: (stageId, toolUseId) => nameDenyingRule(stageId, toolUseId),
     });
-    const nameDenyingRule = createNameDenyingRule({ store, log, home: env.HOME ?? '', running: sessions.executors });
+    const nameDenyingRule = createNameDenyingRule({
+      ...{ store, log, followUps, home: env.HOME ?? '' },
+      running: sessions.executors,
+    });
     life.onStop('sessions', sessions.detachAll);
     const settingsWatch = startSettingsWatch({
       ...{ store, trust, log, lookMs: limits.settingsLookMs },
@@ -241,10 +246,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: sandbox.support() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
-    const loopDelay = watchLoopDelay(monitorEventLoopDelay);
+    const loopDelay = watchOwnLoop();
     life.onStop('loop delay', loopDelay.stop);
-    const rolling = setInterval(loopDelay.roll, LOOP_DELAY_ROLL_MS).unref();
-    life.onStop('loop delay window', () => clearInterval(rolling));
     const handlers = commandHandlers({
       store,
       board,
@@ -281,8 +284,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
-    const changeCounts = await startChangeCounts({ store, worktrees, log });
-    life.onStop('change counts', changeCounts.stop);
+    life.onStop('change counts', await startChangeCounts({ store, worktrees, followUps }));
     const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
     const watchdog = startWatchdog({

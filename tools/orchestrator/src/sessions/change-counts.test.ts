@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { silent } from '../../test/support/test-store.ts';
 import { startChangeCounts } from './change-counts.ts';
+import { startFollowUps } from './follow-ups.ts';
 
 const WORKTREE = { path: '/w', branch: 'callboard/S1', base: 'main' };
 const NOTHING = { files: 0, additions: 0, deletions: 0 };
@@ -22,13 +23,16 @@ it('counts once for each turn that ends, and ends the git that counts when it is
     }
     return { ...NOTHING, files: counted };
   }
-  const counts = await startChangeCounts({ store: session.store, worktrees: { countChanges }, log: silent });
+  const { store, edges } = session;
+  const followUps = await startFollowUps({ store, edges, log: silent });
+  const stop = await startChangeCounts({ store, worktrees: { countChanges }, followUps });
   await session.tell(turnEnded());
   await expect.poll(async () => (await session.record()).changes).toMatchObject({ files: 1 });
   hangs = true;
   await session.tell(turnEnded());
   await expect.poll(() => counted).toBe(2);
-  await counts.stop();
+  stop();
+  await followUps.stop();
   expect(ended).toBe(1);
   await session.tell(turnEnded());
   expect(counted).toBe(2);

@@ -1,37 +1,34 @@
 import type { StageId } from '@callboard/contract';
-import { messageOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createNudged } from '../lib/wait.ts';
+import { createTurns } from '../lib/turns.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { FollowUps } from './follow-ups.ts';
 
 interface ChangeCountsParts {
   store: Store;
   worktrees: Pick<Worktrees, 'countChanges'>;
-  log: Logger;
+  followUps: Pick<FollowUps, 'add'>;
 }
 
 /**
- * Counts what a worktree has changed once each turn has ended, so that a card can show it and nobody who looks at the
- * board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
+ * Counts what a worktree has changed once each turn has ended and its session is quiet, so that a card can show it and nobody who
+ * looks at the board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
+ * @returns how to count no more; what is counted just now is a follow-up
  */
-export async function startChangeCounts({ store, worktrees, log }: ChangeCountsParts): Promise<{
-  /** Resolves when no git of ours runs any more. */
-  stop: () => Promise<void>;
-}> {
-  const wanted = new Set<StageId>();
+export async function startChangeCounts({ store, worktrees, followUps }: ChangeCountsParts): Promise<() => void> {
   const lastTurns = new Map<StageId, string>();
-  const stopping = new AbortController();
+  const inTurn = createTurns();
 
-  async function count(stageId: StageId): Promise<void> {
+  async function count(stageId: StageId, signal: AbortSignal): Promise<void> {
     const record = await store.read.sessions.find(stageId);
     const stage = await store.read.stages.find(stageId);
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     const worktree = stage?.worktree ?? null;
     const turn = record?.lastTurn?.at;
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
-    const changes = await worktrees.countChanges(project, worktree, stopping.signal);
+    signal.throwIfAborted(); // others were counted first
+    const changes = await worktrees.countChanges(project, worktree, signal);
     await store.transact((tx) =>
       changeSession(tx, stageId, (draft) => {
         draft.record = { ...draft.record, changes, changesCountedFor: turn };
@@ -39,22 +36,8 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
     );
   }
 
-  async function countAll(): Promise<void> {
-    for (const stageId of wanted) {
-      if (stopping.signal.aborted) return;
-      wanted.delete(stageId);
-      await count(stageId).catch((error: unknown) =>
-        log.info({ stageId, reason: messageOf(error) }, 'the changes of a worktree were not counted'),
-      );
-    }
-  }
-
-  const passes = createNudged(countAll, (error) => log.error({ err: error }, 'counting changes failed'));
-
-  function want(stageId: StageId): void {
-    wanted.add(stageId);
-    passes.nudge();
-  }
+  const want = (stageId: StageId): void =>
+    followUps.add(stageId, 'changes', (signal) => inTurn('all', () => count(stageId, signal)));
 
   const unlisten = store.onEvent((event) => {
     if (event.type !== 'session-updated' || event.data.lastTurn === null) return;
@@ -64,11 +47,5 @@ export async function startChangeCounts({ store, worktrees, log }: ChangeCountsP
     want(stageId);
   });
   for (const { stageId } of await store.read.sessions.list()) want(stageId);
-  return {
-    async stop() {
-      unlisten();
-      stopping.abort();
-      await passes.stop();
-    },
-  };
+  return unlisten;
 }

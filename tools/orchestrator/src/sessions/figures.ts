@@ -4,6 +4,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
+import type { FollowUp } from './follow-ups.ts';
 
 /** What a session uses (context, cost, tokens), kept current while a turn runs and after it. */
 export interface Figures {
@@ -22,37 +23,45 @@ export interface FiguresParts {
   uptimeMs: () => number;
   /** Asks the CLI. */
   request: (fields: { subtype: string; detail?: string }, signal: AbortSignal) => Promise<Record<string, unknown>>;
+  /** Has something done once the session is quiet. */
+  whenQuiet: (name: string, work: FollowUp) => void;
   /** The least time between two looks at a running turn. */
   everyMs: number;
 }
 
 const REPLY_MS = 10_000;
-/** The CLI takes a while to count; a message that follows at once is not made to wait for that. */
-const PAUSE_MS = 300;
 /** A turn that is over by then is not asked in its midst. */
 const WORK_PAUSE_MS = 2_000;
 
 const NOTHING: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 };
 
-export function createFigures({ store, log, stageId, uptimeMs, request, everyMs }: FiguresParts): Figures {
+export function createFigures({ store, log, stageId, uptimeMs, request, whenQuiet, everyMs }: FiguresParts): Figures {
   let timer: NodeJS.Timeout | undefined;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let used = NOTHING;
 
-  function lookIn(ms: number, look: () => Promise<void>): void {
+  function stop(): void {
     clearTimeout(timer);
+    timer = undefined;
+  }
+
+  function lookIn(ms: number): void {
     timer = setTimeout(() => {
       timer = undefined;
       lookedAt = uptimeMs();
       // A reply that does not come, or is not understood, changes nothing.
-      look().catch((error: unknown) => log.info({ reason: messageOf(error) }, 'what the session uses is not known'));
+      lookAtTurn().catch((error: unknown) =>
+        log.info({ reason: messageOf(error) }, 'what the session uses is not known'),
+      );
     }, ms).unref();
   }
 
-  async function lookAtContext(): Promise<void> {
-    const signal = AbortSignal.timeout(REPLY_MS);
+  /** The CLI takes a while to count (18 ms, seen), and reads no message meanwhile. */
+  async function lookAtContext(signal?: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(REPLY_MS);
+    const limit = signal === undefined ? late : AbortSignal.any([signal, late]);
     const { response } = ContextUsageReply.parse(
-      await request({ subtype: 'get_context_usage', detail: 'summary' }, signal),
+      await request({ subtype: 'get_context_usage', detail: 'summary' }, limit),
     );
     const { totalTokens: usedTokens, maxTokens, percentage } = response;
     await store.transact((tx) =>
@@ -79,7 +88,7 @@ export function createFigures({ store, log, stageId, uptimeMs, request, everyMs 
 
   return {
     worked() {
-      if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()), lookAtTurn);
+      if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()));
     },
     used(tokens) {
       used = {
@@ -91,8 +100,9 @@ export function createFigures({ store, log, stageId, uptimeMs, request, everyMs 
     },
     turnEnded() {
       used = NOTHING;
-      lookIn(PAUSE_MS, lookAtContext);
+      stop();
+      whenQuiet('context', lookAtContext);
     },
-    stop: () => clearTimeout(timer),
+    stop,
   };
 }

@@ -1,4 +1,4 @@
-import { RequestId, type StageId } from '@callboard/contract';
+import { RequestId, type StageId, type TranscriptEntry } from '@callboard/contract';
 import { z } from 'zod';
 import { denyingRule } from '../domain/denying-rule.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -6,7 +6,10 @@ import { changeSession } from '../session-state/change-session.ts';
 import { denialId, nameDenial } from '../session-state/denials.ts';
 import { updateDecision } from '../session-state/requests.ts';
 import type { Store } from '../store/store.ts';
+import type { FollowUps } from './follow-ups.ts';
 import type { SessionExecutor } from './session-executor.ts';
+
+type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
 
 interface NameDenyingRuleParts {
   store: Store;
@@ -14,6 +17,7 @@ interface NameDenyingRuleParts {
   /** What `~` in a rule stands for. */
   home: string;
   running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
+  followUps: Pick<FollowUps, 'add'>;
 }
 
 /** What Claude Code says that holds, settings of all files included. */
@@ -21,6 +25,8 @@ const RulesReply = z.object({
   response: z.object({ state: z.object({ rules: z.array(z.object({ behavior: z.string(), rule: z.string() })) }) }),
 });
 const REPLY_MS = 10_000;
+/** Claude Code is asked beside its turn only where that takes long. */
+const LATEST_MS = 5_000;
 /** A call is among the newest entries when it is denied. */
 const RECENT = 200;
 
@@ -29,13 +35,19 @@ const RECENT = 200;
  * decision names it; otherwise it stays as it is.
  * @returns what is to be called with a call that a rule denied
  */
-export function createNameDenyingRule({ store, log, home, running }: NameDenyingRuleParts) {
-  async function name(stageId: StageId, toolUseId: string): Promise<void> {
-    const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
+export function createNameDenyingRule({ store, log, home, running, followUps }: NameDenyingRuleParts) {
+  async function find(stageId: StageId, toolUseId: string): Promise<void> {
     const entries = await store.read.transcript.page(stageId, { after: undefined, before: undefined, limit: RECENT });
     const call = entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
-    if (executor === undefined || call?.kind !== 'tool-use') return;
-    const reply = await executor.request({ subtype: 'list_permission_rules' }, AbortSignal.timeout(REPLY_MS));
+    if (call?.kind !== 'tool-use') return;
+    followUps.add(stageId, `rule for ${toolUseId}`, (signal) => name(stageId, call, signal), LATEST_MS);
+  }
+
+  async function name(stageId: StageId, call: ToolUse, signal: AbortSignal): Promise<void> {
+    const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
+    if (executor === undefined) return;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(REPLY_MS)]);
+    const reply = await executor.request({ subtype: 'list_permission_rules' }, limit);
     const rules = RulesReply.safeParse(reply).data?.response.state.rules ?? [];
     const rule = denyingRule(
       rules.flatMap((one) => (one.behavior === 'deny' ? [one.rule] : [])),
@@ -44,15 +56,15 @@ export function createNameDenyingRule({ store, log, home, running }: NameDenying
     );
     if (rule === null) return;
     await store.transact(async (tx) => {
-      const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(toolUseId)));
+      const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
       if (decision?.denial == null || decision.denial.detail !== null) return;
       await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
-      await changeSession(tx, stageId, (draft) => nameDenial(draft, toolUseId, rule));
+      await changeSession(tx, stageId, (draft) => nameDenial(draft, call.toolUseId, rule));
     });
   }
 
   return (stageId: StageId, toolUseId: string): void => {
-    name(stageId, toolUseId).catch((error: unknown) =>
+    find(stageId, toolUseId).catch((error: unknown) =>
       log.debug({ err: error, stageId }, 'which rule denied a call could not be found out'),
     );
   };

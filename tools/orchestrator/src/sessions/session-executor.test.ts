@@ -19,13 +19,22 @@ it('hears what a process prints by itself, and not what it was asked for', async
   const alarm = () => {
     throw new Error('nothing is wrong');
   };
+  const followUps = { add: alarm, stir: () => undefined };
   const executor = createSessionExecutor(
     launch,
     process,
     channel,
     { worktree: null, mayHooksAllow: true, readConversation: async () => null },
     {
-      ...{ store, edges, log: silent, outboxBell: createBell(), onTextDelta: () => undefined, onVersion: alarm },
+      ...{
+        store,
+        edges,
+        log: silent,
+        outboxBell: createBell(),
+        followUps,
+        onTextDelta: () => undefined,
+        onVersion: alarm,
+      },
       ...{
         onAlarm: alarm,
         onRuleUsed: alarm,

@@ -19,6 +19,7 @@ import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { createFigures } from './figures.ts';
+import type { FollowUp, FollowUps } from './follow-ups.ts';
 import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 import { takeIn } from './take-in.ts';
@@ -32,6 +33,7 @@ export interface ExecutorParts {
   log: Logger;
   /** Rung with a stage's id when its launch has something to write. */
   outboxBell: Bell<StageId>;
+  followUps: Pick<FollowUps, 'add' | 'stir'>;
   onTextDelta: (delta: TextDelta) => void;
   /** The session was put under alarm. */
   onAlarm: (stageId: StageId) => void;
@@ -120,7 +122,7 @@ export function createSessionExecutor(
   { worktree, mayHooksAllow, readConversation }: ExecutorPlace,
   parts: ExecutorParts,
 ): SessionExecutor {
-  const { store, edges, outboxBell } = parts;
+  const { store, edges, outboxBell, followUps } = parts;
   const { stageId, id: launchId } = launch;
   const log = parts.log.child({ stageId, launchId });
   const live = createLiveText(stageId);
@@ -144,7 +146,10 @@ export function createSessionExecutor(
   }
 
   async function onLines(lines: ReadLine[]): Promise<void> {
-    if (!lines.every(isReply)) heard = hearNow();
+    if (!lines.every(isReply)) {
+      heard = hearNow();
+      followUps.stir(stageId);
+    }
     const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
     for (const event of lines.flatMap(({ events }) => events)) {
       if (event.type === 'delta') passOn(event);
@@ -175,8 +180,16 @@ export function createSessionExecutor(
     }
   }
 
+  /** What waits when the process is let go of is dropped. */
+  function whenQuiet(name: string, work: FollowUp, latestMs?: number): void {
+    const unlessGone: FollowUp = async (signal) => {
+      if (!letting.signal.aborted) await work(AbortSignal.any([signal, letting.signal]));
+    };
+    followUps.add(stageId, name, unlessGone, latestMs);
+  }
+
   const transcriptCheck = createTranscriptCheck({
-    ...{ store, log, stageId, readConversation, signal: letting.signal },
+    ...{ store, log, stageId, readConversation, whenQuiet, signal: letting.signal },
     onForged: async () => {
       await store.transact((tx) =>
         changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm }, alarmOf('transcript-mismatch'))),
@@ -201,7 +214,10 @@ export function createSessionExecutor(
     parts.onTextDelta(live.add({ blockId: blockId(apiMessageId, index), kind, text, parentToolUseId }));
   }
 
-  const figures = createFigures({ store, log, stageId, uptimeMs: edges.uptimeMs, request, everyMs: FIGURES_EVERY_MS });
+  const figures = createFigures({
+    ...{ store, log, stageId, request, whenQuiet },
+    ...{ uptimeMs: edges.uptimeMs, everyMs: FIGURES_EVERY_MS },
+  });
   /** One at a time, however fast the process prints. */
   const spoolKeeper = createNudged(
     async () => {

@@ -5,6 +5,7 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
 import { firstForged } from './compare-transcript.ts';
+import type { FollowUp } from './follow-ups.ts';
 
 export interface TranscriptCheckParts {
   store: Store;
@@ -12,11 +13,15 @@ export interface TranscriptCheckParts {
   stageId: StageId;
   readConversation: (conversationId: string) => Promise<ConversationTail | null>;
   onForged: () => Promise<void>;
+  /** Has something done once the session is quiet, or after that long. */
+  whenQuiet: (name: string, work: FollowUp, latestMs: number) => void;
   signal: AbortSignal;
 }
 
 /** The CLI writes its record a moment after it has printed, later on a busy machine: what is lacking is looked for again. */
-const LOOKS_MS = [2_000, 10_000, 20_000] as const;
+const AGAIN_MS = [10_000, 20_000] as const;
+/** The next turn may be a long one: a forgery does not wait for its end. */
+const LATEST_MS = 10_000;
 /** What a longer turn said before these is not compared. */
 const LOOK_BACK = 200;
 
@@ -36,17 +41,25 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
     conversation = sessionId;
     // What was cut off is not always written down; what was said before `/clear` stands in another record.
     if (sessionId === null || lastTurn?.outcome !== 'succeeded' || (before !== null && before !== sessionId)) return;
-    const page = await store.read.transcript.page(stageId, {
-      after: undefined,
-      before: transcriptLength + 1,
-      limit: LOOK_BACK,
-    });
-    const turn = newestTurn(page);
+    const compare = () => compareTurn(sessionId, transcriptLength);
+    parts.whenQuiet(`transcript to ${transcriptLength}`, compare, LATEST_MS);
+  }
+
+  async function compareTurn(sessionId: string, transcriptLength: number): Promise<void> {
+    const before = transcriptLength + 1;
+    const turn = newestTurn(await store.read.transcript.page(stageId, { after: undefined, before, limit: LOOK_BACK }));
     if (await isOfCommand(turn.flatMap((entry) => (entry.kind === 'user' ? (entry.messageId ?? []) : [])))) return;
-    for (const delay of LOOKS_MS) {
-      await sleep(delay, undefined, { signal, ref: false });
+    const isForged = async () => {
       const tail = await parts.readConversation(sessionId);
-      if (tail === null || firstForged(turn, tail) === null) return;
+      return tail !== null && firstForged(turn, tail) !== null;
+    };
+    if (await isForged()) lookAgain(isForged).catch(noted);
+  }
+
+  async function lookAgain(isForged: () => Promise<boolean>): Promise<void> {
+    for (const delay of AGAIN_MS) {
+      await sleep(delay, undefined, { signal, ref: false });
+      if (!(await isForged())) return;
     }
     await parts.onForged();
   }
@@ -59,11 +72,13 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
     return rows.some((row) => row?.body.kind === 'message' && row.body.isCommand);
   }
 
+  function noted(error: unknown): void {
+    if (!signal.aborted) log.info({ reason: messageOf(error) }, 'the transcript could not be compared');
+  }
+
   return {
     turnEnded() {
-      check().catch((error: unknown) => {
-        if (!signal.aborted) log.info({ reason: messageOf(error) }, 'the transcript could not be compared');
-      });
+      check().catch(noted);
     },
   };
 }
