@@ -43,7 +43,7 @@ export async function claudePidOf(folder: string, stageId: string): Promise<numb
 }
 
 const MARKS = {
-  orchestrator: 'tools/orchestrator/dist',
+  orchestrator: 'tools/orchestrator/dist/main.js',
   'web server': 'tools/web-server/dist',
   supervisor: 'tools/cli/dist',
 };

@@ -22,11 +22,19 @@ export interface Detached {
   exit: Promise<ProcessExit>;
 }
 
-/** Starts a detached process as a child of this one. @throws a system error where the program cannot be started; an error where a file cannot be opened */
-export async function detachHere({ command, args, cwd, env, stdio }: DetachedJob): Promise<Detached> {
+/**
+ * Starts a detached process as a child of this one.
+ * @param mayStart is asked at the last moment
+ * @throws a system error where the program cannot be started; an error where a file cannot be opened, or it may not start
+ */
+export async function detachHere(
+  { command, args, cwd, env, stdio }: DetachedJob,
+  mayStart: () => boolean = () => true,
+): Promise<Detached> {
   const ends: FileHandle[] = [];
   try {
     for (const { path, flags } of stdio) ends.push(await openEnd(path, flags));
+    if (!mayStart()) throw new Error('who wanted it is gone');
     const child = spawn(command, args, { cwd, env: { ...env }, detached: true, stdio: ends.map(({ fd }) => fd) });
     const exit = once(child, 'exit').then(
       ([code, signal]): ProcessExit => ({ known: true, code, signal }),

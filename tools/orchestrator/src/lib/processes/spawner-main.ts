@@ -10,13 +10,20 @@ import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 const running = new Map<number, AbortController>();
 let ends = false;
 
+/**
+ * Whoever follows a killed orchestrator looks for what that had started, and starts again what it does not find: nothing may be started
+ * after it. That the pipe was closed is heard too late.
+ */
+const mayStart = () => !ends && process.ppid === Number(process.argv[2]);
+
 function tell(message: FromSpawner): void {
-  if (process.connected) process.send?.(message);
+  process.send?.(message, undefined, {}, () => undefined); // nobody may hear it any more
 }
 
 async function run(id: number, job: Job): Promise<void> {
   const control = new AbortController();
   running.set(id, control);
+  if (!mayStart()) control.abort();
   const ran = await runHere(job, control.signal);
   running.delete(id);
   tell({ type: 'ran', id, ran });
@@ -25,7 +32,7 @@ async function run(id: number, job: Job): Promise<void> {
 
 async function detach(id: number, job: DetachedJob): Promise<void> {
   try {
-    const { identity, exit } = await detachHere(job);
+    const { identity, exit } = await detachHere(job, mayStart);
     tell({ type: 'detached', id, identity });
     void exit.then((how) => tell({ type: 'exited', id, exit: how }));
   } catch (error) {

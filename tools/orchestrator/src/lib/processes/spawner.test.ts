@@ -131,6 +131,29 @@ it('ends what runs when it is stopped, and is gone then', async () => {
   expect(await isGone(spawnerPid)).toBe(true);
 });
 
+it('starts nothing any more when the process that it works for is killed', async () => {
+  const program = `
+    import { createSpawner } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'spawner.ts')).href)};
+    const { run, detach } = createSpawner();
+    const job = (script) => ({ command: '/bin/sh', args: ['-c', script], cwd: ${JSON.stringify(folder)}, env: {}, stdio: [] });
+    console.log((await run(job('echo $PPID'))).stdout);
+    process.stdin.once('data', () => {
+      void run(job('touch ran'));
+      void detach(job('touch detached'));
+      setImmediate(() => console.log('sent'));
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = await once(child.stdout, 'data');
+  process.kill(Number(line), 'SIGSTOP'); // it is slow
+  child.stdin.write('go\n');
+  await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  process.kill(Number(line), 'SIGCONT');
+  await expect.poll(() => isGone(Number(line))).toBe(true);
+  expect(['ran', 'detached'].filter((name) => existsSync(join(folder, name)))).toEqual([]);
+});
+
 it('lets what runs come to its end when the process that it works for is killed', async () => {
   const program = `
     import { createSpawner } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'spawner.ts')).href)};
@@ -161,8 +184,11 @@ describe('a detached process', () => {
   it('has the files that it was given, and tells how it ended', async () => {
     const { detach } = setUp({ idleMs: 1 }); // it is kept as long as it has a child
     await writeFile(join(folder, 'in'), 'a line\n');
-    const { identity, exit } = await detach(detached('read -r line; echo "got $line"; echo no >&2; exit 7'));
+    const { identity, exit } = await detach(
+      detached('read -r line; while [ ! -e go ]; do sleep 0.02; done; echo "got $line"; echo no >&2; exit 7'),
+    );
     expect(identity).toMatchObject({ pid: expect.any(Number), startTime: expect.stringMatching(/^\d+$/) });
+    await writeFile(join(folder, 'go'), '');
     expect(await exit).toEqual({ known: true, code: 7, signal: null });
     expect(await readFile(join(folder, 'out'), 'utf8')).toBe('got a line\n');
     expect(await readFile(join(folder, 'errors'), 'utf8')).toBe('no\n');

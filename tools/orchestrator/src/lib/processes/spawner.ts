@@ -100,7 +100,7 @@ interface Detaching {
 
 /** One spawner process. */
 function connect(onEnded: () => void): Connection {
-  const child = fork(join(import.meta.dirname, entry), {
+  const child = fork(join(import.meta.dirname, entry), [String(process.pid)], {
     execArgv: ['--disable-sigusr1'], // no debugger for those who may send signals
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
