@@ -57,7 +57,8 @@ async function setUp() {
     const nothing = () => undefined;
     const hints = { onTextDelta: nothing, onVersion: nothing, onAlarm: nothing, onRuleUsed: nothing };
     const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };
-    const parts = { store, edges, log: silent, outboxBell: createBell<typeof session.stageId>() };
+    const followUps = { add: nothing, stir: nothing };
+    const parts = { store, edges, log: silent, followUps, outboxBell: createBell<typeof session.stageId>() };
     return createSessionExecutor(launch, process, channel, place, { ...parts, ...hints, ...others });
   }
 
