@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { dataDirLayout } from './data-dir.ts';
 import { messageOf, OperationalError } from './lib/errors.ts';
 import { findLockHolder } from './lib/process-lock.ts';
+import { newEpoch } from './store/epoch.ts';
 
 /** What a backup holds, as a proof that it can be read. */
 export interface BackupProof {
@@ -52,7 +53,7 @@ export function proveBackup(file: string): BackupProof {
       return {
         stages: count('select count(*) as n from stages'),
         decisions: count('select count(*) as n from requests where decision is not null'),
-        lastEvent: count('select max(seq) as n from events'),
+        lastEvent: count("select seq as n from sqlite_sequence where name = 'events'"),
       };
     } finally {
       database.close();
@@ -95,11 +96,15 @@ export async function restoreStore(
   return { proof, aside };
 }
 
-/** What the processes that it knows were given since is not in it, so what they tell of that is no alarm. */
+/**
+ * What was given and told since is not in it: what the processes that it knows tell of that is no alarm, and no event
+ * gets a number that was used.
+ */
 function forgetProcesses(file: string): void {
   const database = new DatabaseSync(file);
   try {
     database.exec(`update launches set end_reason = 'restored from a backup' where state <> 'ended'`);
+    for (const statement of newEpoch) database.exec(statement);
   } finally {
     database.close();
   }

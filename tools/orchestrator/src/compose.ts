@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import {
   type BoardEvent,
   type BoardNotices,
@@ -11,6 +10,7 @@ import { createApprovalService } from './approvals/approval-service.ts';
 import { createLostAnswers } from './approvals/lost-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
+import { ownerName } from './auth/owner-name.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { trySandbox } from './claude/launch/sandbox-trial.ts';
 import { createDataDir, dataDirLayout } from './data-dir.ts';
@@ -35,6 +35,7 @@ import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
+import { startBackgroundSync } from './sessions/background-sync.ts';
 import { startChangeCounts } from './sessions/change-counts.ts';
 import { createSessionControls } from './sessions/controls.ts';
 import { startFollowUps } from './sessions/follow-ups.ts';
@@ -100,6 +101,8 @@ export interface TimeLimits {
   settingsLookMs: number;
   /** How often the free space of the disk is looked at, and a store that cannot write is tried. */
   diskLookMs: number;
+  /** How long what was committed without a sync of its own may wait for one. */
+  syncMs: number;
   /** How often sessions are tried that could not be taken up again. */
   againMs: number;
   /** How long after a start a `claude` that nobody has tried is tried, in the background. */
@@ -114,6 +117,7 @@ const TIME_LIMITS: TimeLimits = {
   watchdogLookMs: 15_000,
   settingsLookMs: 2_000,
   diskLookMs: 2_000,
+  syncMs: 1_000,
   againMs: 5_000,
   trialDelayMs: 5_000,
 };
@@ -198,6 +202,8 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       running: sessions.executors,
     });
     life.onStop('sessions', sessions.detachAll);
+    const backgroundSync = startBackgroundSync({ store, log, everyMs: limits.syncMs, running: sessions.executors });
+    life.onStop('background sync', backgroundSync.stop);
     const settingsWatch = startSettingsWatch({
       ...{ store, trust, log, lookMs: limits.settingsLookMs },
       running: sessions.executors,
@@ -388,12 +394,3 @@ const UNWRITABLE: Readonly<Record<string, string>> = {
   ENOSPC: 'its disk is full',
   EDQUOT: 'its disk quota is used up',
 };
-
-/** What the person at this machine is called; a user without an account name is possible in containers. */
-function ownerName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return 'owner';
-  }
-}

@@ -109,7 +109,7 @@ describe('the orchestrator', () => {
     doctor: ['claude', 'isolation', 'lib', 'store'],
     'data-dir.ts': [],
     'version.ts': [],
-    'backup.ts': ['data-dir.ts', 'lib'],
+    'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
     'compose.ts': [
       'claude',

@@ -171,7 +171,10 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     }
     // Before the merge: a refusal behind it would look as if nothing had been done.
     await stages.requireCompletable(stageId);
-    if (toMerge !== null && project !== null) await worktrees.merge(project, toMerge, seen);
+    if (toMerge !== null && project !== null) {
+      await store.sync(); // the work that is merged must not outlast what is known of it
+      await worktrees.merge(project, toMerge, seen);
+    }
     await stages.complete(stageId);
   }
 

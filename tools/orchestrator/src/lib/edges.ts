@@ -1,7 +1,9 @@
 import { statfsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { v4, v7 } from 'uuid';
+import { bootId } from './process-identity.ts';
 
-/** The outside world as far as tests swap it: the clocks, the ids and the disk. */
+/** The outside world as far as tests swap it: the clocks, the ids, the disk and the machine's power. */
 export interface Edges {
   /** The time of day: for what is shown and stored. Somebody may set it forward or back. */
   now(): Date;
@@ -13,6 +15,10 @@ export interface Edges {
   newWireId(): string;
   /** How many bytes this account may still write to the disk that the folder lies on. @throws a system error */
   freeBytes(folder: string): number;
+  /** Resolves once what was written into the file is on disk; it holds up no other work meanwhile. @throws a system error */
+  syncFile(path: string): Promise<void>;
+  /** Which boot of the machine this is; null where the system does not tell. */
+  bootId(): Promise<string | null>;
 }
 
 export const nodeEdges: Edges = {
@@ -24,4 +30,9 @@ export const nodeEdges: Edges = {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   },
+  syncFile: async (path) => {
+    await using file = await open(path, 'r');
+    await file.datasync();
+  },
+  bootId,
 };

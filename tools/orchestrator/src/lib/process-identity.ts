@@ -21,9 +21,10 @@ const run = promisify(execFile);
  * @throws when the system does not tell (no file descriptor is left, say): that is not the end of a process
  */
 export async function identify(pid: number): Promise<ProcessIdentity | null> {
-  const bootId = await readBootId();
-  const startTime = bootId.source === 'proc' ? await startTimeFromProc(pid) : await startTimeFromPs(pid);
-  return startTime === null ? null : { pid, startTime, bootId: bootId.value };
+  const boot = await bootId();
+  const startTime = boot === null ? await startTimeFromPs(pid) : await startTimeFromProc(pid);
+  // The start time from ps is a date, so it tells boots apart by itself.
+  return startTime === null ? null : { pid, startTime, bootId: boot ?? 'none' };
 }
 
 /** The identity of the process that asks. */
@@ -39,13 +40,13 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return now !== null && now.startTime === identity.startTime && now.bootId === identity.bootId;
 }
 
-async function readBootId(): Promise<{ source: 'proc' | 'ps'; value: string }> {
+/** Which boot of the machine this is; null where the system does not tell (it is not Linux). @throws as `identify` */
+export async function bootId(): Promise<string | null> {
   try {
-    return { source: 'proc', value: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim() };
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error;
-    // Not Linux. The start time from ps is a date, so it tells boots apart by itself.
-    return { source: 'ps', value: 'none' };
+    return null;
   }
 }
 

@@ -55,6 +55,7 @@ export async function beginPhase(tx: Tx, draft: SessionDraft, phase: Phase): Pro
     mode: launchId === null ? (phase.permissionMode ?? mode) : mode,
   };
   addNotice(tx, draft, `The phase "${phase.name}" begins.`);
+  tx.syncFirst(); // a power cut must not have its prompt made again, under an id that Claude does not know
   await tx.outbox.insert({
     ...row,
     id: tx.newId(),

@@ -6,6 +6,7 @@ import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { openSpoolOnly, openStdioChannel } from '../claude/stdio-channel.ts';
 import { mayUserHooksAllow } from '../claude/user-hooks.ts';
 import { AppError } from '../lib/errors.ts';
+import type { ProcessIdentity } from '../lib/process-identity.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
 import { createSessionExecutor, type ExecutorParts } from './session-executor.ts';
@@ -27,11 +28,14 @@ export async function attachLaunch(
   process: AgentProcess,
   open: typeof openStdioChannel = openStdioChannel,
 ): Promise<RunningSession> {
-  const { store, log, env, graces } = parts;
+  const { store, edges, log, env, graces } = parts;
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
+  // One that lives is of this boot.
+  const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
   const place = {
+    isOfEarlierBoot,
     worktree: stage?.worktree?.path ?? null,
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
@@ -41,8 +45,10 @@ export async function attachLaunch(
     messagesInConversation(env, conversationId, messageIds);
   const wasWatched = open === openStdioChannel;
   const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
-  return watchSession(executor, { store, log, graces, wasWatched, findMessages, onEnded, onGone });
+  return watchSession(executor, { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone });
 }
+
+const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;
 
 /** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
 function openOrRead(

@@ -29,10 +29,12 @@ export async function startChangeCounts({ store, worktrees, followUps }: ChangeC
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
     signal.throwIfAborted(); // others were counted first
     const changes = await worktrees.countChanges(project, worktree, signal);
-    await store.transact((tx) =>
-      changeSession(tx, stageId, (draft) => {
-        draft.record = { ...draft.record, changes, changesCountedFor: turn };
-      }),
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (draft) => {
+          draft.record = { ...draft.record, changes, changesCountedFor: turn };
+        }),
+      { sync: 'later' },
     );
   }
 

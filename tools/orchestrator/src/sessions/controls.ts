@@ -60,10 +60,12 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
     } catch (error) {
       if (!(error instanceof ProtocolError && UNSUPPORTED.test(error.message))) throw error;
       const lack = LACKS[asked.subtype];
-      const { cliVersion } = await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, cliGaps: [...new Set([...draft.record.cliGaps, lack])] };
-        }),
+      const { cliVersion } = await store.transact(
+        (tx) =>
+          changeSession(tx, stageId, (draft) => {
+            draft.record = { ...draft.record, cliGaps: [...new Set([...draft.record.cliGaps, lack])] };
+          }),
+        { sync: 'later' },
       );
       const message = `With Claude Code ${cliVersion ?? 'of this release'}, ${lack}. Run "claude update", then stop the stage and start it again.`;
       throw new Rejection('refused_by_claude', message, { cause: error });
@@ -93,11 +95,14 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
       }),
     );
     const told = servers.map(({ name, state }) => ({ name, state }));
-    await store.transact((tx) =>
-      changeSession(tx, stageId, (draft) => {
-        const { launchId, mcpServers: known } = draft.record;
-        if (launchId !== null && !isDeepStrictEqual(told, known)) draft.record = { ...draft.record, mcpServers: told };
-      }),
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (draft) => {
+          const { launchId, mcpServers: known } = draft.record;
+          if (launchId !== null && !isDeepStrictEqual(told, known))
+            draft.record = { ...draft.record, mcpServers: told };
+        }),
+      { sync: 'later' },
     );
     return servers;
   }

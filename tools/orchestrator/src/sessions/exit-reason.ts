@@ -4,7 +4,8 @@ import type { ProcessExit } from '../claude/launch/spawn-claude.ts';
 const LONGEST_ERROR = 2_000;
 
 /** How a process ended, in words for a person: what happened, and the CLI's own last words if it left any. */
-export async function exitReason(exit: ProcessExit, errorFile: string): Promise<string> {
+export async function exitReason(exit: ProcessExit, errorFile: string, isOfEarlierBoot = false): Promise<string> {
+  if (isOfEarlierBoot) return 'The machine was restarted while Claude Code was running.';
   const words = await lastWords(errorFile);
   const what = describe(exit);
   return words === '' ? `${what}.` : `${what}: ${words}`;

@@ -64,10 +64,12 @@ export function createFigures({ store, log, stageId, uptimeMs, request, whenQuie
       await request({ subtype: 'get_context_usage', detail: 'summary' }, limit),
     );
     const { totalTokens: usedTokens, maxTokens, percentage } = response;
-    await store.transact((tx) =>
-      changeSession(tx, stageId, (draft) => {
-        draft.record = { ...draft.record, contextUsage: { usedTokens, maxTokens, percentage } };
-      }),
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (draft) => {
+          draft.record = { ...draft.record, contextUsage: { usedTokens, maxTokens, percentage } };
+        }),
+      { sync: 'later' },
     );
   }
 
@@ -75,13 +77,15 @@ export function createFigures({ store, log, stageId, uptimeMs, request, whenQuie
   async function lookAtTurn(): Promise<void> {
     const reply = await request({ subtype: 'get_session_cost' }, AbortSignal.timeout(REPLY_MS));
     const counted = SessionCostReply.safeParse(reply).data?.response.text;
-    await store.transact((tx) =>
-      changeSession(tx, stageId, (draft) => {
-        const { turnRunning, costCounted, costUsd } = draft.record;
-        if (!turnRunning) return; // it ended meanwhile, and told its own figures
-        const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
-        draft.record = { ...draft.record, turnUsage: { costUsd: ownCost, tokens: used } };
-      }),
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (draft) => {
+          const { turnRunning, costCounted, costUsd } = draft.record;
+          if (!turnRunning) return; // it ended meanwhile, and told its own figures
+          const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
+          draft.record = { ...draft.record, turnUsage: { costUsd: ownCost, tokens: used } };
+        }),
+      { sync: 'later' },
     );
     await lookAtContext();
   }

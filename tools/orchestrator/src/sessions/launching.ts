@@ -158,10 +158,15 @@ export function createLaunching(parts: LaunchingParts): Launching {
     tell: (tx: Tx) => Promise<void>,
   ): Promise<RunningSession> {
     try {
-      await untilStored(storing, async (tx) => {
-        await tx.launches.setLive(launchId, process.identity, settings);
-        await tell(tx);
-      });
+      // On disk before it is given anything: a launch without a process is taken for one that never ran.
+      await untilStored(
+        storing,
+        async (tx) => {
+          await tx.launches.setLive(launchId, process.identity, settings);
+          await tell(tx);
+        },
+        { sync: 'now' },
+      );
       return await attach(launchId, process);
     } catch (error) {
       // One that was spawned and could not be recorded before we were stopped is found by its marker.

@@ -118,7 +118,7 @@ const ACTIVE_MS = 60_000;
 export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): LeftoverWatch {
   const { launch, process, lastHeard } = executor;
   const keep = (known: readonly ProcessIdentity[]) =>
-    store.transact((tx) => tx.launches.setLeftovers(launch.id, known));
+    store.transact((tx) => tx.launches.setLeftovers(launch.id, known), { sync: 'later' });
   const watch = watchShells({
     process: process.identity,
     isActive: () => lastHeard().silentMs < ACTIVE_MS,

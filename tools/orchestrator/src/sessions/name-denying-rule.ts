@@ -55,12 +55,15 @@ export function createNameDenyingRule({ store, log, home, running, followUps }: 
       home,
     );
     if (rule === null) return;
-    await store.transact(async (tx) => {
-      const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
-      if (decision?.denial == null || decision.denial.detail !== null) return;
-      await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
-      await changeSession(tx, stageId, (draft) => nameDenial(draft, call.toolUseId, rule));
-    });
+    await store.transact(
+      async (tx) => {
+        const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
+        if (decision?.denial == null || decision.denial.detail !== null) return;
+        await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
+        await changeSession(tx, stageId, (draft) => nameDenial(draft, call.toolUseId, rule));
+      },
+      { sync: 'later' },
+    );
   }
 
   return (stageId: StageId, toolUseId: string): void => {

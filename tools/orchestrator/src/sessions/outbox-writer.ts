@@ -63,12 +63,12 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
     if (row.kind === 'control') {
-      if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now));
+      if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
       return channel.write(line);
     }
     // A longer line can be torn by a crash in the middle; whoever finds the mark does not write behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
-    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id));
+    if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
     await channel.write(line);
     unmarked.set(row.id, { row, at: edges.now().toISOString() });
     if (isLong) await mark();
@@ -112,7 +112,7 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   }
 
   async function mark(): Promise<void> {
-    if (unmarked.size > 0) await store.transact(markIn);
+    if (unmarked.size > 0) await store.transact(markIn, { sync: 'later' });
   }
 
   function markSoon(): void {

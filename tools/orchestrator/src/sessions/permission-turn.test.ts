@@ -53,7 +53,7 @@ async function setUp() {
 
   async function attach(launch: LaunchRecord, store: Store) {
     const process = { identity: await selfIdentity(), exited: async () => ({ known: false }) as const };
-    const place = { worktree: null, mayHooksAllow: true, readConversation: async () => null };
+    const place = { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null };
     const nothing = () => undefined;
     const hints = { onTextDelta: nothing, onVersion: nothing, onAlarm: nothing, onRuleUsed: nothing };
     const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };

@@ -29,6 +29,7 @@ it('can be stopped after a stop that failed', async () => {
     reply: async () => ({}),
     liveText: () => [],
     lastHeard: () => ({ at: new Date(), silentMs: 0 }),
+    spool: () => ({ path: '/nowhere', readTo: 0 }),
     finish: async () => undefined,
     marked: async () => undefined,
     detach: async () => undefined,
@@ -41,7 +42,15 @@ it('can be stopped after a stop that failed', async () => {
   const failing = { ...store, read: { ...store.read, sessions: { ...store.read.sessions, find } } };
   const findMessages = async () => new Set<string>();
   const ends = { onEnded: () => undefined, onGone: async () => undefined };
-  const parts = { store: failing, log: silent, graces: GRACES, wasWatched: true, findMessages, ...ends };
+  const parts = {
+    store: failing,
+    log: silent,
+    graces: GRACES,
+    wasWatched: true,
+    isOfEarlierBoot: false,
+    findMessages,
+    ...ends,
+  };
   const running = watchSession(executor, parts);
   await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is away');
   isDown = false;

@@ -8,7 +8,7 @@ import { isAlive } from '../lib/process-identity.ts';
 import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
 import { type Found, messagesInDoubt } from '../session-state/messages-in-doubt.ts';
 import type { SessionRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { exitReason } from './exit-reason.ts';
 import { watchLeftovers } from './leftovers.ts';
 import type { SessionExecutor } from './session-executor.ts';
@@ -27,6 +27,8 @@ export interface RunningParts {
   graces: StopGraces;
   /** False for a process that had ended before we came. */
   wasWatched: boolean;
+  /** The machine has been started anew since the process ran. */
+  isOfEarlierBoot: boolean;
   /** Which of these messages a conversation has, null where it is not there; to be asked when no process writes it any more. */
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<Found>;
   /** That it has ended is stored, and told; what it has left behind is yet to be ended. */
@@ -52,7 +54,7 @@ export interface RunningSession {
 
 export function watchSession(
   executor: SessionExecutor,
-  { store, log, graces, wasWatched, findMessages, onEnded, onGone }: RunningParts,
+  { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone }: RunningParts,
 ): RunningSession {
   const { launch, process } = executor;
   const watching = new AbortController();
@@ -67,17 +69,19 @@ export function watchSession(
     if (watching.signal.aborted) return null;
     await executor.finish();
     if (watching.signal.aborted) return null; // not all of it was taken in: the next start settles it
-    const reason = await exitReason(exit, launchFiles(launch.folder).errors);
+    const reason = await exitReason(exit, launchFiles(launch.folder).errors, isOfEarlierBoot);
     const record = await store.read.sessions.find(launch.stageId);
     const end = ((): LaunchEnd => {
       if (stopReason !== null && !wasQuicker(exit)) return { kind: 'stopped', reason: stopReason };
       return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
     })();
     const inConversation = await lookUp(record);
-    await untilStored({ store, log, signal: watching.signal }, async (tx) => {
+    const settle = async (tx: Tx) => {
       await endLaunch(tx, launch.stageId, launch.id, end, inConversation);
       tx.afterCommit(onEnded);
-    });
+    };
+    // On disk, with all that was read of the spool, before the spool goes.
+    await untilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
     await endMarked([launch.id], graces.signalMs);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
     await onGone().catch((error: unknown) =>

@@ -24,7 +24,7 @@ it('hears what a process prints by itself, and not what it was asked for', async
     launch,
     process,
     channel,
-    { worktree: null, mayHooksAllow: true, readConversation: async () => null },
+    { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null },
     {
       ...{
         store,

@@ -9,7 +9,6 @@ import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
 import type { AgentEvent, LastingEvent } from '../domain/agent-event.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged, settlesWithin } from '../lib/wait.ts';
 import { alarmOf, raiseAlarm } from '../session-state/alarm.ts';
@@ -17,7 +16,7 @@ import { blockId } from '../session-state/apply-event.ts';
 import { changeSession } from '../session-state/change-session.ts';
 import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { CommitOptions, Store } from '../store/store.ts';
 import { createFigures } from './figures.ts';
 import type { FollowUp, FollowUps } from './follow-ups.ts';
 import { createLiveText } from './live-text.ts';
@@ -25,6 +24,7 @@ import { createOutboxWriter } from './outbox-writer.ts';
 import { takeIn } from './take-in.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { watchUnknownLines } from './unknown-lines.ts';
+import { unreadableText } from './unreadable.ts';
 import { untilStored } from './until-stored.ts';
 
 export interface ExecutorParts {
@@ -73,6 +73,8 @@ export interface SessionExecutor {
   marked(): Promise<void>;
   /** When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is. */
   lastHeard(): { at: Date; silentMs: number };
+  /** The file that the process prints to, and how far what it printed is in the store. */
+  spool(): { path: string; readTo: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
   finish(): Promise<void>;
   /** Lets go of the process, which lives on. */
@@ -100,17 +102,12 @@ const LAST_LINE_MS = 1_000;
 /** How often the figures of a running turn are asked for at most. */
 const FIGURES_EVERY_MS = 10_000;
 
-function unreadableWords(error: unknown): string {
-  if (error instanceof OperationalError && error.code === 'spool_truncated')
-    return `the file that it prints to was made shorter by somebody (${error.message}).`;
-  if (systemCode(error) === 'ENOENT') return 'the file that it printed to was deleted.';
-  return `${messageOf(error)}.`;
-}
-
 /** Where and how the process works. */
 export interface ExecutorPlace {
   worktree: string | null;
   mayHooksAllow: boolean;
+  /** The machine has been started anew since the process ran: what it printed last may never have reached the disk. */
+  isOfEarlierBoot: boolean;
   /** Claude Code's own record of a conversation. */
   readConversation: TranscriptCheckParts['readConversation'];
 }
@@ -119,7 +116,7 @@ export function createSessionExecutor(
   launch: LaunchRecord,
   process: AgentProcess,
   channel: Channel,
-  { worktree, mayHooksAllow, readConversation }: ExecutorPlace,
+  { worktree, mayHooksAllow, isOfEarlierBoot, readConversation }: ExecutorPlace,
   parts: ExecutorParts,
 ): SessionExecutor {
   const { store, edges, outboxBell, followUps } = parts;
@@ -135,8 +132,9 @@ export function createSessionExecutor(
   const storing = { store, log, signal: letting.signal };
   const unknownLines = watchUnknownLines(() => parts.onCutOff(stageId));
   const onAlarm = () => parts.onAlarm(stageId);
-  // A launch that has not ended and knows why it did stands in a backup that has taken the place of the store.
-  const knowsAll = launch.endReason === null;
+  // A launch that has not ended and knows why it did stands in a backup that has taken the place of the store. One of an
+  // earlier boot may stand in a store that lost its last second in a power cut.
+  const knowsAll = launch.endReason === null && !isOfEarlierBoot;
   const { isSandboxed: isOn, autoAllows, sessionMessages: mayPeersWrite } = launch.settings;
   const sandbox = { isOn, autoAllows };
   const context = { launchId, edges, worktree, mayHooksAllow, mayPeersWrite, sandbox, knowsAll, onAlarm };
@@ -197,7 +195,12 @@ export function createSessionExecutor(
     },
   });
 
-  async function request(fields: { subtype: string; [field: string]: unknown }, signal: AbortSignal, reason?: string) {
+  async function request(
+    fields: { subtype: string; [field: string]: unknown },
+    signal: AbortSignal,
+    reason?: string,
+    options?: CommitOptions,
+  ) {
     const wireId = edges.newWireId();
     const reply = peer.reply(wireId, signal);
     reply.catch(() => undefined); // awaited below, unless storing the row fails first
@@ -206,7 +209,7 @@ export function createSessionExecutor(
       // Marked before it is written, so that it is never written twice: here already, where that is right after the commit.
       const state = writer.takesAtOnce() ? 'written' : 'accepted';
       await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });
-    });
+    }, options);
     return reply;
   }
 
@@ -215,13 +218,16 @@ export function createSessionExecutor(
   }
 
   const figures = createFigures({
-    ...{ store, log, stageId, request, whenQuiet },
+    ...{ store, log, stageId, whenQuiet },
     ...{ uptimeMs: edges.uptimeMs, everyMs: FIGURES_EVERY_MS },
+    request: (fields, signal) => request(fields, signal, undefined, { sync: 'later' }), // a question: nobody misses it
   });
   /** One at a time, however fast the process prints. */
   const spoolKeeper = createNudged(
     async () => {
       givenBack = storedOffset;
+      // A power cut may take the store back to where it was last synced; what it has not read by then must still be there.
+      await store.sync();
       await giveBack(launchFiles(launch.folder).spool, givenBack);
     },
     (error) => log.warn({ err: error }, 'the spool could not be given back'),
@@ -243,7 +249,7 @@ export function createSessionExecutor(
   async function keepUnreadable(error: unknown): Promise<void> {
     if (letting.signal.aborted) return;
     log.error({ err: error }, 'reading the spool failed');
-    const text = `What Claude Code printed from here on cannot be read and is missing: ${unreadableWords(error)}`;
+    const text = unreadableText(error, isOfEarlierBoot);
     const entry = { kind: 'notice', parentToolUseId: null, level: 'error', code: 'output-lost', text } as const;
     await untilStored(storing, (tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, entry)));
     if (!finishing) parts.onUnreadable(stageId);
@@ -269,6 +275,7 @@ export function createSessionExecutor(
     liveText: live.blocks,
     marked: writer.mark,
     lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs }),
+    spool: () => ({ path: launchFiles(launch.folder).spool, readTo: storedOffset }),
     async finish() {
       finishing = true;
       channel.finish();

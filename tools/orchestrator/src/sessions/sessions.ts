@@ -248,6 +248,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       if (!(error instanceof ProtocolError)) throw error;
       throw new Rejection('refused_by_claude', `Claude Code refused: ${error.message}`, { cause: error });
     }
+    await store.sync(); // what the CLI confirmed, before the person hears of it
   }
 
   return {
@@ -340,6 +341,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     },
     async stop(stageId, reason) {
       await (await requireRunning(stageId)).stop(reason);
+      await store.sync();
     },
     endIfIdle,
     async endIdle(stageId) {
@@ -349,10 +351,12 @@ export function createSessions(parts: SessionsParts): Sessions {
     },
     async tellGaps(version, gaps) {
       for (const stageId of running.keys()) {
-        await store.transact((tx) =>
-          changeSession(tx, stageId, (draft) => {
-            if (draft.record.cliVersion === version) tellProgram(draft, tx.now, { version, gaps });
-          }),
+        await store.transact(
+          (tx) =>
+            changeSession(tx, stageId, (draft) => {
+              if (draft.record.cliVersion === version) tellProgram(draft, tx.now, { version, gaps });
+            }),
+          { sync: 'later' },
         );
       }
     },

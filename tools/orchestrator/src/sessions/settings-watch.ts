@@ -77,7 +77,9 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     told.set(id, known);
     const fresh = (await grownIn(executor)).filter((item) => !item.isAgreed && !known.has(keyOf(item)));
     if (fresh.length === 0) return;
-    await store.transact((tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, changedNotice(fresh))));
+    await store.transact((tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, changedNotice(fresh))), {
+      sync: 'later',
+    });
     for (const item of fresh) known.add(keyOf(item));
   }
 
@@ -87,11 +89,13 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     excluded.set(id, known);
     const fresh = (await trust.newlyExcluded(stageId, settings)).filter((command) => !known.has(command));
     if (fresh.length === 0) return;
-    await store.transact((tx) =>
-      changeSession(tx, stageId, (draft) => {
-        loosenIsolation(draft, 'settings-changed', fresh.join(', '));
-        addEntry(draft, tx.now, excludedNotice(fresh));
-      }),
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (draft) => {
+          loosenIsolation(draft, 'settings-changed', fresh.join(', '));
+          addEntry(draft, tx.now, excludedNotice(fresh));
+        }),
+      { sync: 'later' },
     );
     for (const command of fresh) known.add(command);
   }

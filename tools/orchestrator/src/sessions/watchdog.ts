@@ -37,10 +37,12 @@ export function startWatchdog({ store, log, silenceMs, lookMs, running, onSilent
       const isSilent = record.state === 'busy' && silentMs >= silenceMs;
       const stalledSince = isSilent ? at.toISOString() : null;
       if (stalledSince === record.stalledSince) continue;
-      await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, stalledSince };
-        }),
+      await store.transact(
+        (tx) =>
+          changeSession(tx, stageId, (draft) => {
+            draft.record = { ...draft.record, stalledSince };
+          }),
+        { sync: 'later' },
       );
       if (isSilent) onSilent(stageId);
     }

@@ -97,4 +97,5 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
     ],
   },
   { id: 6, statements: [`alter table launches add column leftovers text`] },
+  { id: 7, statements: [`create table boot (id text not null)`] },
 ];

@@ -4,14 +4,40 @@ import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely
 import { mark } from '../lib/marks.ts';
 
 /**
- * Opens a database file for Kysely, whose SQLite dialect expects the shape of better-sqlite3. One connection; Kysely
- * lends it to one query or transaction at a time. `synchronous=FULL`: a commit that returned survives a power cut.
+ * When a commit reaches the disk. `now`: before it returns, with all commits before it, so that it survives a power
+ * cut. `later`: with the next one of these, or the next sync of the log. The end of a process loses neither.
  */
-export function nodeSqliteDialect(file: string): SqliteDialect {
+export type CommitSync = 'now' | 'later';
+
+export interface SqliteFile {
+  readonly dialect: SqliteDialect;
+  /** The log of commits: once it is synced, all commits before are on disk. */
+  readonly log: string;
+  /** For the transactions that follow. Not to be called within one: SQLite refuses it. */
+  commit(sync: CommitSync): void;
+}
+
+const SYNCHRONOUS = { now: 'full', later: 'normal' };
+
+/**
+ * Opens a database file for Kysely, whose SQLite dialect expects the shape of better-sqlite3. One connection; Kysely
+ * lends it to one query or transaction at a time.
+ */
+export function openSqliteFile(file: string): SqliteFile {
   for (const suffix of ['', '-wal', '-shm']) makePrivate(`${file}${suffix}`);
   const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory;');
-  return new SqliteDialect({ database: adapt(database) });
+  let current: CommitSync = 'now';
+  return {
+    dialect: new SqliteDialect({ database: adapt(database) }),
+    log: `${file}-wal`,
+    commit: (sync) => {
+      if (sync === current) return;
+      // Not through Kysely: this pragma takes effect when it is compiled, so a kept statement would do nothing.
+      database.exec(`pragma synchronous = ${SYNCHRONOUS[sync]}`);
+      current = sync;
+    },
+  };
 }
 
 /** SQLite gives its log the mode of the database; one that an older Callboard made may be open to others. */

@@ -36,7 +36,7 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     const elapsed = now - counted;
     counted = now;
     const livedUntil = await store
-      .transact((tx) => tx.clock.goOn(tx.now, elapsed))
+      .transact((tx) => tx.clock.goOn(tx.now, elapsed), { sync: 'later' })
       .catch((error: unknown) => {
         counted -= elapsed; // for the next time
         throw error;
@@ -45,7 +45,9 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     pruned = now;
     const before = (ms: number) => new Date(Date.parse(livedUntil) - ms).toISOString();
     const olderThan = before(KEEP_MS);
-    await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }));
+    await store.transact((tx) => tx.events.prune({ keep: KEEP_EVENTS, keepBytes: KEEP_BYTES, olderThan }), {
+      sync: 'later',
+    });
     await forgetDraftFiles(before(KEEP_DRAFT_FILES_MS));
     await forgetTrash(before(KEEP_TRASH_MS));
   }

@@ -167,6 +167,17 @@ interface LoginsTable {
   browser: string | null;
 }
 
+interface BootTable {
+  /** Of the machine, when the store was last opened. */
+  id: string;
+}
+
+/** SQLite's own: the highest number that each table has given. */
+interface SequenceTable {
+  name: string;
+  seq: number;
+}
+
 interface CountersTable {
   name: string;
   value: number;
@@ -188,4 +199,6 @@ export interface Schema {
   capabilities: CapabilitiesTable;
   logins: LoginsTable;
   counters: CountersTable;
+  boot: BootTable;
+  sqlite_sequence: SequenceTable;
 }

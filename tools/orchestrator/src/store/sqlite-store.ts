@@ -1,16 +1,18 @@
 import type { BoardEvent, LaunchId, NewEvent } from '@callboard/contract';
-import { Kysely, sql } from 'kysely';
+import { Kysely, sql, type Transaction } from 'kysely';
+import { forEachAtOnce } from '../lib/at-once.ts';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf, OperationalError } from '../lib/errors.ts';
+import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { mark } from '../lib/marks.ts';
+import { beginEpoch } from './epoch.ts';
 import { createKnownSessions } from './known-sessions.ts';
 import { migrations } from './migrations.ts';
-import { nodeSqliteDialect } from './node-sqlite.ts';
+import { type CommitSync, openSqliteFile, type SqliteFile } from './node-sqlite.ts';
 import type { OutboxRow } from './records.ts';
 import type { Schema } from './schema.ts';
-import { isDamage, type StorageTrouble, storageFailed, troubleOf } from './storage-failure.ts';
-import { readBoard, readBoardOf, type Store, type Tables, type Tx, tables } from './store.ts';
+import { isDamage, type StorageTrouble, storageFailed, troubleOf, troubleOfSync } from './storage-failure.ts';
+import { type CommitOptions, readBoard, readBoardOf, type Store, type Tables, type Tx, tables } from './store.ts';
 import type { GivenRows } from './tables/outbox.ts';
 
 /** What an event tells the whole of, so that the newest one of a transaction stands for all; null where each counts. */
@@ -37,14 +39,17 @@ export async function openSqliteStore(
 ): Promise<Store> {
   let db: Kysely<Schema> | undefined;
   try {
-    db = new Kysely<Schema>({ dialect: nodeSqliteDialect(file) });
+    const opened = openSqliteFile(file);
+    db = new Kysely<Schema>({ dialect: opened.dialect });
     await requireIntact(db, file);
     await migrate(db);
+    const bootId = await edges.bootId();
+    await db.transaction().execute((trx) => beginEpoch(trx, bootId));
+    return createStore(db, opened, edges, log, noRoom);
   } catch (error) {
     await db?.destroy();
     throw cannotOpen(file, error);
   }
-  return createStore(db, edges, log, noRoom);
 }
 
 function damaged(file: string, cause: unknown): OperationalError {
@@ -87,12 +92,21 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
   }
 }
 
-function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
+/** Few: each holds one of the four threads that read files as well. */
+const SYNCS_AT_ONCE = 2;
+
+function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
   const known = createKnownSessions();
   const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
   const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
+  const unsyncedListeners = new Set<() => void>();
   let last: Promise<unknown> = Promise.resolve();
+  /** How many transactions were committed without a sync of their own, and how many of them certainly are on disk. */
+  let committed = 0;
+  let onDisk = 0;
+  /** A sync has failed, and nothing has yet made sure that what came before is on disk. */
+  let isDoubtful = false;
 
   /** What is committed is committed: whoever fails to hear of it is no reason to call the transaction failed. */
   function tell(listener: () => void): void {
@@ -111,13 +125,37 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     }
   }
 
-  async function run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tellWrite = (trouble: StorageTrouble | null) => {
+    for (const listener of writeListeners) tell(() => listener(trouble));
+  };
+
+  /** On one connection, since how a transaction is committed is a setting of its connection. */
+  function transaction<T>(sync: CommitSync, work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    return db.connection().execute(async (connection) => {
+      if (sync === 'now' && isDoubtful) await checkpoint(connection);
+      file.commit(sync);
+      return connection.transaction().execute(work);
+    });
+  }
+
+  /**
+   * Writes all commits into the database file itself and syncs that. After a failed sync the system may hold pages of
+   * the log for written that never were, so that syncing the log again proves nothing.
+   */
+  async function checkpoint(connection: Kysely<Schema>): Promise<void> {
+    const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(connection);
+    if (rows[0]?.busy !== 0) throw storageFailed(troubleOfSync('another process reads the database'), null);
+    isDoubtful = false;
+  }
+
+  async function run<T>(work: (tx: Tx) => Promise<T>, { sync = 'now' }: CommitOptions = {}): Promise<T> {
     const given: GivenRows = new Map();
     const sessions = known.begin();
     const emitted: NewEvent[] = [];
     const events: BoardEvent[] = [];
     const hints: (() => void)[] = [];
-    const result = await db.transaction().execute(async (trx) => {
+    let isSyncedFirst = sync === 'now';
+    const result = await transaction(sync, async (trx) => {
       const now = edges.now().toISOString();
       const all = tables(trx, sessions, given);
       const done = await work({
@@ -128,12 +166,21 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
         newWireId: edges.newWireId,
         emit: async (event) => void emitted.push(event),
         afterCommit: (hint) => hints.push(hint),
+        syncFirst: () => {
+          isSyncedFirst = true;
+        },
       });
       for (const event of withoutOvertaken(emitted)) events.push(await all.events.append(event, now));
       return done;
     });
     mark('committed');
     sessions.commit();
+    if (sync === 'later') {
+      committed++;
+      for (const listener of unsyncedListeners) tell(listener);
+      // It is committed, so that a sync that fails is told and tried again, and not a reason to do it anew.
+      if (isSyncedFirst) await syncFiles([file.log]).catch(() => undefined);
+    }
     handOver(given);
     for (const event of events) for (const listener of listeners) tell(() => listener(event));
     for (const hint of hints) tell(hint);
@@ -155,12 +202,13 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     const result = last.then(async () => {
       try {
         const written = await write();
-        for (const listener of writeListeners) tell(() => listener(null));
+        if (!isDoubtful) tellWrite(null);
         return written;
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === null) throw error;
-        for (const listener of writeListeners) tell(() => listener(trouble));
+        isDoubtful ||= trouble.isDoubtful;
+        tellWrite(trouble);
         throw storageFailed(trouble, error);
       }
     });
@@ -168,9 +216,37 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     return result;
   }
 
+  async function sync(first: readonly string[] = []): Promise<void> {
+    const until = committed;
+    if (onDisk >= until) return;
+    await syncFiles(first);
+    if (isDoubtful) await inTurn(() => db.connection().execute(checkpoint));
+    else await syncFiles([file.log]);
+    onDisk = Math.max(onDisk, until);
+  }
+
+  async function syncFiles(paths: readonly string[]): Promise<void> {
+    try {
+      await forEachAtOnce(paths, SYNCS_AT_ONCE, async (path) => {
+        await edges.syncFile(path).catch((error: unknown) => {
+          if (path === file.log || systemCode(error) !== 'ENOENT') throw error;
+        });
+      });
+    } catch (error) {
+      isDoubtful = true;
+      const trouble = troubleOfSync(error);
+      tellWrite(trouble);
+      throw storageFailed(trouble, error);
+    }
+  }
+
   return {
-    transact: (work) => inTurn(() => run(work)),
-    probe: () => inTurn(() => sql`update counters set value = value`.execute(db)).then(() => undefined),
+    transact: (work, options) => inTurn(() => run(work, options)),
+    sync,
+    probe: () =>
+      inTurn(() => transaction('now', (trx) => sql`update counters set value = value`.execute(trx))).then(
+        () => undefined,
+      ),
     read: tables(db, known.committed),
     board: () => readTogether(readBoard),
     boardOf: (stageId) => readTogether((all) => readBoardOf(all, stageId)),
@@ -183,6 +259,10 @@ function createStore(db: Kysely<Schema>, edges: Edges, log: Logger, noRoom: Tx['
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    onUnsynced: (listener) => {
+      unsyncedListeners.add(listener);
+      return () => unsyncedListeners.delete(listener);
     },
     onWrite: (listener) => {
       writeListeners.add(listener);

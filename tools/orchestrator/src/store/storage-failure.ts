@@ -2,6 +2,7 @@ import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 
 /** The result codes of SQLite that have words of their own. */
 const READ_ONLY = 8;
+const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANNOT_OPEN = 14;
@@ -10,18 +11,36 @@ const NOT_A_DATABASE = 26;
 /** Why the store cannot write. */
 export interface StorageTrouble {
   isDiskFull: boolean;
+  /** Whether what was committed before may be missing on the disk as well. */
+  isDoubtful: boolean;
   /** The cause, and what to do. */
   words: string;
 }
 
 /** Null for an error that is not the store's own. */
 export const troubleOf = (error: unknown): StorageTrouble | null =>
-  isOfSqlite(error) ? { isDiskFull: resultCode(error) === FULL, words: wordsOf(error) } : null;
+  isOfSqlite(error)
+    ? {
+        isDiskFull: resultCode(error) === FULL,
+        isDoubtful: resultCode(error) === IO_ERROR,
+        words: wordsOf(error),
+      }
+    : null;
+
+/** Of a sync that failed, which is the system's error and not SQLite's. */
+export function troubleOfSync(error: unknown): StorageTrouble {
+  const isDiskFull = ['ENOSPC', 'EDQUOT'].includes(systemCode(error) ?? '');
+  if (isDiskFull) return { isDiskFull, isDoubtful: true, words: DISK_FULL };
+  const words = `what was written does not reach the disk (${messageOf(error)}). Look at the disk of the data directory.`;
+  return { isDiskFull, isDoubtful: true, words };
+}
+
+const DISK_FULL = 'the disk of the data directory is full. Free some space.';
 
 function wordsOf(error: unknown): string {
   switch (resultCode(error)) {
     case FULL:
-      return 'the disk of the data directory is full. Free some space.';
+      return DISK_FULL;
     case READ_ONLY:
       return 'the data directory is read-only. Make it writable.';
     case CANNOT_OPEN:

@@ -9,6 +9,7 @@ import {
 } from '@callboard/contract';
 import type { Database } from './database.ts';
 import type { KnownSessions } from './known-sessions.ts';
+import type { CommitSync } from './node-sqlite.ts';
 import { type OutboxRow, type SessionRecord, summaryOf } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 import { agreedTable } from './tables/agreed.ts';
@@ -64,8 +65,20 @@ export interface Tx extends Tables {
    * decision, only the newest is.
    */
   emit(event: NewEvent): Promise<void>;
+  /** Whatever the commit was to wait for: it is on disk before anybody hears of it. For what must not be made a second time. */
+  syncFirst(): void;
   /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */
   afterCommit(hint: () => void): void;
+}
+
+/** How a transaction is committed. */
+export interface CommitOptions {
+  /**
+   * `now` (unless told otherwise) for what a person said and for what must not be forgotten once it is told: on disk
+   * before anybody hears of it. `later` for what the CLI said, which its spool holds as well, and for marks: on disk
+   * within about a second, or with the next commit that is synced.
+   */
+  sync?: CommitSync;
 }
 
 /** Durable state. The store is the truth; everything in memory is a hint or a copy. */
@@ -73,10 +86,19 @@ export interface Store {
   /**
    * Runs `work` in one transaction. Transactions run one after another, in the order of the calls; events are
    * published to listeners after the commit and before the next transaction starts, so in the order of their `seq`.
-   * Must not be called from within `work`.
+   * Must not be called from within `work`. No commit is lost by the end of a process, whatever `options` say.
    * @throws OperationalError `storage_failed` when the store itself fails (a full disk, say); what `work` throws
    */
-  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  transact<T>(work: (tx: Tx) => Promise<T>, options?: CommitOptions): Promise<T>;
+  /**
+   * Resolves once all that was committed before the call is on disk; at once where it is. To be waited for before an
+   * effect outside that cannot be taken back.
+   * @param first files to sync before that, as far as they are there
+   * @throws OperationalError `storage_failed` where it does not reach the disk
+   */
+  sync(first?: readonly string[]): Promise<void>;
+  /** Hears after each commit without a sync of its own. Returns how to stop hearing. */
+  onUnsynced(listener: () => void): () => void;
   /** Reads what is committed. */
   readonly read: Tables;
   /** All that the board shows, true at its `seq`. */

@@ -13,12 +13,9 @@ const append = prepare(
 
 /** The one log of changes. Numbers rise by one in the order of commits and are never used twice. */
 export function eventsTable(db: Database) {
-  /** The number of the newest event; 0 before the first. */
+  /** The highest number that was given or skipped; 0 before the first. */
   async function lastSeq(): Promise<number> {
-    const row = await db
-      .selectFrom('events')
-      .select((eb) => eb.fn.max('seq').as('seq'))
-      .executeTakeFirst();
+    const row = await db.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'events').executeTakeFirst();
     return row?.seq ?? 0;
   }
 

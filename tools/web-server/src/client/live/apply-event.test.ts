@@ -3,7 +3,7 @@ import { MessageId } from '@callboard/contract';
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, expect, it } from 'vitest';
 import { at, board, decision, entry, request, stage } from '../test/samples.ts';
-import { applyEvent, applyNotices } from './apply-event.ts';
+import { applyEvent, applyNotices, resync } from './apply-event.ts';
 import { boardQuery, queueQuery, transcriptQuery } from './queries.ts';
 
 const { id } = stage('STAGE-1');
@@ -83,4 +83,13 @@ it('shows in the transcript how far an answer got', () => {
   expect(cache.getQueryData(transcriptQuery(id).queryKey)?.entries[0]).toMatchObject({
     decision: { delivery: 'confirmed' },
   });
+});
+
+it('keeps nothing of a transcript after events were lost, since its last entries may have been taken back', () => {
+  cache.setQueryData(transcriptQuery(id).queryKey, {
+    entries: [entry(1, 'text', { text: 'Lost.', blockId: 'b1' })],
+    total: 1,
+  });
+  resync(cache);
+  expect(cache.getQueryData(transcriptQuery(id).queryKey)).toBeUndefined();
 });

@@ -43,6 +43,8 @@ function hasStarted(before: BoardView, event: BoardEvent): boolean {
 /** Replaces all that is shown, after events were lost. */
 export function resync(cache: QueryClient): void {
   recentOn(cache).clear();
+  // What is there of a transcript is else kept and only added to, and a power cut may have taken its last entries back.
+  void cache.resetQueries({ queryKey: ['transcript'] });
   void cache.invalidateQueries();
 }
 

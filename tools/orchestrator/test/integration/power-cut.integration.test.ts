@@ -1,0 +1,181 @@
+import type { BoardEvent } from '@callboard/contract';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { untilWritten } from '../support/conversation.ts';
+import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
+import { createMachine, type Machine, type SpoolLeft } from '../support/power-cut.ts';
+
+/** The background sync is out of the way: what has no sync of its own waits for the next commit that has one. */
+const limits = { syncMs: 3_600_000 };
+
+const whole: SpoolLeft = (content) => content.length;
+const asSynced: SpoolLeft = (_, synced) => synced;
+/** All that was printed until the first turn was over. */
+const firstTurn: SpoolLeft = (content) => content.indexOf('\n', content.indexOf('{"type":"result"')) + 1;
+
+const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+
+async function createMachineAndKit(): Promise<{ kit: Kit; machine: Machine }> {
+  const machine = await createMachine();
+  const { dataDir, edges } = machine;
+  return { machine, kit: await createKit({ dataDir, edges, limits }) };
+}
+
+const texts = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+
+const notices = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) =>
+    entry.kind === 'notice' ? `${entry.code}: ${entry.text}` : [],
+  );
+
+const queue = async ({ client }: Kit, stageId: string) =>
+  (await client.command('get_queue', { stageId })).queue.map(({ text }) => text);
+
+/** How often the newest request to the model holds the text. */
+const timesTold = ({ model }: Kit, text: string): number =>
+  JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
+
+/** Resumes the session with a message that Claude answers, so that the model is told all that it is to know. */
+async function goOn(kit: Kit, stageId: string): Promise<void> {
+  const answered = prompt({ steps: [{ text: 'Here again.' }] }, '<go on>');
+  await kit.client.command('send_message', { stageId, message: answered, mode: 'now' });
+  await expect.poll(() => texts(kit, stageId)).toContain('Here again.');
+  await kit.client.state(stageId, 'idle');
+}
+
+/** No event has a number that another one had, and whoever comes with an old number loads the board anew. */
+async function expectNewEpoch({ client }: Kit, heard: readonly BoardEvent[]): Promise<void> {
+  const { seq } = client.init.data;
+  const last = heard.at(-1)?.seq ?? 0;
+  expect(Math.min(seq, ...client.events.map((event) => event.seq))).toBeGreaterThan(last);
+  for (const since of [0, 1, last - 1, last, last + 1])
+    expect(await client.command('get_events', { since })).toEqual({ events: [], resync: true });
+  expect((await client.command('get_events', { since: seq })).resync).toBe(false);
+}
+
+it('syncs a commit for a message and one for an answer, and none for all that Claude says', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
+  await kit.client.state(stageId, 'idle');
+  await kit.client.event('session-updated', ({ contextUsage }) => contextUsage !== null);
+  const before = machine.syncedCommits();
+  const asks = prompt({ steps: [{ text: 'Before.', tools: [bash] }, { text: 'After.' }] });
+  await kit.client.command('send_message', { stageId, message: asks });
+  const { requestId } = await kit.client.event('approval-requested');
+  expect(machine.syncedCommits() - before).toBe(1);
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await untilConfirmed(kit, requestId);
+  await expect.poll(() => texts(kit, stageId)).toContain('After.');
+  await kit.client.state(stageId, 'idle');
+  expect(machine.syncedCommits() - before).toBe(2);
+});
+
+it('loses nothing that a person said in a power cut, decides nothing twice, and says what may be missing', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await kit.startStage(
+    prompt({
+      steps: [
+        { text: 'Before.', tools: [bash] },
+        { text: 'After.', gate: 'go' },
+      ],
+    }),
+  );
+  const { requestId } = await kit.client.event('approval-requested');
+  const next = prompt({ steps: [{ text: 'Next.' }] }, '<next>');
+  await kit.client.command('send_message', { stageId, message: next });
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await kit.model.waitForRequest(({ step }) => step === 1); // the tool has run
+  const heard = kit.client.events;
+  await machine.cutPower(kit, asSynced);
+
+  const { stage } = await kit.client.command('get_stage', { stageId });
+  const message = 'The machine was restarted while Claude Code was running.';
+  expect(stage).toMatchObject({
+    column: 'needs-you',
+    session: { state: 'ended', alarm: null, lastTurn: { outcome: 'interrupted', message } },
+  });
+  expect(await texts(kit, stageId)).toEqual(['Before.']);
+  expect(await notices(kit, stageId)).toEqual(
+    expect.arrayContaining([
+      expect.stringMatching(/^output-lost: The machine lost power or was reset.* Look at the changes/),
+    ]),
+  );
+  expect(await notices(kit, stageId)).not.toContainEqual(expect.stringContaining('by somebody'));
+  expect(await queue(kit, stageId)).toEqual([next]);
+  await expect(kit.client.command('approve_tool', { stageId, requestId, decision: 'deny' })).rejects.toMatchObject({
+    code: 'already_decided',
+  });
+  const { decisions } = await kit.client.command('get_decisions', {});
+  expect(decisions).toMatchObject([{ requestId, outcome: 'allowed', by: 'Ada' }]);
+  await expectNewEpoch(kit, heard);
+
+  await goOn(kit, stageId);
+  await kit.client.command('release_queue', { stageId });
+  await expect.poll(() => texts(kit, stageId)).toContain('Next.');
+  expect(timesTold(kit, '<next>')).toBe(1);
+});
+
+/** Two turns, the second one's message from the queue; the store has heard of neither turn's end when the power is cut. */
+async function runTwoTurns(kit: Kit): Promise<string> {
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
+  await kit.model.waitForRequest(({ kind }) => kind === 'script');
+  await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }, '<two>') });
+  kit.model.release('go');
+  await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
+  await kit.client.event('session-updated', ({ contextUsage }) => contextUsage !== null);
+  await kit.client.state(stageId, 'idle');
+  await untilWritten(kit, stageId, 'Second.');
+  return stageId;
+}
+
+it('takes lines in again that the store has lost and the spool has, without doubles and without an alarm', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await runTwoTurns(kit);
+  const heard = kit.client.events;
+  await machine.cutPower(kit, whole);
+  expect(await texts(kit, stageId)).toEqual(['First.', 'Second.']);
+  expect(await queue(kit, stageId)).toEqual([]);
+  expect((await kit.client.command('get_session', { stageId })).session).toMatchObject({ state: 'ended', alarm: null });
+  expect(await notices(kit, stageId)).not.toContainEqual(expect.stringMatching(/^output-lost/));
+  await expectNewEpoch(kit, heard);
+  await goOn(kit, stageId);
+  expect(timesTold(kit, '<two>')).toBe(1);
+});
+
+it('does not tell Claude twice of a message whose way to it was lost in a power cut', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await runTwoTurns(kit);
+  await machine.cutPower(kit, firstTurn);
+  expect((await texts(kit, stageId))[0]).toBe('First.');
+  expect(await queue(kit, stageId)).toEqual([]);
+  await goOn(kit, stageId);
+  expect(timesTold(kit, '<two>')).toBe(1);
+  expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
+});
+
+it('does not tell Claude twice of a phase that began right before a power cut', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const phases = [
+    { name: 'Plan', prompt: prompt({ steps: [{ text: 'Planned.' }] }, '<plan>') },
+    { name: 'Build', prompt: prompt({ steps: [{ text: 'Built.', tools: [bash] }] }, '<build>') },
+  ];
+  const stageId = await kit.startStage('Do it.', { pipeline: phases });
+  const { toolUseId } = await kit.client.event('approval-requested');
+  await untilWritten(kit, stageId, toolUseId ?? '');
+  await machine.cutPower(kit, firstTurn);
+  await goOn(kit, stageId);
+  expect([timesTold(kit, '<plan>'), timesTold(kit, '<build>')]).toEqual([1, 1]);
+  expect(await queue(kit, stageId)).toEqual([]);
+});
+
+it('keeps what a person set in a running session once that was confirmed', async () => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.', tools: [bash] }] }));
+  const { requestId } = await kit.client.event('approval-requested');
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await untilConfirmed(kit, requestId);
+  await kit.client.command('set_mode', { stageId, mode: 'plan' });
+  await machine.cutPower(kit, asSynced);
+  expect((await kit.client.command('get_session', { stageId })).session.mode).toBe('plan');
+});

@@ -1,0 +1,106 @@
+import { copyFileSync, existsSync, statSync } from 'node:fs';
+import { copyFile, glob, readFile, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { onTestFinished, vi } from 'vitest';
+import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import type { Kit } from './kit.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { until } from './until.ts';
+
+/** What is left of a spool, given all of it and how much of it was synced: a length in bytes. */
+export type SpoolLeft = (content: Buffer, synced: number) => number;
+
+/** A machine that knows what is on its disk for certain, for an orchestrator in the test's own process. */
+export interface Machine {
+  readonly dataDir: string;
+  readonly edges: Edges;
+  /** How many commits SQLite has synced. */
+  syncedCommits(): number;
+  /** Cuts the power, and starts Callboard on the store as of its last sync and on what is left of the spools, under another boot id. */
+  cutPower(kit: Kit, left: SpoolLeft): Promise<void>;
+}
+
+const isWrite = (sql: string): boolean => /^(insert|update|delete)/i.test(sql);
+
+const FILES = ['store.sqlite', 'store.sqlite-wal'];
+
+export async function createMachine(): Promise<Machine> {
+  const dataDir = join(await temporaryFolder(), 'data');
+  const disk = await temporaryFolder();
+  const synced = new Map<string, number>();
+  let boots = 1;
+  let isOn = true;
+  let isFull = true;
+  let hasWritten = false;
+  let syncedCommits = 0;
+
+  /** Called where all that is in the store reaches the disk; in one go, so that nothing is written meanwhile. */
+  function keepStore(): void {
+    if (!isOn) return;
+    for (const name of FILES) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(disk, name));
+  }
+
+  // What SQLite syncs by itself is seen where Node hands it its statements.
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { exec } = DatabaseSync.prototype;
+  const { run, all } = StatementSync.prototype;
+  vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+    exec.call(this, sql);
+    if (sql.includes('synchronous')) isFull = sql.includes('synchronous = full');
+  });
+  vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...values) {
+    const result = run.apply(this, values);
+    const { sourceSQL } = this;
+    if (sourceSQL === 'commit' && isFull && hasWritten) {
+      syncedCommits++;
+      keepStore();
+    }
+    hasWritten = sourceSQL !== 'commit' && sourceSQL !== 'rollback' && (hasWritten || isWrite(sourceSQL));
+    return result;
+  });
+  vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function (this: StatementSync, ...values) {
+    hasWritten ||= isWrite(this.sourceSQL); // with `returning`
+    return all.apply(this, values);
+  });
+
+  /** What `claude` and its commands wrote last is in no file any more, or in one that is put back. */
+  async function endAll(launches: ReadonlySet<string>): Promise<void> {
+    await until('all processes are gone', async () => {
+      const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      return pids.length === 0;
+    });
+  }
+
+  return {
+    dataDir,
+    syncedCommits: () => syncedCommits,
+    edges: {
+      ...nodeEdges,
+      bootId: async () => `boot ${boots}`,
+      async syncFile(path) {
+        if (path.endsWith('-wal')) keepStore();
+        else if (isOn) synced.set(path, statSync(path).size);
+        await nodeEdges.syncFile(path);
+      },
+    },
+    async cutPower(kit, left) {
+      isOn = false;
+      const { stages } = await kit.client.command('get_board');
+      await kit.stop(); // first, so that it does not see them end
+      await endAll(new Set(stages.flatMap(({ session }) => session?.launchId ?? [])));
+      await rm(join(dataDir, 'store.sqlite-shm'), { force: true });
+      for (const name of FILES) {
+        await rm(join(dataDir, name), { force: true });
+        if (existsSync(join(disk, name))) await copyFile(join(disk, name), join(dataDir, name));
+      }
+      for await (const spool of glob(join(dataDir, 'sessions/*/*/out.jsonl')))
+        await truncate(spool, left(await readFile(spool), synced.get(spool) ?? 0));
+      boots++;
+      isOn = true;
+      await kit.start();
+    },
+  };
+}
