@@ -40,7 +40,6 @@ it('syncs the spool that was read, then the store, and nothing while nothing wai
   const { store, synced, line, said, path, log } = await syncedSession();
   await store.transact(said);
   await line();
-  await line();
   await expect.poll(() => synced).toEqual([path, log]);
   await store.transact(said, { sync: 'later' }); // of a spool that has not grown
   await expect.poll(() => synced).toEqual([path, log, log]);
