@@ -20,8 +20,8 @@ const TURNS = Number(process.env.BENCH_TURNS ?? 60);
 /** The first turns start things up. */
 const DROPPED = 3;
 const PAUSE_MS = 300;
-/** After a turn of Callboard, which puts work off until a session has been quiet for a second. */
-const LONG_PAUSE_MS = 1_100;
+/** After a turn of Callboard, which puts work off until a session has been quiet for a second: that must not fall into another one's turn. */
+const LONG_PAUSE_MS = 1_600;
 const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
 
