@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AT, eventSamples, sampleEvent } from '../test/samples.ts';
 import { eventName, wireName } from './commands.ts';
-import { BoardEvent, type EventType, eventData } from './events.ts';
+import { BoardEvent, type EventType, eventData, looksLikeEvent } from './events.ts';
 import { streamEventData } from './http.ts';
 
 const types = Object.keys(eventData) as EventType[];
@@ -32,4 +32,28 @@ it("refuses an event of an unknown type, without a number, or whose data is anot
   expect(BoardEvent.safeParse({ ...event, type: 'stage-painted' }).success).toBe(false);
   expect(BoardEvent.safeParse({ ...event, seq: 0 }).success).toBe(false);
   expect(BoardEvent.safeParse({ ...event, type: 'stage-created' }).success).toBe(false);
+});
+
+it.each(types)(
+  'tells at a look that %s is one, and is none without any one of the fields that it must have',
+  (type) => {
+    const event = { ...sampleEvent(type), seq: 7, at: AT };
+    expect(looksLikeEvent(JSON.parse(JSON.stringify(event)))).toBe(true);
+    for (const name of Object.keys(event.data)) {
+      const data = Object.fromEntries(Object.entries(event.data).filter(([other]) => other !== name));
+      expect([name, looksLikeEvent({ ...event, data })]).toEqual([
+        name,
+        BoardEvent.safeParse({ ...event, data }).success,
+      ]);
+    }
+  },
+);
+
+it('tells at a look what is no event', () => {
+  const event = { ...sampleEvent('stage-removed'), seq: 1, at: AT };
+  const others = [{ type: 'stage-painted' }, { type: 'toString' }, { type: 7 }, { seq: 0 }, { seq: 1.5 }, { seq: '1' }];
+  for (const wrong of [...others, { at: undefined }, { data: null }, { data: undefined }, { data: 'STAGE-1' }]) {
+    expect([wrong, looksLikeEvent({ ...event, ...wrong })]).toEqual([wrong, false]);
+  }
+  for (const none of [null, undefined, 'stage-removed', 7, []]) expect(looksLikeEvent(none)).toBe(false);
 });

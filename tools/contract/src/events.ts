@@ -92,13 +92,29 @@ export const BoardEvent = z.discriminatedUnion('type', [
 
 /**
  * A cheap look at an event that another part of Callboard made from these very types: it has a name that we know, a
- * number, an instant, and data. What comes from a stranger, or from an older version's store, is read with `BoardEvent`.
+ * number, an instant, and all fields that its data must have. What is in them is not looked at: what comes from a
+ * stranger, or from an older version's store, is read with `BoardEvent`.
  */
 export function looksLikeEvent(value: unknown): value is BoardEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { type, seq, at, data }: Partial<Record<keyof BoardEvent, unknown>> = value;
-  const isKnown = typeof type === 'string' && Object.hasOwn(eventData, type);
-  return isKnown && isSeq(seq) && typeof at === 'string' && typeof data === 'object' && data !== null;
+  if (typeof type !== 'string' || !isEventType(type) || !isSeq(seq) || typeof at !== 'string') return false;
+  return typeof data === 'object' && data !== null && fieldsOf(type).every((name) => Object.hasOwn(data, name));
+}
+
+const isEventType = (type: string): type is EventType => Object.hasOwn(eventData, type);
+
+const fields = new Map<EventType, readonly string[]>();
+
+/** The names of the fields that an event's data cannot do without. */
+function fieldsOf(type: EventType): readonly string[] {
+  const known = fields.get(type);
+  if (known !== undefined) return known;
+  // What the schema misses where there is nothing.
+  const missing = eventData[type].safeParse({}).error?.issues ?? [];
+  const required = missing.map(({ path: [name] }) => String(name));
+  fields.set(type, required);
+  return required;
 }
 
 const isSeq = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;

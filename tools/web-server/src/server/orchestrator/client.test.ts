@@ -203,6 +203,7 @@ it('says resync when the orchestrator has begun a new log', async () => {
 
 it.each([
   ['without data', { type: 'mode_changed', data: null }],
+  ['that breaks the contract', { type: 'mode_changed', data: { nonsense: true } }],
   ['of a name that only a newer orchestrator knows', { type: 'moon_risen', data: {} }],
 ])('says resync for an event %s, and goes on', async (_, frame) => {
   const { orchestrator, events, resyncs, ready, errors } = await connect();

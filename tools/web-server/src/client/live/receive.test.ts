@@ -1,0 +1,29 @@
+import { QueryClient } from '@tanstack/react-query';
+import { expect, it } from 'vitest';
+import { board, stage } from '../test/samples.ts';
+import { boardQuery } from './queries.ts';
+import { createReceiver } from './receive.ts';
+import { createLiveStore } from './state.ts';
+
+function setUp() {
+  const cache = new QueryClient();
+  cache.setQueryData(boardQuery.queryKey, board({ stages: [] }));
+  const { onMessage } = createReceiver(cache, createLiveStore(), () => undefined);
+  const take = (name: string, id: number, data: object) =>
+    onMessage({ name, id: String(id), data: JSON.stringify(data) });
+  const isInvalidated = () => cache.getQueryState(boardQuery.queryKey)?.isInvalidated;
+  return { cache, take, isInvalidated };
+}
+
+it('takes an event of the server into the board', () => {
+  const { cache, take, isInvalidated } = setUp();
+  take('stage-created', 2, { stageId: 'STAGE-1', stage: stage('STAGE-1') });
+  expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({ seq: 2, stages: [{ id: 'STAGE-1' }] });
+  expect(isInvalidated()).toBe(false);
+});
+
+it('loads everything anew where an event has another shape than this page knows', () => {
+  const { take, isInvalidated } = setUp();
+  take('stage-created', 2, { card: 'STAGE-1' });
+  expect(isInvalidated()).toBe(true);
+});
