@@ -14,9 +14,11 @@ const noSessions: Partial<Edges> = { now: () => at, endAllSessions: async () => 
 function putStore(file: string, stages: number): void {
   const database = new DatabaseSync(file);
   database.exec(`
-    create table stages (id text); create table requests (decision text); create table events (seq integer);
+    create table stages (id text); create table requests (decision text);
+    create table events (seq integer primary key autoincrement);
     create table launches (state text, end_reason text);
     insert into requests values ('{}'), (null);
+    insert into events values (7);
     insert into launches values ('live', null), ('ended', 'it was stopped');
   `);
   for (let n = 0; n < stages; n += 1) database.prepare('insert into stages values (?)').run(`STAGE-${n}`);
@@ -54,6 +56,9 @@ it('copies the store into the data directory, for nobody else to read, and bring
     { end_reason: 'it was stopped' },
     { end_reason: 'restored from a backup' },
   ]);
+  // No number is used again that somebody may have heard since the backup.
+  expect(database.prepare('select seq from sqlite_sequence').get()).toEqual({ seq: 1_000_000_007 });
+  expect(database.prepare('select seq from events').all()).toEqual([]);
 });
 
 it('takes a file from where the user stood, and never writes over one', async () => {

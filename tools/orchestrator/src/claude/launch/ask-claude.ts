@@ -31,6 +31,7 @@ export async function askClaude(
   }, PATIENCE_MS);
   const ending = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
   const { failed, stdout, stderr, exitCode, complaint } = await run(job, ending).finally(() => clearTimeout(timer));
+  if (signal?.aborted) await endMarked([launchId], GRACE_MS); // what it had started lives on without it
   return { stdout, complaint: failed ? complaintOf() : null };
 
   function complaintOf(): string {
