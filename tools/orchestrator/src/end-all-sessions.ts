@@ -1,9 +1,11 @@
 import { access } from 'node:fs/promises';
 import { pino } from 'pino';
 import { endMarked, terminate } from './claude/launch/end-processes.ts';
+import { endStragglers } from './claude/launch/end-stragglers.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
 import { isAlive } from './lib/process-identity.ts';
+
 import { openSqliteStore } from './store/sqlite-store.ts';
 
 const GRACE_MS = 5_000;
@@ -35,6 +37,7 @@ export async function endAllSessions(
         return { stageId, lived, gone };
       }),
     );
+    await endStragglers(store.read.launches, GRACE_MS);
     return {
       ended: results.filter(({ lived, gone }) => lived && gone).length,
       failed: results.filter(({ gone }) => !gone).map(({ stageId }) => stageId),

@@ -1,6 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import type { LaunchId } from '@callboard/contract';
 import { terminate } from '../claude/launch/end-processes.ts';
+import { endStragglers } from '../claude/launch/end-stragglers.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
 import { adoptProcess } from '../claude/launch/spawn-claude.ts';
@@ -12,6 +13,7 @@ import { createNudged, settlesWithin } from '../lib/wait.ts';
 import { endLaunch } from '../session-state/end-launch.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
+
 import { BEGUN_AGAIN } from './launching.ts';
 import type { Adopted, Sessions } from './sessions.ts';
 
@@ -43,7 +45,7 @@ const CHECK_MS = 1_000;
 
 /**
  * After a restart of ours: every launch that had not ended is taken up again if its very process still lives, and
- * settled if not. Resolves when that was tried for all of them. One launch that cannot be settled, or takes long, does not
+ * settled if not. What ended launches have left is ended. Resolves when that was tried for all of them. One launch that cannot be settled, or takes long, does not
  * hold up the others; what failed (for lack of file descriptors, say) is tried again until it works. What the living ones
  * wait for is checked after that, a few at a time: the store can write for others meanwhile.
  */
@@ -77,6 +79,9 @@ export async function reAttachAll(parts: ReAttachParts): Promise<ReAttaching> {
     },
     (error) => log.error({ err: error }, 're-attaching was not tried again'),
   );
+  const stragglers = endStragglers(store.read.launches, parts.signalGraceMs).catch((error: unknown) =>
+    log.warn({ err: error }, 'what ended sessions left running could not be ended'),
+  );
   await tryAll(await store.read.launches.listNotEnded());
   const timer = setInterval(() => {
     if (failed.length > 0) again.nudge();
@@ -87,9 +92,10 @@ export async function reAttachAll(parts: ReAttachParts): Promise<ReAttaching> {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    stop: () => {
+    stop: async () => {
       clearInterval(timer);
-      return again.stop();
+      await again.stop();
+      await stragglers;
     },
   };
 }
