@@ -91,7 +91,14 @@ describe('the steps of a turn', () => {
   });
 
   it('leave the rest to Claude Code', () => {
-    const turn = { sentAt: 0, askedAt: 60, endedAt: 60, message: null, answer: null };
+    const turn = {
+      sentAt: 0,
+      askedAt: 60,
+      endedAt: 60,
+      message: null,
+      answer: null,
+      claude: { cpuMs: 0, waitedMs: 0 },
+    };
     const table = stepsTable([turn], marks);
     expect(table['all of it']?.['message -> request']).toBe('60.00');
     expect(table['Claude Code and its tool']?.['message -> request']).toBe('39.00');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { startRaw, startRelay } from './turn/baselines.ts';
 import { startCallboardPartner } from './turn/callboard.ts';
 import { createCpuAccount, whenAtRest } from './turn/cpu.ts';
 import { clickFigures, costFigures, type Turns, turnFigures } from './turn/figures.ts';
+import { startOnFiles } from './turn/files.ts';
 import { type Partner, permissionTurn } from './turn/partner.ts';
 import { Mark, stepsTable, writtenOf } from './turn/steps.ts';
 
@@ -28,12 +29,16 @@ const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url
 it('measures a permission turn through Callboard beside the raw pipe and a relay, turn by turn', async () => {
   const recorded = await mkdtemp(join(tmpdir(), 'callboard-marks-'));
   onTestFinished(() => rm(recorded, { recursive: true }));
-  const installation = await install({
-    CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
-    NODE_OPTIONS: `--import=${RECORDER}`,
-    BENCH_MARKS: join(recorded, 'marks'),
-    ...(process.env.BENCH_PROFILES !== undefined && { BENCH_PROFILES: process.env.BENCH_PROFILES }),
-  });
+  const installation = await install(
+    {
+      CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
+      NODE_OPTIONS: `--import=${RECORDER}`,
+      BENCH_MARKS: join(recorded, 'marks'),
+      ...(process.env.BENCH_PROFILES !== undefined && { BENCH_PROFILES: process.env.BENCH_PROFILES }),
+    },
+    onTestFinished,
+    writeClean,
+  );
   const { folder, repo } = installation;
   const running = await installation.start();
   onTestFinished(() => running.stop());
@@ -46,12 +51,15 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   };
   const raw = startRaw(await launchIn('raw'));
   onTestFinished(raw.end);
+  const files = await startOnFiles(await launchIn('files'), join(folder, 'launch'));
+  onTestFinished(files.end);
   const relay = await startRelay(await launchIn('relay'), join(folder, 'relay.sqlite'));
   onTestFinished(relay.end);
 
-  const turns: Turns = { raw: [], relay: [], callboard: [] };
+  const turns: Turns = { raw: [], files: [], relay: [], callboard: [] };
   const partners: [keyof Turns, Partner][] = [
     ['raw', raw],
+    ['files', files],
     ['relay', relay],
     ['callboard', callboard],
   ];
@@ -59,7 +67,7 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   const cpu = createCpuAccount([callboard.orchestrator, callboard.webServer]);
   for (let n = 0; n < TURNS + DROPPED; n += 1) {
     // Each goes first as often, so that none always follows the same one.
-    for (const at of [n, n + 1, n + 2]) {
+    for (const at of partners.map((_, index) => n + index)) {
       const [name, partner] = partners[at % partners.length] ?? ['raw', raw];
       await cpu.begin();
       const turn = await permissionTurn(partner, n);
@@ -89,6 +97,14 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
     ...costFigures(callboardTurns, marks, cpu.perWork(), health),
   ]);
 }, 600_000);
+
+/** The real `claude` without what only Callboard's servers are to load: all partners have it in the same environment. */
+async function writeClean(path: string): Promise<string> {
+  const claude = fileURLToPath(new URL('../../node_modules/.bin/claude', import.meta.url));
+  const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES\nexec '${claude}' "$@"\n`;
+  await writeFile(path, script, { mode: 0o755 });
+  return path;
+}
 
 async function readMarks(folder: string): Promise<Mark[]> {
   const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
+import { descendants } from '../../support/processes.ts';
 import type { Partner } from './partner.ts';
 import { post } from './post.ts';
 
@@ -20,19 +21,20 @@ const RELAY = fileURLToPath(new URL('./relay.ts', import.meta.url));
 const Line = z.looseObject({ type: z.string(), request_id: z.string().optional() });
 const Wrote = z.object({ writtenAt: z.number(), syncMs: z.number() });
 
-const message = (text: string) => ({
+/** As Callboard writes it: a message that a person wrote may name files, so it is not marked as composed. */
+export const message = (text: string) => ({
   type: 'user',
   uuid: randomUUID(),
-  client_composed: true,
   origin: { kind: 'human' },
   message: { role: 'user', content: text },
 });
-const answer = (request_id: string) => ({
+export const answer = (request_id: string) => ({
   type: 'control_response',
   response: { subtype: 'success', request_id, response: { behavior: 'allow' } },
 });
 
-function take(partner: Partner, text: string): void {
+/** Tells the partner what a line of `claude` says. */
+export function take(partner: Partner, text: string): void {
   const { type, request_id } = Line.parse(JSON.parse(text));
   if (type === 'control_request') partner.onAsk?.(request_id ?? '');
   if (type === 'result') partner.onEnd?.();
@@ -47,6 +49,7 @@ export function startRaw({ command, args, env, cwd }: Launch): Partner & { end()
   };
   const partner: Partner = {
     pids: [child.pid ?? -1],
+    claude: child.pid ?? -1,
     send: (text) => write(message(text)),
     allow: (requestId) => write(answer(requestId)),
     onAsk: null,
@@ -67,11 +70,13 @@ export async function startRelay(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [port] = await once(createInterface({ input: child.stdout }), 'line');
+  const [claude = -1] = await descendants(child.pid ?? -1);
   const socket = new WebSocket(`ws://127.0.0.1:${port}`);
   await once(socket, 'open');
   const say = async (line: object) => Wrote.parse(JSON.parse(await post(`http://127.0.0.1:${port}/`, line)));
   const partner: Partner = {
-    pids: [child.pid ?? -1],
+    pids: [child.pid ?? -1, claude],
+    claude,
     send: (text) => say(message(text)),
     allow: (requestId) => say(answer(requestId)),
     onAsk: null,

@@ -10,8 +10,8 @@ import type { Launch } from './baselines.ts';
 import type { Partner } from './partner.ts';
 import { post } from './post.ts';
 
-/** Variables that make a process Callboard's, or have its marks recorded. */
-const OURS = new Set(['CB_LAUNCH', 'NODE_OPTIONS', 'BENCH_MARKS']);
+/** What marks a process as one of Callboard's. */
+const OURS = new Set(['CB_LAUNCH']);
 /** What is needed of an event of the stream. */
 const Data = z.looseObject({ requestId: z.string().optional(), state: z.string().optional() });
 
@@ -43,6 +43,7 @@ export async function startCallboardPartner(
   };
   const partner: Partner = {
     pids: [],
+    claude: -1,
     send: (text) => say('message', { message: text }),
     allow: (requestId) => say('approve', { requestId, decision: 'allow' }),
     onAsk: null,
@@ -71,6 +72,7 @@ export async function startCallboardPartner(
   const launch = await launchOf(claude);
   return Object.assign(partner, {
     pids: [claude, orchestrator, webServer],
+    claude,
     orchestrator,
     webServer,
     launch,

@@ -5,7 +5,7 @@ import type { CpuUse } from './cpu.ts';
 import type { Turn, Written } from './partner.ts';
 import type { Mark } from './steps.ts';
 
-export type Turns = Record<'raw' | 'relay' | 'callboard', Turn[]>;
+export type Turns = Record<'raw' | 'files' | 'relay' | 'callboard', Turn[]>;
 
 const figure = (name: string, value: number, unit: string, more: Partial<Figure> = {}): Figure => ({
   name,
@@ -20,9 +20,9 @@ const wholeOf = (turns: readonly Turn[], share: number): number =>
   );
 
 /** How long a turn takes, beside the baselines. */
-export function turnFigures({ raw, relay, callboard }: Turns): Figure[] {
+export function turnFigures({ raw, files, relay, callboard }: Turns): Figure[] {
   const shares = [0.5, 0.95];
-  const times = Object.entries({ callboard, relay, raw }).flatMap(([name, turns]) =>
+  const times = Object.entries({ callboard, relay, files, raw }).flatMap(([name, turns]) =>
     shares.map((share) => figure(`permission turn, p${share * 100}, ${name}`, wholeOf(turns, share), 'ms')),
   );
   const ratio = (name: string, turns: readonly Turn[], share: number, atMost?: number) =>
@@ -37,9 +37,28 @@ export function turnFigures({ raw, relay, callboard }: Turns): Figure[] {
     ratio('relay', relay, 0.95, 1.1),
     ratio('raw pipe', raw, 0.5, 1.15),
     ratio('raw pipe', raw, 0.95),
+    ratio('files', files, 0.5),
     ...times,
+    ...claudeFigures({ callboard, relay, files, raw }),
   ];
 }
+
+/** What each `claude` used itself: more beside Callboard would be work of its own, more waiting a CPU that others have. */
+const claudeFigures = (turns: Turns): Figure[] =>
+  Object.entries(turns).flatMap(([name, of]) => [
+    figure(
+      `CPU of claude in a turn, p50, ${name}`,
+      middle(of, ({ claude }) => claude.cpuMs),
+      'ms',
+    ),
+    figure(
+      `claude waits for a CPU in a turn, p50, ${name}`,
+      middle(of, ({ claude }) => claude.waitedMs),
+      'ms',
+    ),
+  ]);
+
+const middle = (turns: readonly Turn[], of: (turn: Turn) => number): number => percentile(turns.map(of), 0.5);
 
 /** How long a click takes until its line is in the pipe of `claude`, and how much of that the commit is. */
 export function clickFigures({ relay, callboard }: Turns): Figure[] {
@@ -55,7 +74,7 @@ function clicksOf(
   relay: readonly Turn[],
   click: (turn: Turn) => [at: number, written: Written | null],
 ): Figure[] {
-  const middle = (turns: readonly Turn[], of: (at: number, written: Written) => number) =>
+  const middleOf = (turns: readonly Turn[], of: (at: number, written: Written) => number) =>
     percentile(
       turns.flatMap((turn) => {
         const [at, written] = click(turn);
@@ -63,8 +82,8 @@ function clicksOf(
       }),
       0.5,
     );
-  const toLine = (turns: readonly Turn[]) => middle(turns, (at, { writtenAt }) => writtenAt - at);
-  const sync = (turns: readonly Turn[]) => middle(turns, (_, { syncMs }) => syncMs);
+  const toLine = (turns: readonly Turn[]) => middleOf(turns, (at, { writtenAt }) => writtenAt - at);
+  const sync = (turns: readonly Turn[]) => middleOf(turns, (_, { syncMs }) => syncMs);
   const beside = `relay ${toLine(relay).toFixed(2)} ms, sync ${sync(relay).toFixed(2)} ms`;
   return [
     figure(`${name} -> line in the FIFO, p50, above the relay`, toLine(callboard) - toLine(relay), 'ms', {

@@ -1,10 +1,14 @@
 import { prompt } from '@callboard/scripted-model';
+import { waitedForCpu } from '../../support/processes.ts';
 import { clock } from './clock.ts';
+import { cpuMs } from './cpu.ts';
 
-/** Something between a person and a `claude` of its own: nothing, the relay, or Callboard. */
+/** Something between a person and a `claude` of its own: nothing, files, the relay, or Callboard. */
 export interface Partner {
   /** All processes that a turn keeps busy. */
   readonly pids: readonly number[];
+  /** Its `claude`. */
+  readonly claude: number;
   send(text: string): Promise<Written | null>;
   allow(requestId: string): Promise<Written | null>;
   /** Called when a request is at the client; null until somebody wants to know. */
@@ -26,6 +30,8 @@ export interface Turn {
   endedAt: number;
   message: Written | null;
   answer: Written | null;
+  /** What its `claude` used of the CPU, and for how long its main thread could have run and did not. */
+  claude: { cpuMs: number; waitedMs: number };
 }
 
 const script = (n: number) =>
@@ -36,6 +42,8 @@ const script = (n: number) =>
     ],
   });
 
+const claudeTimes = async (pid: number) => ({ cpuMs: await cpuMs(pid), waitedMs: await waitedForCpu(pid) });
+
 /** A message, the request at the client, its answer at once, the tool, and the end of the turn at the client. */
 export async function permissionTurn(partner: Partner, n: number): Promise<Turn> {
   const asked = Promise.withResolvers<{ requestId: string; at: number }>();
@@ -43,10 +51,13 @@ export async function permissionTurn(partner: Partner, n: number): Promise<Turn>
   partner.onAsk = (requestId) => asked.resolve({ requestId, at: clock() });
   partner.onEnd = () => ended.resolve(clock());
   const text = script(n);
+  const before = await claudeTimes(partner.claude);
   const sentAt = clock();
   const sending = partner.send(text);
   // The reply to the message is not waited for, but must not fail.
   const { requestId, at: askedAt } = await Promise.race([asked.promise, sending.then(() => asked.promise)]);
   const [endedAt, message, answer] = await Promise.all([ended.promise, sending, partner.allow(requestId)]);
-  return { sentAt, askedAt, endedAt, message, answer };
+  const after = await claudeTimes(partner.claude);
+  const claude = { cpuMs: after.cpuMs - before.cpuMs, waitedMs: after.waitedMs - before.waitedMs };
+  return { sentAt, askedAt, endedAt, message, answer, claude };
 }
