@@ -2,47 +2,9 @@ import type { BoardEvent } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { untilWritten } from '../support/conversation.ts';
-import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
-import { createMachine, type Machine, type SpoolLeft } from '../support/power-cut.ts';
-
-/** The background sync is out of the way: what has no sync of its own waits for the next commit that has one. */
-const limits = { syncMs: 3_600_000 };
-
-const whole: SpoolLeft = (content) => content.length;
-const asSynced: SpoolLeft = (_, synced) => synced;
-/** All that was printed until the first turn was over. */
-const firstTurn: SpoolLeft = (content) => content.indexOf('\n', content.indexOf('{"type":"result"')) + 1;
-
-const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
-
-async function createMachineAndKit(): Promise<{ kit: Kit; machine: Machine }> {
-  const machine = await createMachine();
-  const { dataDir, edges } = machine;
-  return { machine, kit: await createKit({ dataDir, edges, limits }) };
-}
-
-const texts = async ({ client }: Kit, stageId: string) =>
-  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
-
-const notices = async ({ client }: Kit, stageId: string) =>
-  (await client.transcript(stageId)).flatMap((entry) =>
-    entry.kind === 'notice' ? `${entry.code}: ${entry.text}` : [],
-  );
-
-const queue = async ({ client }: Kit, stageId: string) =>
-  (await client.command('get_queue', { stageId })).queue.map(({ text }) => text);
-
-/** How often the newest request to the model holds the text. */
-const timesTold = ({ model }: Kit, text: string): number =>
-  JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
-
-/** Resumes the session with a message that Claude answers, so that the model is told all that it is to know. */
-async function goOn(kit: Kit, stageId: string): Promise<void> {
-  const answered = prompt({ steps: [{ text: 'Here again.' }] }, '<go on>');
-  await kit.client.command('send_message', { stageId, message: answered, mode: 'now' });
-  await expect.poll(() => texts(kit, stageId)).toContain('Here again.');
-  await kit.client.state(stageId, 'idle');
-}
+import { type Kit, untilConfirmed } from '../support/kit.ts';
+import { asSynced, firstTurn, whole } from '../support/power-cut.ts';
+import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
 
 /** No event has a number that another one had, and whoever comes with an old number loads the board anew. */
 async function expectNewEpoch({ client }: Kit, heard: readonly BoardEvent[]): Promise<void> {

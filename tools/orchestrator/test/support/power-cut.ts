@@ -12,14 +12,32 @@ import { until } from './until.ts';
 /** What is left of a spool, given all of it and how much of it was synced: a length in bytes. */
 export type SpoolLeft = (content: Buffer, synced: number) => number;
 
+export const whole: SpoolLeft = (content) => content.length;
+export const asSynced: SpoolLeft = (_, synced) => synced;
+/** All up to the end of the line that holds the text first. */
+export const upTo =
+  (text: string): SpoolLeft =>
+  (content) => {
+    const found = content.indexOf(text);
+    if (found === -1) throw new Error(`nothing was printed with ${text}`);
+    return content.indexOf('\n', found) + 1;
+  };
+/** All that was printed until the first turn was over. */
+export const firstTurn: SpoolLeft = upTo('"type":"result"');
+
 /** A machine that knows what is on its disk for certain, for an orchestrator in the test's own process. */
 export interface Machine {
   readonly dataDir: string;
   readonly edges: Edges;
   /** How many commits SQLite has synced. */
   syncedCommits(): number;
-  /** Cuts the power, and starts Callboard on the store as of its last sync and on what is left of the spools, under another boot id. */
-  cutPower(kit: Kit, left: SpoolLeft): Promise<void>;
+  /** Nothing reaches the disk any more once a synced commit shows this: the power is to be cut right behind it. */
+  loseAllAfter(isLast: (store: DatabaseSync) => boolean): void;
+  /**
+   * Cuts the power, and starts Callboard on the store as of its last sync and on what is left of the spools, under another boot id.
+   * @param alsoLost what else the disk has not, to be done before the start
+   */
+  cutPower(kit: Kit, left: SpoolLeft, alsoLost?: () => Promise<void>): Promise<void>;
 }
 
 const isWrite = (sql: string): boolean => /^(insert|update|delete)/i.test(sql);
@@ -35,11 +53,18 @@ export async function createMachine(): Promise<Machine> {
   let isFull = true;
   let hasWritten = false;
   let syncedCommits = 0;
+  let isLast: ((store: DatabaseSync) => boolean) | undefined;
 
   /** Called where all that is in the store reaches the disk; in one go, so that nothing is written meanwhile. */
   function keepStore(): void {
     if (!isOn) return;
     for (const name of FILES) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(disk, name));
+    if (isLast !== undefined && look(isLast)) isOn = false;
+  }
+
+  function look(at: (store: DatabaseSync) => boolean): boolean {
+    using store = new DatabaseSync(join(dataDir, 'store.sqlite'), { readOnly: true });
+    return at(store);
   }
 
   // What SQLite syncs by itself is seen where Node hands it its statements.
@@ -86,8 +111,12 @@ export async function createMachine(): Promise<Machine> {
         await nodeEdges.syncFile(path);
       },
     },
-    async cutPower(kit, left) {
+    loseAllAfter: (last) => {
+      isLast = last;
+    },
+    async cutPower(kit, left, alsoLost) {
       isOn = false;
+      isLast = undefined;
       const { stages } = await kit.client.command('get_board');
       await kit.stop(); // first, so that it does not see them end
       await endAll(new Set(stages.flatMap(({ session }) => session?.launchId ?? [])));
@@ -98,6 +127,7 @@ export async function createMachine(): Promise<Machine> {
       }
       for await (const spool of glob(join(dataDir, 'sessions/*/*/out.jsonl')))
         await truncate(spool, left(await readFile(spool), synced.get(spool) ?? 0));
+      await alsoLost?.();
       boots++;
       isOn = true;
       await kit.start();

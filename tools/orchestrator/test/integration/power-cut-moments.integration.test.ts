@@ -1,0 +1,149 @@
+import { readFile, rm, stat, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { prompt } from '@callboard/scripted-model';
+import { expect, it } from 'vitest';
+import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
+import { probeFileSystem } from '../../src/doctor/probe-file-system.ts';
+import { conversationFile, untilWritten } from '../support/conversation.ts';
+import { git, untilConfirmed } from '../support/kit.ts';
+import { asSynced, firstTurn, type Machine, type SpoolLeft, upTo, whole } from '../support/power-cut.ts';
+import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
+
+it.each([true, false])(
+  'tells Claude once of a message whose mark and spool were lost; it had kept it: %s',
+  async (isKept) => {
+    const { machine, kit } = await createMachineAndKit();
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
+    await kit.client.state(stageId, 'idle');
+    const before = (await readFile(await conversationFile(kit, stageId))).length;
+    await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }, '<two>') });
+    await untilWritten(kit, stageId, 'Second.');
+    const file = await conversationFile(kit, stageId);
+    // What the store has of the message is that it was given; that it was written was not on disk.
+    await machine.cutPower(kit, firstTurn, async () => {
+      if (!isKept) await truncate(file, before);
+    });
+    expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'user')).toHaveLength(2);
+    expect(await queue(kit, stageId)).toEqual(isKept ? [] : [expect.stringContaining('<two>')]);
+    await goOn(kit, stageId);
+    if (!isKept) {
+      await kit.client.command('release_queue', { stageId });
+      await expect.poll(() => texts(kit, stageId)).toContain('Second.');
+    }
+    expect(timesTold(kit, '<two>')).toBe(1);
+    expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
+  },
+);
+
+it.each<[string, string, SpoolLeft]>([
+  ['nobody knows of it where the spool ends before Claude took it', 'unknown', upTo('"subtype":"can_use_tool"')],
+  ['nobody knows of it where the spool is gone', 'unknown', asSynced],
+  ['the spool knows that Claude took it', 'confirmed', whole],
+])('keeps an answer whose mark was lost, and asks nobody again: %s', async (_, delivery, left) => {
+  const { machine, kit } = await createMachineAndKit();
+  const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'After.', gate: 'go' }] }));
+  const { requestId, toolUseId } = await kit.client.event('approval-requested');
+  await untilWritten(kit, stageId, toolUseId ?? '');
+  await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
+  await untilConfirmed(kit, requestId);
+  await machine.cutPower(kit, left);
+  const { pending, unsettled } = await kit.client.command('get_board');
+  expect(pending).toEqual([]);
+  expect(unsettled).toMatchObject(delivery === 'unknown' ? [{ requestId }] : []);
+  expect((await kit.client.command('get_decisions', {})).decisions).toMatchObject([
+    { requestId, outcome: 'allowed', by: 'Ada', delivery, settlement: null },
+  ]);
+  expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
+  if (delivery !== 'unknown') return;
+  const { decision } = await kit.client.command('retry_decision', { stageId, requestId });
+  expect(decision.settlement).toMatchObject({ how: 'retried', by: 'Ada' });
+  expect((await kit.client.command('get_board')).unsettled).toEqual([]);
+});
+
+const launched = 'select process from launches';
+it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
+  ['before it was begun', true, (store) => store.prepare('select id from stages').get() !== undefined],
+  ['before its process was stored', true, (store) => store.prepare(launched).get() !== undefined],
+  ['once its process was stored', false, (store) => store.prepare(launched).get()?.process != null],
+])('starts a stage once that was to start by itself and met a power cut %s', async (_, startsAgain, isLast) => {
+  const { machine, kit } = await createMachineAndKit();
+  machine.loseAllAfter(isLast);
+  const text = prompt({ steps: [{ text: 'Done.' }] }, '<begin>');
+  const fields = { projectId: 'shop', title: 'By itself', autoStart: true, prompt: text };
+  const stageId = (await kit.client.command('create_stage', fields)).stage.id;
+  await kit.client.state(stageId, 'idle');
+  const file = await conversationFile(kit, stageId);
+  await machine.cutPower(kit, asSynced, () => rm(file));
+  if (!startsAgain) {
+    const { stage } = await kit.client.command('get_stage', { stageId });
+    expect(stage).toMatchObject({ column: 'needs-you', session: { state: 'failed' } });
+    await kit.client.command('start_stage', { stageId });
+  }
+  await kit.client.state(stageId, 'idle');
+  expect(await texts(kit, stageId)).toEqual(['Done.']);
+  expect((await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'user')).toHaveLength(1);
+  expect(await queue(kit, stageId)).toEqual([]);
+  expect(timesTold(kit, '<begin>')).toBe(1);
+});
+
+it('merges nothing while what is known of the work is not on disk', async () => {
+  let isBroken = false;
+  const { kit } = await createMachineAndKit(({ edges }) => ({
+    ...edges,
+    syncFile: async (path) => {
+      if (isBroken) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
+      await edges.syncFile(path);
+    },
+  }));
+  const stageId = await kit.startStage(prompt({ steps: [{ text: 'Nothing yet.' }] }));
+  await kit.client.state(stageId, 'idle');
+  const path = (await kit.client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
+  await git(path, 'commit', '--quiet', '--allow-empty', '-m', 'Work');
+  const [before, work] = [await git(kit.repo, 'rev-parse', 'HEAD'), await git(path, 'rev-parse', 'HEAD')];
+  isBroken = true;
+  const complete = () => kit.client.command('complete_stage', { stageId, merge: true });
+  await expect(complete()).rejects.toMatchObject({ code: 'storage_failed' });
+  expect(await git(kit.repo, 'rev-parse', 'HEAD')).toBe(before);
+  isBroken = false;
+  expect((await complete()).stage.column).toBe('done');
+  expect(await git(kit.repo, 'rev-parse', 'HEAD^2')).toBe(work);
+});
+
+const canPunch = (await probeFileSystem(tmpdir())).holes === null;
+
+it.runIf(canPunch)(
+  'gives back of a spool only what the disk has as taken in: nothing is missing after a power cut',
+  async () => {
+    let spool = '';
+    const punchedBeforeSync: boolean[] = [];
+    const isPunched = async () => {
+      const { size, blocks } = await stat(spool);
+      return blocks * 512 < size / 2;
+    };
+    const watched = ({ edges }: Machine) => ({
+      ...edges,
+      syncFile: async (path: string) => {
+        if (spool !== '') punchedBeforeSync.push(await isPunched());
+        await edges.syncFile(path);
+      },
+    });
+    const { machine, kit } = await createMachineAndKit(watched, true);
+    const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
+    await kit.client.state(stageId, 'idle');
+    const { session } = await kit.client.command('get_session', { stageId });
+    spool = launchFiles(join(kit.dataDir, 'sessions', stageId, session.launchId ?? '')).spool;
+    const flood = { name: 'Flood', input: { texts: 50, chars: 100_000, deltaChars: 100_000, resultChars: 1 } };
+    await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ tools: [flood] }] }) });
+    await expect.poll(isPunched).toBe(true);
+    expect(punchedBeforeSync[0]).toBe(false);
+    await kit.client.state(stageId, 'idle');
+    const said = await texts(kit, stageId);
+    expect(said.length).toBeGreaterThan(50);
+    await machine.cutPower(kit, whole);
+    expect(await texts(kit, stageId)).toEqual(said);
+    expect(await notices(kit, stageId)).not.toContainEqual(expect.stringMatching(/^output-lost/));
+    expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
+  },
+);

@@ -1,0 +1,41 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect } from 'vitest';
+import { createKit, type Kit } from './kit.ts';
+import { createMachine, type Machine } from './power-cut.ts';
+
+/** The background sync is out of the way: what has no sync of its own waits for the next commit that has one. */
+const limits = { syncMs: 3_600_000 };
+
+export const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
+
+/** @param wrap what else happens at the edge of the orchestrator */
+export async function createMachineAndKit(
+  wrap: (machine: Machine) => Machine['edges'] = ({ edges }) => edges,
+  isEmulated = false,
+): Promise<{ kit: Kit; machine: Machine }> {
+  const machine = await createMachine();
+  return { machine, kit: await createKit({ dataDir: machine.dataDir, edges: wrap(machine), limits, isEmulated }) };
+}
+
+export const texts = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
+
+export const notices = async ({ client }: Kit, stageId: string) =>
+  (await client.transcript(stageId)).flatMap((entry) =>
+    entry.kind === 'notice' ? `${entry.code}: ${entry.text}` : [],
+  );
+
+export const queue = async ({ client }: Kit, stageId: string) =>
+  (await client.command('get_queue', { stageId })).queue.map(({ text }) => text);
+
+/** How often the newest request to the model holds the text. */
+export const timesTold = ({ model }: Kit, text: string): number =>
+  JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
+
+/** Resumes the session with a message that Claude answers, so that the model is told all that it is to know. */
+export async function goOn(kit: Kit, stageId: string): Promise<void> {
+  const answered = prompt({ steps: [{ text: 'Here again.' }] }, '<go on>');
+  await kit.client.command('send_message', { stageId, message: answered, mode: 'now' });
+  await expect.poll(() => texts(kit, stageId)).toContain('Here again.');
+  await kit.client.state(stageId, 'idle');
+}
