@@ -341,7 +341,6 @@ export function createSessions(parts: SessionsParts): Sessions {
     },
     async stop(stageId, reason) {
       await (await requireRunning(stageId)).stop(reason);
-      await store.sync();
     },
     endIfIdle,
     async endIdle(stageId) {

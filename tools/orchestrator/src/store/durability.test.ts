@@ -1,9 +1,12 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject, silent, tickingEdges } from '../../test/support/test-store.ts';
 import type { Edges } from '../lib/edges.ts';
+import { textMessage } from './records.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 import type { Tx } from './store.ts';
@@ -58,18 +61,53 @@ it('syncs once what is not on disk yet, the files that it was read from first', 
   expect(synced).toHaveLength(2);
 });
 
-it('has a commit that may wait on disk before it is told, where that was asked for', async () => {
+it('has a commit that may wait on disk before it is told and before its lines go out, where that was asked for', async () => {
   const { edges, synced } = watchedEdges();
-  const { store, file, addStage } = await openTestStore(edges);
-  const stageId = await addStage();
+  const session = await busyTestSession({}, await openTestStore(edges));
+  const { store, file, stageId } = session;
   const heard: string[][] = [];
   store.onEvent(() => heard.push([...synced]));
+  store.onGiven(session.launchId(), () => heard.push([...synced]));
   const work = async (tx: Tx) => {
     tx.syncFirst();
+    const row = { id: tx.newId(), stageId, launchId: session.launchId(), wireId: tx.newWireId(), actor: null };
+    await tx.outbox.insert({ ...row, body: textMessage('next phase'), createdAt: tx.now });
     await tx.emit({ type: 'transcript-appended', data: { stageId, index: 1 } });
   };
   await store.transact(work, { sync: 'later' });
-  expect(heard).toEqual([[`${file}-wal`]]);
+  expect(heard).toEqual([[`${file}-wal`], [`${file}-wal`]]);
+});
+
+it('does not take what is committed during a sync for synced', async () => {
+  const { edges, synced } = watchedEdges();
+  const during = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const { syncFile } = edges;
+  let isFirst = true;
+  edges.syncFile = async (path) => {
+    if (isFirst) {
+      isFirst = false;
+      begun.resolve();
+      await during.promise;
+    }
+    await syncFile(path);
+  };
+  const { store, file } = await openTestStore(edges);
+  await store.transact(rename('printed'), { sync: 'later' });
+  const sync = store.sync();
+  await begun.promise;
+  await store.transact(rename('printed meanwhile'), { sync: 'later' });
+  during.resolve();
+  await sync;
+  await store.sync();
+  expect(synced).toEqual([`${file}-wal`, `${file}-wal`]);
+});
+
+it('takes a log that is gone for a sync that failed', async () => {
+  const { store, file } = await openTestStore();
+  await store.transact(rename('printed'), { sync: 'later' });
+  await rm(`${file}-wal`);
+  await expect(store.sync()).rejects.toMatchObject({ code: 'storage_failed' });
 });
 
 it('tells of a sync that fails as of any write that does, and trusts the log no more until all is in the database', async () => {
@@ -137,7 +175,7 @@ it('gives no number of an earlier boot again, and lets no page of events begin i
   expect(before).toBeGreaterThan(1_000_000);
   expect(await liveThrough('second', 1)).toBe(before + 2);
   expect(await liveThrough(null, 0)).toBeGreaterThan(before + 1_000_000);
-  expect(await liveThrough(null, 0)).toBeGreaterThan(before + 1_000_000_000);
+  expect(await liveThrough(null, 0)).toBeGreaterThan(before + 2_000_000_000);
   expect(new Set(seqs).size).toBe(8);
   const store = await openSqliteStore(file, { ...tickingEdges(), bootId: async () => 'third' }, silent);
   onTestFinished(store.close);

@@ -3,18 +3,20 @@ import { expect } from 'vitest';
 import { createKit, type Kit } from './kit.ts';
 import { createMachine, type Machine } from './power-cut.ts';
 
-/** The background sync is out of the way: what has no sync of its own waits for the next commit that has one. */
-const limits = { syncMs: 3_600_000 };
-
 export const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
-/** @param wrap what else happens at the edge of the orchestrator */
-export async function createMachineAndKit(
-  wrap: (machine: Machine) => Machine['edges'] = ({ edges }) => edges,
+/**
+ * @param wrap what else happens at the edge of the orchestrator
+ * @param syncMs without it the background sync is out of the way: what has no sync of its own waits for the next commit that has one
+ */
+export async function createMachineAndKit({
+  wrap = ({ edges }: Machine) => edges,
+  syncMs = 3_600_000,
   isEmulated = false,
-): Promise<{ kit: Kit; machine: Machine }> {
+} = {}): Promise<{ kit: Kit; machine: Machine }> {
   const machine = await createMachine();
-  return { machine, kit: await createKit({ dataDir: machine.dataDir, edges: wrap(machine), limits, isEmulated }) };
+  const { dataDir } = machine;
+  return { machine, kit: await createKit({ dataDir, edges: wrap(machine), limits: { syncMs }, isEmulated }) };
 }
 
 export const texts = async ({ client }: Kit, stageId: string) =>

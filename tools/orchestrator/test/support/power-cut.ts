@@ -31,8 +31,8 @@ export interface Machine {
   readonly edges: Edges;
   /** How many commits SQLite has synced. */
   syncedCommits(): number;
-  /** Nothing reaches the disk any more once a synced commit shows this: the power is to be cut right behind it. */
-  loseAllAfter(isLast: (store: DatabaseSync) => boolean): void;
+  /** Once this is on disk nothing else gets there: the power is to be cut right behind it. Resolves when that is so. */
+  loseAllAfter(isLast: (store: DatabaseSync) => boolean): Promise<void>;
   /**
    * Cuts the power, and starts Callboard on the store as of its last sync and on what is left of the spools, under another boot id.
    * @param alsoLost what else the disk has not, to be done before the start
@@ -54,12 +54,15 @@ export async function createMachine(): Promise<Machine> {
   let hasWritten = false;
   let syncedCommits = 0;
   let isLast: ((store: DatabaseSync) => boolean) | undefined;
+  let onLast = Promise.withResolvers<void>();
 
   /** Called where all that is in the store reaches the disk; in one go, so that nothing is written meanwhile. */
   function keepStore(): void {
     if (!isOn) return;
     for (const name of FILES) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(disk, name));
-    if (isLast !== undefined && look(isLast)) isOn = false;
+    if (isLast === undefined || !look(isLast)) return;
+    isOn = false;
+    onLast.resolve();
   }
 
   function look(at: (store: DatabaseSync) => boolean): boolean {
@@ -113,6 +116,8 @@ export async function createMachine(): Promise<Machine> {
     },
     loseAllAfter: (last) => {
       isLast = last;
+      onLast = Promise.withResolvers();
+      return onLast.promise;
     },
     async cutPower(kit, left, alsoLost) {
       isOn = false;
