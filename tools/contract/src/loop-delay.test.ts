@@ -21,9 +21,9 @@ function setUp() {
       reset: () => void histogram.samples.splice(0),
     };
   });
-  /** A timer of 20 ms fires so many milliseconds too late. */
+  /** A timer of 100 ms fires so many milliseconds too late. */
   const late = (ms: number, times = 1) => {
-    for (const { samples } of histograms) samples.push(...new Array<number>(times).fill((ms + 20) * 1_000_000));
+    for (const { samples } of histograms) samples.push(...new Array<number>(times).fill((ms + 100) * 1_000_000));
   };
   return { delays, late };
 }

@@ -205,7 +205,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const backgroundSync = startBackgroundSync({ store, log, everyMs: limits.syncMs, running: sessions.executors });
     life.onStop('background sync', backgroundSync.stop);
     const settingsWatch = startSettingsWatch({
-      ...{ store, trust, log, lookMs: limits.settingsLookMs },
+      ...{ store, trust, edges, log, lookMs: limits.settingsLookMs },
       running: sessions.executors,
       raiseAlarm: sessions.raiseAlarm,
     });

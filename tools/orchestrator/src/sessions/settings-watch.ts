@@ -1,6 +1,8 @@
 import type { NewTranscriptEntry, StageId } from '@callboard/contract';
 import { z } from 'zod';
 import { ruleCovers, type ToolCall } from '../domain/rule-covers.ts';
+import type { Edges } from '../lib/edges.ts';
+import { signOf } from '../lib/file-signs.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged } from '../lib/wait.ts';
 import { type Alarm, alarmOf } from '../session-state/alarm.ts';
@@ -13,7 +15,8 @@ import type { SessionExecutor } from './session-executor.ts';
 
 export interface SettingsWatchParts {
   store: Store;
-  trust: Pick<Trust, 'grownSince' | 'newlyExcluded'>;
+  trust: Pick<Trust, 'grownSince' | 'newlyExcluded' | 'settingsPaths'>;
+  edges: Pick<Edges, 'uptimeMs'>;
   log: Logger;
   lookMs: number;
   running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
@@ -29,6 +32,15 @@ export interface SettingsWatch {
   stop(): void;
 }
 
+interface Read {
+  paths: readonly string[];
+  sign: string;
+  /** They were the same at the look before: a second write within one tick of the file system's clock leaves no other sign. */
+  isSure: boolean;
+  /** In `uptimeMs`. */
+  at: number;
+}
+
 /** What Claude Code itself says that holds. Only rules that stand in files can have been slipped in there. */
 const RulesReply = z.object({
   response: z.object({
@@ -37,6 +49,8 @@ const RulesReply = z.object({
 });
 const FILES: ReadonlySet<string> = new Set(['userSettings', 'projectSettings', 'localSettings']);
 const REPLY_MS = 10_000;
+/** So often files are read that do not seem to have changed: who maps a file into memory may write to it unseen. */
+const READ_AGAIN_MS = 30_000;
 /** A call is among the newest entries when its result comes. */
 const RECENT = 200;
 
@@ -46,13 +60,16 @@ const RECENT = 200;
  * allowed while there are such hooks.
  */
 export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
-  const { store, trust, log, lookMs, running, raiseAlarm } = parts;
+  const { store, trust, edges, log, lookMs, running, raiseAlarm } = parts;
   /** By launch: what was told. */
   const told = new Map<string, Set<string>>();
   /** By launch: commands that settings have come to let out of the sandbox, also those that they do not any more. */
   const excluded = new Map<string, Set<string>>();
   /** By launch: rules that were seen since, also those that are gone again. */
   const seen = new Map<string, Map<string, Grown>>();
+
+  /** By launch: how its files were when they were last read. */
+  const read = new Map<string, Read>();
 
   type Watched = Pick<SessionExecutor, 'launch' | 'request'>;
 
@@ -65,9 +82,22 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
 
   async function look(): Promise<void> {
     const executors = [...running()];
-    for (const executor of executors) await lookAt(executor);
+    for (const executor of executors) await lookIfChanged(executor);
     const living = new Set(executors.map(({ launch }) => String(launch.id)));
-    for (const map of [told, seen, excluded]) for (const id of map.keys()) if (!living.has(id)) map.delete(id);
+    for (const map of [told, seen, excluded, read]) for (const id of map.keys()) if (!living.has(id)) map.delete(id);
+  }
+
+  /** Nearly always nothing has changed, and to see that costs a few microseconds a file. */
+  async function lookIfChanged(executor: Watched): Promise<void> {
+    const { id, stageId } = executor.launch;
+    const before = read.get(id);
+    const now = edges.uptimeMs();
+    const isSame = before !== undefined && signOf(before.paths) === before.sign;
+    if (isSame && before.isSure && now - before.at < READ_AGAIN_MS) return;
+    const paths = await trust.settingsPaths(stageId);
+    const sign = signOf(paths); // before they are read: what is written meanwhile is seen by the next look
+    await lookAt(executor);
+    read.set(id, { paths, sign, isSure: sign === before?.sign, at: now });
   }
 
   async function lookAt(executor: Watched): Promise<void> {

@@ -9,7 +9,7 @@ import { contentOf, itemsOf, type Known, sha256, type TrustContent } from './con
 import { excludedCommands } from './excluded-commands.ts';
 import { type LaunchTrust, launchTrust } from './launch-trust.ts';
 import type { Found } from './settings-items.ts';
-import { userItems, userRules, userSettings } from './user-rules.ts';
+import { userItems, userRules, userSettings, userSettingsPath } from './user-rules.ts';
 
 export interface TrustParts {
   store: Store;
@@ -38,6 +38,8 @@ export interface Trust {
   grownSince(stageId: StageId, launch: LaunchSettings): Promise<Grown[]>;
   /** Commands that settings files let run outside of the sandbox, and did not when the launch began. */
   newlyExcluded(stageId: StageId, launch: LaunchSettings): Promise<string[]>;
+  /** The files that those two read, whether they are there or not; none for a stage without a worktree. */
+  settingsPaths(stageId: StageId): Promise<string[]>;
   /** Agrees to these rules and folders alone, as far as they stand in the main checkout's or the user's own settings now. @throws Rejection `unknown_project` */
   agreeToRules(projectId: ProjectId, rules: readonly string[]): Promise<Project>;
 }
@@ -230,6 +232,12 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
       if (stage === null || stage.worktree === null || project === null) return [];
       const now = await excludedIn(project, stage.worktree, !launch.readsRepository);
       return now.filter((command) => !launch.excluded.includes(command));
+    },
+    async settingsPaths(stageId) {
+      const stage = await store.read.stages.find(stageId);
+      const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+      if (stage === null || stage.worktree === null || project === null) return [];
+      return [...worktrees.settingsPaths(project, stage.worktree), userSettingsPath(env)];
     },
     async agreeToRules(projectId, rules) {
       const project = await requireProject(projectId);

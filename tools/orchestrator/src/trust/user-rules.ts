@@ -7,7 +7,8 @@ import { ALLOWED, type Found, settingsItems } from './settings-items.ts';
 const USER_FILE = '~/.claude/settings.json';
 
 /** The file itself. @param env the environment that Claude Code is given */
-const userSettingsPath = (env: Readonly<Record<string, string>>): string => join(configFolder(env), 'settings.json');
+export const userSettingsPath = (env: Readonly<Record<string, string>>): string =>
+  join(configFolder(env), 'settings.json');
 
 /** Its text, or that of an empty one. */
 export const userSettings = (env: Readonly<Record<string, string>>): Promise<string> =>

@@ -1,4 +1,4 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inMainCheckout, LOCAL, MCP, SHARED } from '../lib/settings-files.ts';
 import { folderTree, type RepositoryTree } from './repository-tree.ts';
 
@@ -77,6 +77,10 @@ export async function settingsFiles(worktree: string, checkout: string): Promise
     text === null ? [] : [{ kind: 'settings', name: names[index] ?? SHARED, text, isPersonal: index === 2 }],
   );
 }
+
+/** The files that `settingsFiles` reads. */
+export const settingsPaths = (worktree: string, checkout: string): string[] =>
+  [[worktree, SHARED] as const, [worktree, LOCAL] as const, [checkout, LOCAL] as const].map((parts) => join(...parts));
 
 /** Those of the main checkout count where the worktree has no such folder (tried). */
 async function extraFiles(tree: RepositoryTree, main: RepositoryTree, kind: Extra): Promise<SettingsFile[]> {

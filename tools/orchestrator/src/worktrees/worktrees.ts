@@ -31,6 +31,7 @@ import {
   repositorySettings,
   type SettingsFile,
   settingsFiles,
+  settingsPaths,
 } from './repository-settings.ts';
 import { folderTree, headTree } from './repository-tree.ts';
 import { createGit } from './run-git.ts';
@@ -89,6 +90,8 @@ export interface Worktrees {
   settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
   /** The settings files alone. */
   settingsFiles(project: Pick<Project, 'path'>, worktree: Worktree): Promise<SettingsFile[]>;
+  /** Where these are, or would be. */
+  settingsPaths(project: Pick<Project, 'path'>, worktree: Worktree): string[];
   /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
   gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
   /**
@@ -154,6 +157,7 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
 
     gitSettings: (project) => git.look(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
+    settingsPaths: (project, worktree) => settingsPaths(worktree.path, project.path),
     settings: async (project, worktree) => {
       const committed = headTree((args) => execute(project.path, args, objectsOnly));
       const root = await realpath(dataDir);

@@ -1,0 +1,36 @@
+import { mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { signOf } from './file-signs.ts';
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'callboard-signs-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
+
+it('stays the same while nobody writes, and tells of a file that is made, written, replaced or removed', async () => {
+  const file = join(await folder(), 'settings.json');
+  const signs = [signOf([file])];
+  const look = () => signs.push(signOf([file]));
+  await writeFile(file, 'one');
+  look();
+  const { atime, mtime, mtimeMs } = await stat(file);
+  // A write is told by its time; files of one size, in one tick of the clock, are alike.
+  await expect.poll(() => writeFile(file, 'two').then(() => stat(file))).not.toMatchObject({ mtimeMs });
+  await utimes(file, atime, mtime); // which hides nothing
+  look();
+  await writeFile(`${file}.new`, 'six');
+  await rename(`${file}.new`, file);
+  look();
+  await rm(file);
+  await symlink('elsewhere.json', file);
+  await writeFile(join(file, '..', 'elsewhere.json'), 'seven');
+  look();
+  await rm(file);
+  await symlink(file, file);
+  look();
+  expect(new Set(signs).size).toBe(signs.length);
+  expect(signOf([file])).toBe(signs.at(-1));
+});
