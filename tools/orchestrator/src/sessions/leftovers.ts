@@ -102,7 +102,7 @@ async function ofOthers(store: Store): Promise<Set<number>> {
 export interface LeftoverWatchParts {
   store: Store;
   log: Logger;
-  executor: Pick<SessionExecutor, 'launch' | 'process' | 'lastHeard'>;
+  executor: Pick<SessionExecutor, 'launch' | 'process' | 'lastHeard' | 'onHeard'>;
 }
 
 /** Follows a living launch, off its turns' path, so that what it leaves is known when it has ended. */
@@ -112,8 +112,12 @@ export interface LeftoverWatch {
   settle(conversationId: string | null, signal: AbortSignal): Promise<void>;
 }
 
-/** So long after it was last heard, a process is taken to start nothing just now. */
+/** So long after it was last heard, a process is taken to start nothing just now: in a turn, and after it. */
 const ACTIVE_MS = 60_000;
+const ACTIVE_AFTER_TURN_MS = 2_000;
+
+export const mayStartSomething = ({ silentMs, isTurnOver }: ReturnType<SessionExecutor['lastHeard']>): boolean =>
+  silentMs < (isTurnOver ? ACTIVE_AFTER_TURN_MS : ACTIVE_MS);
 
 export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): LeftoverWatch {
   const { launch, process, lastHeard } = executor;
@@ -121,17 +125,22 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
     store.transact((tx) => tx.launches.setLeftovers(launch.id, known), { sync: 'later' });
   const watch = watchShells({
     process: process.identity,
-    isActive: () => lastHeard().silentMs < ACTIVE_MS,
+    isActive: () => mayStartSomething(lastHeard()),
     known: launch.leftovers,
     onLeft: (known) => {
       // For a restart of ours; the end of the process stores it again.
       keep(known).catch((error: unknown) => log.warn({ err: error }, 'what a command left running was not stored'));
     },
   });
+  const unlisten = executor.onHeard(watch.stir);
+  const stop = () => {
+    unlisten();
+    return watch.stop();
+  };
   return {
-    stop: watch.stop,
+    stop,
     async settle(conversationId, signal) {
-      await watch.stop();
+      await stop();
       const { known, shells } = watch;
       const worktree = (await store.read.stages.find(launch.stageId))?.worktree?.path;
       const place = worktree === undefined ? null : { worktree, since: process.identity.startTime };

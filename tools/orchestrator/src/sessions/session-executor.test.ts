@@ -19,7 +19,7 @@ it('hears what a process prints by itself, and not what it was asked for', async
   const alarm = () => {
     throw new Error('nothing is wrong');
   };
-  const followUps = { add: alarm, stir: () => undefined };
+  const followUps = { add: () => undefined, stir: () => undefined };
   const executor = createSessionExecutor(
     launch,
     process,
@@ -57,4 +57,17 @@ it('hears what a process prints by itself, and not what it was asked for', async
   expect(executor.lastHeard().silentMs).toBe(60_000);
   print({ type: 'system', subtype: 'status', status: 'requesting' });
   await expect.poll(() => executor.lastHeard().silentMs).toBe(0);
+  // What comes behind the end of a turn, and is no work, begins none.
+  const over = () => executor.lastHeard().isTurnOver;
+  const status = { type: 'system', subtype: 'status', status: 'requesting' };
+  let timesHeard = 0;
+  const unlisten = executor.onHeard(() => void timesHeard++);
+  const result = { type: 'result', subtype: 'success', is_error: false, result: '', num_turns: 1, total_cost_usd: 0 };
+  print(result, status);
+  await expect.poll(over).toBe(true);
+  expect(timesHeard).toBeGreaterThan(0);
+  unlisten();
+  const content = [{ type: 'text', text: 'A task goes on.' }];
+  print({ type: 'assistant', message: { id: 'm1', role: 'assistant', content }, parent_tool_use_id: null });
+  await expect.poll(over).toBe(false);
 });

@@ -71,8 +71,13 @@ export interface SessionExecutor {
   liveText(): TextDelta[];
   /** Resolves when all that was written to it is marked so in the store. @throws OperationalError `storage_failed` */
   marked(): Promise<void>;
-  /** When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is. */
-  lastHeard(): { at: Date; silentMs: number };
+  /**
+   * When the process last printed anything by itself or was taken up: by the clock on the wall, and how long ago that is; and
+   * whether it has ended its turn since it last did something.
+   */
+  lastHeard(): { at: Date; silentMs: number; isTurnOver: boolean };
+  /** Calls whenever it prints anything by itself. Returns how to stop listening. */
+  onHeard(listener: () => void): () => void;
   /** The file that the process prints to, and how far what it printed is in the store. */
   spool(): { path: string; readTo: number };
   /** The process is gone: take in the rest of what it printed. Resolves when that is done. */
@@ -84,6 +89,17 @@ export interface SessionExecutor {
 const isLasting = (event: AgentEvent): event is LastingEvent => event.type !== 'delta' && event.type !== 'used';
 /** Claude did something: its figures have moved. */
 const isWork = ({ type }: AgentEvent) => type === 'block' || type === 'tool-result';
+
+/** What it does in a turn; one that was begun by nobody here, too. */
+const ACTIVITY = new Set<AgentEvent['type']>([
+  'turn-started',
+  'message-echoed',
+  'block',
+  'delta',
+  'tool-result',
+  'asked',
+  'task-started',
+]);
 
 /** What a process prints because it was asked, also where it works on nothing: the list of tasks follows each `initialize`. */
 const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'cost-count', 'tasks']);
@@ -126,6 +142,8 @@ export function createSessionExecutor(
   let storedOffset = launch.spoolOffset;
   let givenBack = launch.spoolOffset;
   let heard = hearNow();
+  let isTurnOver = false;
+  const hearing = new Set<() => void>();
   let finishing = false;
 
   const letting = new AbortController();
@@ -147,6 +165,9 @@ export function createSessionExecutor(
     if (!lines.every(isReply)) {
       heard = hearNow();
       followUps.stir(stageId);
+      for (const event of lines.flatMap(({ events }) => events))
+        isTurnOver = isTurnOver ? !ACTIVITY.has(event.type) : event.type === 'turn-ended';
+      for (const listener of hearing) listener();
     }
     const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
     for (const event of lines.flatMap(({ events }) => events)) {
@@ -274,7 +295,11 @@ export function createSessionExecutor(
     reply: peer.reply,
     liveText: live.blocks,
     marked: writer.mark,
-    lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs }),
+    lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver }),
+    onHeard(listener) {
+      hearing.add(listener);
+      return () => void hearing.delete(listener);
+    },
     spool: () => ({ path: launchFiles(launch.folder).spool, readTo: storedOffset }),
     async finish() {
       finishing = true;

@@ -52,7 +52,7 @@ it.each([0, DAY, -DAY])(
 it.each([0, DAY, -DAY])('calls silence by what really went by when the time of day jumps by %i ms', async (jumpMs) => {
   const { session, store, edges, pass, jump } = await setUp();
   const heard = { at: edges.now(), uptimeMs: edges.uptimeMs() };
-  const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs });
+  const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver: false });
   const executor = { launch: { stageId: session.stageId }, lastHeard };
   const find = vi.spyOn(store.read.sessions, 'find');
   const silentOnes: StageId[] = [];

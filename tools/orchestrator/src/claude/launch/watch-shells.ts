@@ -16,6 +16,8 @@ export interface ShellWatchParts {
 export interface ShellWatch {
   readonly known: readonly ProcessIdentity[];
   readonly shells: ReadonlyMap<number, string>;
+  /** The process has something to do: it is looked at without a rest before. */
+  stir(): void;
   /** Resolves when it looks no more. */
   stop(): Promise<void>;
 }
@@ -33,6 +35,7 @@ export function watchShells({ process, isActive, onLeft, known: before }: ShellW
   const known = new Map(before.map((identity) => [`${identity.pid} ${identity.startTime}`, identity]));
   const gone = new Set<number>();
   let tableAt = performance.now();
+  let endRest: () => void = () => undefined;
 
   /** False when the process is gone. */
   async function look(): Promise<boolean> {
@@ -64,8 +67,18 @@ export function watchShells({ process, isActive, onLeft, known: before }: ShellW
 
   async function watch(): Promise<void> {
     while (!signal.aborted && (await look())) {
-      await sleep(isActive() ? LOOK_MS : REST_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (isActive()) await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      else await rest();
     }
+  }
+
+  /** All who rest look at the same time: each time that the process wakes up costs more than a look. */
+  async function rest(): Promise<void> {
+    const stirring = new AbortController();
+    endRest = () => stirring.abort();
+    const until = { signal: AbortSignal.any([signal, stirring.signal]), ref: false };
+    await sleep(REST_MS - (performance.now() % REST_MS), undefined, until).catch(() => undefined);
+    endRest = () => undefined;
   }
 
   const watched = watch();
@@ -74,6 +87,7 @@ export function watchShells({ process, isActive, onLeft, known: before }: ShellW
       return [...known.values()];
     },
     shells,
+    stir: () => endRest(),
     async stop() {
       stopping.abort();
       await watched;
