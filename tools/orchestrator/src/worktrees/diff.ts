@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import type { ChangeCounts, DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { filePatch } from './file-patch.ts';
-import { withPlainGit } from './plain-git.ts';
+import { type AboutObjects, withPlainGit } from './plain-git.ts';
 import type { Git } from './run-git.ts';
 import { takeIn } from './take-in.ts';
 import { type TreeChange, treeChanges } from './tree-changes.ts';
@@ -20,9 +21,10 @@ type Ends = Omit<StageDiff, 'files'>;
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` where what is asked for is no longer known
  */
 export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: DiffQuery = {}): Promise<StageDiff> {
-  const now = await endsOf(git, place, tree);
+  const about = await aboutWorktree(git, place.worktree);
+  const now = await endsOf(git, place, about, tree);
   const ends = { ...now, base: base ?? now.base };
-  return withPlainGit(git, place.worktree.path, async (plain) => {
+  return withPlainGit(git, about, async (plain) => {
     const changes = await treeChanges(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
     if (path === undefined) return { ...ends, files: changes.map(withoutIds) };
@@ -49,10 +51,26 @@ export async function headOf(git: Git, { path, branch }: Worktree): Promise<stri
   return own.failed ? git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']) : own.stdout.trim();
 }
 
-async function endsOf(git: Git, { worktree, checkout }: DiffPlace, tree: string | undefined): Promise<Ends> {
+/** What is to be known of a worktree, in one call of git: with its `HEAD` where the branch is gone. */
+async function aboutWorktree(
+  git: Git,
+  { path, branch }: Worktree,
+): Promise<AboutObjects & { head: string; index: string }> {
+  const ask = ['rev-parse', '--show-object-format', '--git-path', 'objects', '--git-path', 'index'];
+  const own = await git.try(path, [...ask, `refs/heads/${branch}^{commit}`]);
+  const told = own.failed ? await git.must(path, [...ask, 'HEAD^{commit}']) : own.stdout.trimEnd();
+  const [format = '', objects = '', index = '', head = ''] = told.split('\n');
+  return { format, objects: resolve(path, objects), index: resolve(path, index), head };
+}
+
+async function endsOf(
+  git: Git,
+  { worktree, checkout }: DiffPlace,
+  { head, index }: { head: string; index: string },
+  tree: string | undefined,
+): Promise<Ends> {
   const { path, branch } = worktree;
-  const head = await headOf(git, worktree);
-  const taken = tree === undefined ? await takeIn(git, path) : { tree, unread: [] };
+  const taken = tree === undefined ? await takeIn(git, path, index) : { tree, unread: [] };
   return { base: await baseOf(git, worktree, checkout, head), branch, head, ...taken };
 }
 

@@ -8,7 +8,7 @@ export function firstSeen(): Repositories {
   const agreed = new Map<string, readonly GitSettingItem[]>();
   return {
     async find(folder) {
-      const place = await locate(folder);
+      const place = locate(folder);
       if (place === null) return null;
       const root = place.isPlain ? folder : dirname(place.commonDir);
       return { id: root, root, agreed: agreed.get(root) ?? null };

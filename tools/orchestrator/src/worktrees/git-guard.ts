@@ -1,8 +1,8 @@
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitSettingItem } from '@callboard/contract';
 import { isAgreed } from '../domain/git-agreement.ts';
 import { OperationalError } from '../lib/errors.ts';
+import { signOf } from '../lib/file-signs.ts';
 import type { GitResult } from './execute-git.ts';
 import { runsHooks, withSafeOptions } from './git-call.ts';
 import { type ConfigEntry, LIST_CONFIGURATION, parseConfiguration } from './git-configuration.ts';
@@ -91,11 +91,14 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
   /** Reads only when one of the files has changed. */
   async function lookAt(place: GitPlace, agreed: readonly GitSettingItem[]): Promise<Looked> {
     const hooksPaths = agreed.filter(({ name }) => name === 'core.hookspath').map(({ value }) => value);
-    const sign = async (looked: Looked) => JSON.stringify([hooksPaths, await signatureOf(watchedBy(place, looked))]);
+    const sign = (looked: Looked) => {
+      const watched = watchedBy(place, looked);
+      return JSON.stringify([hooksPaths, watched, signOf(watched)]);
+    };
     const known = cache.get(place.gitDir);
-    if (known !== undefined && (await sign(known)) === known.signature) return known;
+    if (known !== undefined && sign(known) === known.signature) return known;
     // Only now is it known which files count; what is read after their signature was taken is not older than that.
-    const signature = await sign(await read(place, hooksPaths));
+    const signature = sign(await read(place, hooksPaths));
     const looked = { ...(await read(place, hooksPaths)), signature };
     cache.set(place.gitDir, looked);
     return looked;
@@ -104,9 +107,9 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
   /** What a folder has, and what of it counts as agreed. */
   async function judge(folder: string) {
     const known = await repositories.find(folder);
-    const main = await locate(known?.root ?? folder);
+    const main = locate(known?.root ?? folder);
     if (main === null) return null;
-    const place = known === null || known.root === folder ? main : await locateWorktree(folder, main);
+    const place = known === null || known.root === folder ? main : locateWorktree(folder, main);
     const agreed = known === null ? [] : (known.agreed ?? (await begin(known, main)));
     const looked = await lookAt(place, agreed);
     const items = [...looked.programs.items, ...(place === main && known !== null ? elsewhere(main) : [])];
@@ -183,14 +186,4 @@ function pinned({ root, gitDir, commonDir }: GitPlace): Record<string, string> {
     GIT_WORK_TREE: root,
     ...(commonDir === gitDir ? {} : { GIT_COMMON_DIR: commonDir }),
   };
-}
-
-async function signatureOf(files: readonly string[]): Promise<string> {
-  const stats = await Promise.all(
-    files.map(async (file) => {
-      const found = await stat(file, { bigint: true }).catch(() => null);
-      return found === null ? '-' : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode].join();
-    }),
-  );
-  return JSON.stringify([files, stats]);
 }

@@ -1,4 +1,5 @@
-import { lstat, unlink } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PLACEHOLDERS } from '../domain/placeholders.ts';
 import { systemCode } from '../lib/errors.ts';
@@ -15,29 +16,26 @@ interface AskGit {
  */
 const WRITE_BITS = 0o222;
 
-async function isPlaceholder(path: string): Promise<boolean> {
+/** Synchronous, as there are many of them: the kernel answers in a tenth of what asking a thread costs. */
+function isPlaceholder(path: string): boolean {
   try {
-    const found = await lstat(path);
-    return found.isFile() && found.size === 0 && (found.mode & WRITE_BITS) === 0;
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found?.isFile() === true && found.size === 0 && (found.mode & WRITE_BITS) === 0;
   } catch {
-    return false; // it is not there, or is not for us to read
+    return false; // it is not for us to read
   }
 }
 
 /** The mount points of a sandbox at the top of a checkout, relative to it. They are no work of anybody. */
-export async function placeholdersIn(checkout: string): Promise<string[]> {
-  const found = await Promise.all(
-    PLACEHOLDERS.map(async (name) => ((await isPlaceholder(join(checkout, name))) ? [name] : [])),
-  );
-  return found.flat();
-}
+export const placeholdersIn = (checkout: string): string[] =>
+  PLACEHOLDERS.filter((name) => isPlaceholder(join(checkout, name)));
 
 /**
  * Removes what a killed sandbox left at the top of a checkout; files that git knows stay. For when no process of the session
  * lives: a mount point that is removed protects nothing any more. @throws OperationalError `worktree_failed`; a system error
  */
 export async function removePlaceholders(git: AskGit, checkout: string): Promise<void> {
-  const found = await placeholdersIn(checkout);
+  const found = placeholdersIn(checkout);
   if (found.length === 0) return;
   const tracked = new Set((await git.must(checkout, ['ls-files', '-z', '--', ...found])).split('\0'));
   for (const name of found) if (!tracked.has(name)) await remove(join(checkout, name));
@@ -49,10 +47,10 @@ export async function removePlaceholders(git: AskGit, checkout: string): Promise
  * @throws a system error
  */
 export async function removeConfigLock(checkout: string): Promise<void> {
-  const place = await locate(checkout);
+  const place = locate(checkout);
   if (place === null) return;
   const lock = join(place.commonDir, 'config.lock');
-  if (await isPlaceholder(lock)) await remove(lock);
+  if (isPlaceholder(lock)) await remove(lock);
 }
 
 async function remove(path: string): Promise<void> {

@@ -1,7 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Git, GitResult } from './run-git.ts';
+
+/** The objects of a repository: `sha1` or `sha256`, and the folder that they are in. */
+export interface AboutObjects {
+  format: string;
+  objects: string;
+}
 
 /** Git on a repository's objects, and on nothing else of it. */
 export interface PlainGit {
@@ -15,17 +21,20 @@ export interface PlainGit {
  * Lends the objects of a repository to an empty git directory of our own. So attributes, configuration (the
  * repository's and the user's), replaced objects and grafts have no say in what a diff shows: it depends on the objects alone.
  */
-export async function withPlainGit<T>(git: Git, path: string, use: (plain: PlainGit) => Promise<T>): Promise<T> {
+export async function withPlainGit<T>(
+  git: Git,
+  { format, objects }: AboutObjects,
+  use: (plain: PlainGit) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-diff-'));
   try {
-    const [format = '', objects = ''] = await aboutObjects(git, path);
     const dir = join(folder, 'git');
     for (const part of ['objects', 'refs']) await mkdir(join(dir, part), { recursive: true });
     await writeFile(join(dir, 'HEAD'), 'ref: refs/heads/none\n');
     await writeFile(join(dir, 'config'), configOf(format));
     const env = {
       GIT_DIR: dir,
-      GIT_OBJECT_DIRECTORY: resolve(path, objects),
+      GIT_OBJECT_DIRECTORY: objects,
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_ATTR_NOSYSTEM: '1',
@@ -39,10 +48,6 @@ export async function withPlainGit<T>(git: Git, path: string, use: (plain: Plain
     await rm(folder, { recursive: true, force: true });
   }
 }
-
-/** Their format, and where they are. */
-const aboutObjects = async (git: Git, path: string): Promise<string[]> =>
-  (await git.must(path, ['rev-parse', '--show-object-format', '--git-path', 'objects'])).split('\n');
 
 const configOf = (format: string): string =>
   format === 'sha1'

@@ -74,7 +74,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
 
     const attempt: Git['try'] = async (cwd, args, extra = {}) => {
       if (!looksForNewFiles(args)) return run(cwd, args, extra);
-      const hidden = await placeholdersIn(cwd);
+      const hidden = placeholdersIn(cwd);
       return addsAll(args) ? addAll(cwd, args, hidden, extra) : run(cwd, [...args, ...allBut(hidden)], extra);
     };
     return {

@@ -21,15 +21,16 @@ const ADD = ['-c', 'core.untrackedCache=false', '-c', 'core.safecrlf=false', 'ad
 /**
  * Writes a worktree's files into a tree as `git add --all` would take them (filters and line endings included), by an
  * index of our own, so that nothing is staged. Only objects are added to the repository.
+ * @param ownIndex its index, for who knows where that is
  * @throws OperationalError `worktree_failed`
  */
-export async function takeIn(git: Git, path: string): Promise<Snapshot> {
+export async function takeIn(git: Git, path: string, ownIndex?: string): Promise<Snapshot> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
   try {
     const index = join(folder, 'index');
     const env = { GIT_INDEX_FILE: index, LC_ALL: 'C' };
     // From a copy of the worktree's index git knows which files need not be read again, however many there are.
-    const own = resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
+    const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
     await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
     await lookAtAll(git, path, env);
     const added = await git.try(path, ADD, env);
