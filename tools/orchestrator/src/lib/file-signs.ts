@@ -13,7 +13,9 @@ export function signOf(paths: readonly string[]): string {
 function signOfOne(path: string): string {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return found === undefined ? '-' : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode].join();
+    return found === undefined
+      ? '-'
+      : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode].join();
   } catch (error) {
     return messageOf(error); // a part of the path is no folder, say
   }
