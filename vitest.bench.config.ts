@@ -2,5 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 /** `npm run bench`: measurements, each beside a baseline of the same run; kept out of the tests. */
 export default defineConfig({
-  test: { root: 'e2e', include: ['**/*.bench.ts'], testTimeout: 300_000, hookTimeout: 60_000, fileParallelism: false },
+  test: {
+    root: 'e2e',
+    include: ['**/*.bench.ts'],
+    setupFiles: ['support/close-browsers.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+    fileParallelism: false,
+  },
 });

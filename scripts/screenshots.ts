@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
-import { openBrowser } from '../e2e/support/browser.ts';
+import { closeBrowsers, openBrowser } from '../e2e/support/browser.ts';
 import { install } from '../e2e/support/callboard.ts';
 import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
@@ -201,6 +201,7 @@ try {
   await writeFile(join(repo, '.claude', 'settings.json'), JSON.stringify({ hooks: { PostToolUse: [format] } }));
   const { loginLink, origin, stop } = await start();
   atEnd(stop);
+  atEnd(closeBrowsers);
   const { page, errors } = await openBrowser({}, atEnd);
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();

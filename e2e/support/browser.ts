@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, type Browser as Chromium, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { findChromium } from '../../scripts/chromium.ts';
 import type { AtEnd } from './callboard.ts';
@@ -23,26 +20,38 @@ export interface Browser {
   errors: string[];
 }
 
-/** A browser with a profile of its own, closed when the test is over. */
+/** Those that run, by their program: a new one takes a second of CPU, a new context next to nothing. */
+const running = new Map<string, Promise<Chromium>>();
+
+/** Ends every browser that was opened. */
+export async function closeBrowsers(): Promise<void> {
+  const all = [...running.values()];
+  running.clear();
+  await Promise.all(all.map(async (browser) => (await browser).close()));
+}
+
+async function runningBrowser(executablePath: string): Promise<Chromium> {
+  const before = await running.get(executablePath)?.catch(() => undefined);
+  if (before?.isConnected()) return before;
+  const browser = chromium.launch({ executablePath, args: ARGS, timeout: 120_000 });
+  running.set(executablePath, browser);
+  return browser;
+}
+
+/** A browser as if it were on a machine of its own: it shares no cookie, no storage and no cache with another. Closed when the test is over. */
 export async function openBrowser(
   options: { width?: number; height?: number; hasTouch?: boolean; hasNotifications?: boolean } = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<Browser> {
   const executablePath = findChromium(options.hasNotifications);
   if (executablePath === null) throw new Error('no Chromium is installed; npm test installs it');
-  const profile = await mkdtemp(join(tmpdir(), 'callboard-browser-'));
   const viewport = { width: options.width ?? 1280, height: options.height ?? 800 };
-  const context = await chromium.launchPersistentContext(profile, {
-    ...{ executablePath, args: ARGS, viewport, hasTouch: options.hasTouch ?? false },
-    timeout: 120_000,
-  });
-  atEnd(async () => {
-    await context.close();
-    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
-  });
+  const browser = await runningBrowser(executablePath);
+  const context = await browser.newContext({ viewport, hasTouch: options.hasTouch ?? false });
+  atEnd(() => context.close());
   context.setDefaultTimeout(60_000);
   const errors: string[] = [];
-  const page = context.pages()[0] ?? (await context.newPage());
+  const page = await context.newPage();
   context.on('console', (message) => {
     if (message.type() === 'error') errors.push(message.text());
   });

@@ -7,11 +7,11 @@ const MB = 1_000_000;
 const said = (text: string) => prompt({ steps: [{ text }] });
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
-/** A kit whose disk has as much space as the test says. */
+/** A kit whose disk has as much space as the test says. The reply to a message that is to go now waits out `confirmationMs`. */
 async function createKitOnDisk() {
   const disk = { free: 500 * MB };
   const edges = { ...nodeEdges, freeBytes: () => disk.free };
-  const kit = await createKit({ edges, diskReserveMb: 200, limits: { diskLookMs: 20 } });
+  const kit = await createKit({ edges, diskReserveMb: 200, limits: { diskLookMs: 20, confirmationMs: 8_000 } });
   const paused = async () => (await kit.client.command('get_board')).paused;
   return { disk, paused, ...kit, kit };
 }

@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-identity.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess } from '../support/living-process.ts';
+import { variants } from '../support/variants.ts';
 
 const started: ProcessIdentity[] = [];
 afterEach(async () => {
@@ -77,17 +78,22 @@ it('lists what outlives a stop without the marker, ends none of it by itself, an
   await expect(again).rejects.toMatchObject({ code: 'unknown_process' });
 });
 
-it.each([
-  ['prints nothing', `env -i sleep 305 ${QUIET} &`],
+const hidden = [
   ['prints nothing and works elsewhere', `(cd / && env -i sleep 305 ${QUIET} &); sleep 1`],
-])('finds one that %s by its shell, and lists it while the session goes on', async (_what, command) => {
-  const { kit, stageId } = await afterCommand(`nohup sleep 306 ${QUIET} & ${command}`);
-  await kit.client.command('stop_stage', { stageId });
-  const [left] = await leftBy(kit, stageId, 1);
-  await kit.client.command('send_message', { stageId, message: 'Go on' });
-  await kit.client.state(stageId, 'idle');
-  const { processes } = await kit.client.command('get_leftovers', { stageId });
-  expect(processes).toMatchObject([{ pid: left?.pid, command: 'sleep 305' }]);
-  if (left !== undefined) await killProcess(left);
-  expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
-});
+  ['prints nothing', `env -i sleep 305 ${QUIET} &`],
+] as const;
+
+it.each(variants(hidden))(
+  'finds one that %s by its shell, and lists it while the session goes on',
+  async (_what, command) => {
+    const { kit, stageId } = await afterCommand(`nohup sleep 306 ${QUIET} & ${command}`);
+    await kit.client.command('stop_stage', { stageId });
+    const [left] = await leftBy(kit, stageId, 1);
+    await kit.client.command('send_message', { stageId, message: 'Go on' });
+    await kit.client.state(stageId, 'idle');
+    const { processes } = await kit.client.command('get_leftovers', { stageId });
+    expect(processes).toMatchObject([{ pid: left?.pid, command: 'sleep 305' }]);
+    if (left !== undefined) await killProcess(left);
+    expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
+  },
+);

@@ -3,6 +3,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
+import { variants } from '../support/variants.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
 const runs = (command: string) => prompt({ steps: [bash(command), { text: 'Done.' }] });
@@ -36,7 +37,7 @@ const places: [string, (kit: Kit, worktree: string) => string][] = [
   ['the user’s', (kit) => join(kit.env.HOME ?? '', '.claude/settings.json')],
 ];
 
-it.each(places)(
+it.each(variants(places))(
   'raises the alarm when a tool ran under a rule that was slipped into %s settings',
   async (_name, place) => {
     const kit = await createKit(SOON);

@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createKit, type Kit } from '../support/kit.ts';
 import { commit, createMarks, hook, mcpServer, write } from '../support/settings-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { variants } from '../support/variants.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
 const says = prompt({ steps: [{ text: 'Done.' }] });
@@ -32,9 +33,9 @@ const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
   (await client.transcript(stageId)).find((entry) => entry.kind === 'notice' && entry.code === code);
 
 const holes: [name: string, files: (mark: (name: string) => string, path: (name: string) => string) => object][] = [
-  ['apiKeyHelper', (mark) => ({ '.claude/settings.json': { apiKeyHelper: `${mark('ran')}; echo key` } })],
   ['a hook', (mark) => ({ '.claude/settings.json': hook('SessionStart', mark('ran')) })],
   ['.mcp.json by itself', (_mark, path) => ({ '.mcp.json': mcpServer('tracker', path('ran')) })],
+  ['apiKeyHelper', (mark) => ({ '.claude/settings.json': { apiKeyHelper: `${mark('ran')}; echo key` } })],
   [
     '.mcp.json and enableAllProjectMcpServers',
     (_mark, path) => ({
@@ -51,30 +52,33 @@ const holes: [name: string, files: (mark: (name: string) => string, path: (name:
   ],
 ];
 
-it.each(holes)('runs nothing of a repository that nobody trusts, and all of it then: %s', async (_name, files) => {
-  const kit = await createKit();
-  const marks = await createMarks(kit.folder);
-  await commit(kit.repo, { ...files(marks.command, marks.path), 'CLAUDE.md': 'Words of the repository.' });
-  const before = await trustOf(kit);
-  expect(before).toMatchObject({
-    needed: true,
-    items: before.items.map(() => expect.objectContaining({ isNew: true })),
-  });
+it.each(variants(holes, 2))(
+  'runs nothing of a repository that nobody trusts, and all of it then: %s',
+  async (_name, files) => {
+    const kit = await createKit();
+    const marks = await createMarks(kit.folder);
+    await commit(kit.repo, { ...files(marks.command, marks.path), 'CLAUDE.md': 'Words of the repository.' });
+    const before = await trustOf(kit);
+    expect(before).toMatchObject({
+      needed: true,
+      items: before.items.map(() => expect.objectContaining({ isNew: true })),
+    });
 
-  const stageId = await finish(kit);
-  expect(await marks.left()).toEqual([]);
-  expect(await noticeOf(kit, stageId, 'settings-left-out')).toMatchObject({ level: 'warning' });
-  const { session } = await kit.client.command('get_session', { stageId });
-  expect(session.leftOut?.summary).toMatch(/^1 (helper|hook|MCP server)|^2 MCP servers/);
-  // What it has to say is read all the same.
-  expect(JSON.stringify(kit.model.requests)).toContain('Words of the repository.');
+    const stageId = await finish(kit);
+    expect(await marks.left()).toEqual([]);
+    expect(await noticeOf(kit, stageId, 'settings-left-out')).toMatchObject({ level: 'warning' });
+    const { session } = await kit.client.command('get_session', { stageId });
+    expect(session.leftOut?.summary).toMatch(/^1 (helper|hook|MCP server)|^2 MCP servers/);
+    // What it has to say is read all the same.
+    expect(JSON.stringify(kit.model.requests)).toContain('Words of the repository.');
 
-  const { project } = await trustIt(kit);
-  expect(project.trust).toMatchObject({ needed: false, hash: before.hash });
-  const second = await finish(kit);
-  await expect.poll(marks.left).toEqual(['ran']);
-  expect(await noticeOf(kit, second, 'settings-left-out')).toBeUndefined();
-});
+    const { project } = await trustIt(kit);
+    expect(project.trust).toMatchObject({ needed: false, hash: before.hash });
+    const second = await finish(kit);
+    await expect.poll(marks.left).toEqual(['ran']);
+    expect(await noticeOf(kit, second, 'settings-left-out')).toBeUndefined();
+  },
+);
 
 it('sends the key and the conversation to no other address that the repository names', async () => {
   const kit = await createKit();

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type OrchestratorConfig, ProjectId, type SessionAlarm } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
@@ -55,11 +55,6 @@ export interface Kit {
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
-
 export async function createKit({
   where = 'here',
   maxParallel = 4,
@@ -85,11 +80,11 @@ export async function createKit({
   claudePath?: string;
 } = {}): Promise<Kit> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
-  cleanups.push(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const repo = await createRepository(join(folder, 'shop'));
   const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
-  cleanups.push(() => model.close());
+  onTestFinished(() => model.close());
   await mkdir(join(folder, 'tmp'));
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp') };
@@ -147,7 +142,7 @@ export async function createKit({
       return stage.id;
     },
   };
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     await kit.stop();
     const { failed } = await endAllSessions(dataDir, { log: () => undefined });
     if (failed.length > 0) throw new Error(`processes of ${failed.join(', ')} could not be ended`);
