@@ -1,5 +1,6 @@
 /** `npm test`: installs what the tests need, runs every check and every test, and counts them. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,11 +21,19 @@ const Report = z.object({
 const count = { passed: 0, failed: 0 };
 const unsteady: z.infer<typeof Test>[] = [];
 
-/** One check that passes or fails as a whole. */
-function check(script: string): void {
-  const { status } = spawnSync('npm', ['run', '--silent', script], { stdio: 'inherit' });
-  if (status === 0) count.passed += 1;
-  else count.failed += 1;
+/** Checks that pass or fail as a whole, beside each other; what each prints comes when it is over. */
+async function check(...scripts: string[]): Promise<void> {
+  await Promise.all(
+    scripts.map(async (script) => {
+      const child = spawn('npm', ['run', '--silent', script], { stdio: ['ignore', 'pipe', 'pipe'] });
+      const said: Buffer[] = [];
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => said.push(data));
+      const [status] = await once(child, 'close');
+      process.stdout.write(Buffer.concat(said));
+      if (status === 0) count.passed += 1;
+      else count.failed += 1;
+    }),
+  );
 }
 
 function tests(args: string[]): void {
@@ -53,9 +62,9 @@ function tests(args: string[]): void {
 
 ensureChromium();
 // Else the first tests that start Callboard would wait for it, at the same time.
-if (!isFresh(join(import.meta.dirname, '..'))) check('build');
+if (!isFresh(join(import.meta.dirname, '..'))) await check('build');
 const missing = [...ensureSystemPackages(), ...(ensureOlderNode() ? [] : ['Node 24'])];
-for (const script of ['lint', 'types', 'dead-code']) check(script);
+await check('lint', 'types', 'dead-code');
 tests(process.argv.slice(2));
 for (const { fullName, failureMessages } of unsteady)
   console.log(`passed at the second attempt, to be looked into: ${fullName}\n${failureMessages.join('\n')}\n`);
