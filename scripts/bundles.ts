@@ -23,9 +23,7 @@ const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>,
  * @returns the folders of the packages of others that are in them, sorted
  */
 export async function buildInto(target: string): Promise<string[]> {
-  const packages = await Promise.all(
-    PROGRAMS.map(([tool, input, dist]) => bundle(join(root, 'tools', tool), input, join(target, 'tools', tool, dist))),
-  );
+  const packages = await Promise.all(PROGRAMS.map(([tool, input, dist]) => bundle(tool, input, dist, target)));
   packages.push(await buildBoard(join(target, 'tools', 'web-server', 'dist')));
   return [...new Set(packages.flat())].sort();
 }
@@ -37,10 +35,13 @@ export function place(path: string, content: string | Uint8Array): void {
   renameSync(part, path);
 }
 
-async function bundle(cwd: string, input: InputOptions['input'], dist: string): Promise<string[]> {
+async function bundle(tool: string, input: InputOptions['input'], into: string, target: string): Promise<string[]> {
+  const cwd = join(root, 'tools', tool);
+  const dist = join(target, 'tools', tool, into);
   await using bundled = await rolldown({ cwd, input, platform: 'node', tsconfig: false });
   const { output } = await bundled.generate({
     format: 'esm',
+    dir: join(cwd, into), // what the source maps are relative to, also in the package
     sourcemap: true,
     sourcemapExcludeSources: true, // names and lines are enough for a stack
     entryFileNames: '[name].js',
