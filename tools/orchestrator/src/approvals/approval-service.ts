@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   AnswerBody,
   ApproveBody,
@@ -12,6 +11,7 @@ import { leavesByInput } from '../domain/leaves-sandbox.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
+import { settlesWithin } from '../lib/wait.ts';
 import { openDraft, saveDraft } from '../session-state/change-session.ts';
 import { commandLeft } from '../session-state/isolation.ts';
 import { decideRequest } from '../session-state/requests.ts';
@@ -82,7 +82,6 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
 
   /** Decides, and waits a moment for the CLI to confirm, so that the reply can tell what really happened. */
   async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
-    const patience = new AbortController();
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const unlisten = store.onEvent((event) => {
       if (event.type !== 'decision-updated' || event.data.requestId !== requestId || event.data.stageId !== stageId)
@@ -91,11 +90,9 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     });
     try {
       const decision = await decide();
-      const stored = async () => (await store.read.requests.findDecision(stageId, requestId)) ?? decision;
-      const late = sleep(confirmationMs, undefined, { signal: patience.signal, ref: false }).then(stored, stored);
-      return requireApplied(await Promise.race([promise, late]));
+      if (await settlesWithin(promise, confirmationMs)) return requireApplied(await promise);
+      return requireApplied((await store.read.requests.findDecision(stageId, requestId)) ?? decision);
     } finally {
-      patience.abort();
       unlisten();
     }
   }

@@ -1,14 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 /** Resolves with true when `promise` settles within `ms`, else with false. The timer never keeps the process alive. */
-export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const patience = new AbortController();
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
-  const late = sleep(ms, false, { signal: patience.signal, ref: false }).catch(() => false);
-  return Promise.race([settled, late]).finally(() => patience.abort());
+export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(false), ms).unref();
+    const onSettled = () => {
+      clearTimeout(late);
+      resolve(true);
+    };
+    promise.then(onSettled, onSettled);
+  });
 }
 
 /**

@@ -101,7 +101,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
 
   /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the draft. */
   async function dispatch(tx: Tx, draft: SessionDraft, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
-    const { state, queueHeld } = draft.record;
+    const { state, queueHeld, queued } = draft.record;
     draft.queueChanged = true;
     if (tx.noRoom() !== null) {
       // It waits like every other, in the place that it would have had.
@@ -109,8 +109,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
       return;
     }
     if (state === 'idle') {
-      // Past rows that are held after a failed turn: those wait for a word of their own.
-      if (queueHeld || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
+      // Past rows that are held after a failed turn: those wait for a word of their own. Where none waits it is the next anyway.
+      if (queueHeld || queued === 0 || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
     } else if (state === 'busy' || state === 'waiting') {
       if (mode === 'steer') await deliver(tx, draft, row);
       if (mode === 'now') await interruptFor(tx, draft, row);

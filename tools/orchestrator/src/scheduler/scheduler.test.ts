@@ -1,10 +1,12 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
-import { silent } from '../../test/support/test-store.ts';
+import { openTestStore, sampleStage, silent } from '../../test/support/test-store.ts';
 import { startScheduler } from './scheduler.ts';
 
 it('looks at the board when a session works no more, and neither at each of its steps nor when it goes on', async () => {
-  const session = await busyTestSession();
+  const given = await openTestStore();
+  const session = await busyTestSession({}, given);
+  await given.addStage({ autoStart: true }); // waits for room
   const { store } = session;
   const board = vi.spyOn(store, 'board');
   const scheduler = startScheduler({
@@ -31,4 +33,32 @@ it('looks at the board when a session works no more, and neither at each of its 
   await session.tell(turnEnded());
   await scheduler.drain();
   expect(board.mock.calls.length).toBeGreaterThan(before);
+});
+
+it('does not look at the board for the room that a session makes where no stage waits, and does once one may', async () => {
+  const given = await openTestStore();
+  const session = await busyTestSession({}, given);
+  const { store } = session;
+  const board = vi.spyOn(store, 'board');
+  const started: string[] = [];
+  const scheduler = startScheduler({
+    ...{ store, log: silent, maxParallel: 1, mayStart: () => true },
+    start: async (stageId) => void started.push(stageId),
+  });
+  onTestFinished(scheduler.stop);
+  await scheduler.drain();
+  const before = board.mock.calls.length;
+  await session.tell(asked('r1'));
+  await session.tell({ type: 'withdrawn', requestId: 'r1' });
+  await scheduler.drain();
+  expect(board.mock.calls.length).toBe(before);
+  const waiting = await given.addStage({ autoStart: true });
+  await store.transact((tx) =>
+    tx.emit({ type: 'stage-created', data: { stageId: waiting, stage: sampleStage({ id: waiting }) } }),
+  );
+  await scheduler.drain();
+  expect(started).toEqual([]); // there is no room
+  await session.tell(turnEnded());
+  await scheduler.drain();
+  expect(started).toEqual([waiting]);
 });

@@ -31,9 +31,14 @@ const LOOK_AGAIN_MS = 30_000;
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
 export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
+  /** Some stage was ready at the last look. What else makes one ready is a hint of its own, so that room alone is none. */
+  let doesAnyWait = true;
+
   async function pass(): Promise<void> {
     if (!mayStart()) return;
-    const runnable = pickRunnable(boardView(await store.board()), maxParallel);
+    const board = boardView(await store.board());
+    doesAnyWait = pickRunnable(board, Number.POSITIVE_INFINITY).length > 0;
+    const runnable = pickRunnable(board, maxParallel);
     // Together: `start` marks its stage as starting at once, so the next pass does not pick it again.
     await Promise.all(runnable.map(startOne));
   }
@@ -56,7 +61,7 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
     if (isWorking(data)) resting.delete(data.stageId);
     else if (!resting.has(data.stageId)) {
       resting.add(data.stageId);
-      passes.nudge();
+      if (doesAnyWait) passes.nudge();
     }
   });
   const timer = setInterval(passes.nudge, LOOK_AGAIN_MS).unref();

@@ -63,6 +63,5 @@ export async function deliver(tx: Tx, draft: SessionDraft, row: MessageRow): Pro
 
 /** Whether messages were given to the launch that the CLI has not begun to work on. */
 export async function hasUnreadMessages(tx: Tx, launchId: LaunchId): Promise<boolean> {
-  const rows = await tx.outbox.listOf(launchId, ['accepted', 'written']);
-  return rows.some((row) => row.kind === 'message');
+  return (await tx.outbox.countUnread(launchId)) > 0;
 }

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import { mark } from '../lib/marks.ts';
+import type { Execute } from './prepared.ts';
 
 /**
  * When a commit reaches the disk. `now`: before it returns, with all commits before it, so that it survives a power
@@ -13,6 +14,8 @@ export interface SqliteFile {
   readonly dialect: SqliteDialect;
   /** The log of commits: once it is synced, all commits before are on disk. */
   readonly log: string;
+  /** For whoever has the connection. */
+  readonly execute: Execute;
   /** For the transactions that follow. Not to be called within one: SQLite refuses it. */
   commit(sync: CommitSync): void;
 }
@@ -28,8 +31,15 @@ export function openSqliteFile(file: string): SqliteFile {
   const database = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma temp_store = memory;');
   let current: CommitSync = 'now';
+  const adapted = adapt(database);
   return {
-    dialect: new SqliteDialect({ database: adapt(database) }),
+    dialect: new SqliteDialect({ database: adapted }),
+    execute: (sql, parameters) => {
+      const statement = adapted.prepare(sql);
+      if (statement.reader) return statement.all(parameters);
+      statement.run(parameters);
+      return [];
+    },
     log: `${file}-wal`,
     commit: (sync) => {
       if (sync === current) return;

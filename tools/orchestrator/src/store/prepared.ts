@@ -2,7 +2,6 @@ import {
   type Compilable,
   DummyDriver,
   Kysely,
-  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -31,14 +30,30 @@ class Placeholder {
 /** Stands in a prepared query for a value that each run gives by this name. */
 export const param = <T = string>(name: string) => sql<T>`${new Placeholder(name)}`;
 
+/** Runs a statement at once, and returns its rows. */
+export type Execute = (sql: string, parameters: readonly unknown[]) => unknown[];
+
+const executors = new WeakMap<Database, Execute>();
+
+/**
+ * Has prepared queries run at once on a transaction, until what is returned is called: it has the connection to itself,
+ * and to ask for it by way of Kysely costs more than most of these queries.
+ */
+export function runAtOnce(transaction: Database, execute: Execute): () => void {
+  executors.set(transaction, execute);
+  return () => void executors.delete(transaction);
+}
+
 /**
  * A query that is built and compiled once. For the few that run for each line of each session: building one costs more
  * than running it.
  */
 export function prepare<Row>(query: Compilable<Row>) {
   const compiled = query.compile();
-  return (db: Database, values: Readonly<Record<string, unknown>>): Promise<QueryResult<Row>> => {
+  return async (db: Database, values: Readonly<Record<string, unknown>>): Promise<Row[]> => {
     const parameters = compiled.parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value));
-    return db.executeQuery<Row>({ ...compiled, parameters });
+    const execute = executors.get(db);
+    if (execute !== undefined) return execute(compiled.sql, parameters) as Row[]; // what SQLite gives, as with Kysely
+    return (await db.executeQuery<Row>({ ...compiled, parameters })).rows;
   };
 }

@@ -15,6 +15,7 @@ import {
   tickingEdges,
 } from '../../test/support/test-store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
+import type { Tx } from './store.ts';
 
 const STAGE = stageId('S1');
 const note = (index: number): NewEvent => ({ type: 'transcript-appended', data: { stageId: STAGE, index } });
@@ -32,6 +33,15 @@ it('numbers events by one, tells of them after the commit, and keeps them', asyn
   expect(events.map(indexOf)).toEqual([1, 2, 3]);
   expect(await store.read.events.since(0, 10)).toEqual(events);
   expect(await store.read.events.since(1, 1)).toEqual(events.slice(1, 2));
+});
+
+it('refuses what comes after the end of its transaction', async () => {
+  const { store } = await openTestStore();
+  const { promise, resolve } = Promise.withResolvers<Tx>();
+  await store.transact(async (tx) => resolve(tx));
+  const tx = await promise;
+  await expect(tx.stages.find(STAGE)).rejects.toThrow(/committed/);
+  await expect(tx.projects.list()).rejects.toThrow(/committed/);
 });
 
 it('gives all that one transaction writes the same instant', async () => {

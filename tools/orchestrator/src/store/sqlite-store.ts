@@ -9,6 +9,7 @@ import { beginEpoch } from './epoch.ts';
 import { createKnownSessions } from './known-sessions.ts';
 import { migrations } from './migrations.ts';
 import { type CommitSync, openSqliteFile, type SqliteFile } from './node-sqlite.ts';
+import { runAtOnce } from './prepared.ts';
 import type { OutboxRow } from './records.ts';
 import type { Schema } from './schema.ts';
 import { isDamage, type StorageTrouble, storageFailed, troubleOf, troubleOfSync } from './storage-failure.ts';
@@ -134,7 +135,10 @@ function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Lo
     return db.connection().execute(async (connection) => {
       if (sync === 'now' && isDoubtful) await checkpoint(connection);
       file.commit(sync);
-      return connection.transaction().execute(work);
+      return connection.transaction().execute((trx) => {
+        const stop = runAtOnce(trx, file.execute);
+        return work(trx).finally(stop);
+      });
     });
   }
 

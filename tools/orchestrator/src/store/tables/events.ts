@@ -35,8 +35,8 @@ export function eventsTable(db: Database) {
   return {
     lastSeq,
     async append(event: NewEvent, at: string): Promise<BoardEvent> {
-      const { rows } = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
-      return { ...event, seq: rows[0]?.seq ?? 0, at };
+      const [row] = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
+      return { ...event, seq: row?.seq ?? 0, at };
     },
     /**
      * Forgets all but the newest `keep` events, what is beyond the newest `keepBytes` of data, and what is from before

@@ -55,6 +55,59 @@ const queued = (db: Database, stageId: StageId | RawBuilder<string>) =>
 
 const queueOf = prepare(queued(builder, param('stageId')).selectAll().orderBy('position').orderBy('ordinal'));
 const countQueued = prepare(queued(builder, param('stageId')).select((eb) => eb.fn.countAll<number>().as('count')));
+const lastPosition = prepare(
+  builder
+    .selectFrom('outbox')
+    .select((eb) => eb.fn.max('position').as('position'))
+    .where('stage_id', '=', param('stageId')),
+);
+const insert = prepare(
+  builder
+    .insertInto('outbox')
+    .values({
+      id: param('id'),
+      stage_id: param('stageId'),
+      launch_id: param<string | null>('launchId'),
+      kind: param('kind'),
+      state: param('state'),
+      wire_id: param('wireId'),
+      body: param('body'),
+      actor: param<string | null>('actor'),
+      position: param<number>('position'),
+      writing: 0,
+      created_at: param('createdAt'),
+      written_at: param<string | null>('writtenAt'),
+    })
+    .returning('ordinal'),
+);
+const give = prepare(
+  builder
+    .updateTable('outbox')
+    .where('id', '=', param('id'))
+    .set({ launch_id: param('launchId'), state: 'accepted', written_at: null, writing: 0, body: param('body') }),
+);
+const setWritten = prepare(
+  builder
+    .updateTable('outbox')
+    .where('id', '=', param('id'))
+    .where('state', '=', 'accepted')
+    .where('launch_id', '=', param('launchId'))
+    .set({ state: 'written', written_at: param('at'), writing: 0 }),
+);
+const setConfirmed = prepare(
+  builder
+    .updateTable('outbox')
+    .where('id', '=', param('id'))
+    .set({ state: 'confirmed', confirmed_at: param('at'), writing: 0 }),
+);
+const unreadOf = prepare(
+  builder
+    .selectFrom('outbox')
+    .where('launch_id', '=', param('launchId'))
+    .where('kind', '=', 'message')
+    .where('state', 'in', ['accepted', 'written'])
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+);
 const byWireId = prepare(
   builder
     .selectFrom('outbox')
@@ -71,26 +124,10 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
   return {
     async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
       const writtenAt = state === 'written' ? row.createdAt : null;
-      const { ordinal } = await db
-        .insertInto('outbox')
-        .values({
-          id: row.id,
-          stage_id: row.stageId,
-          launch_id: row.launchId,
-          kind: row.body.kind,
-          state,
-          wire_id: row.wireId,
-          body: JSON.stringify(row.body),
-          actor: row.actor,
-          position,
-          writing: 0,
-          created_at: row.createdAt,
-          written_at: writtenAt,
-        })
-        .returning('ordinal')
-        .executeTakeFirstOrThrow();
+      const { kind } = row.body;
+      const [stored] = await insert(db, { ...row, kind, state, body: JSON.stringify(row.body), position, writtenAt });
       const fresh = { writing: false, writtenAt, confirmedAt: null, voidReason: null };
-      const inserted = { ...row, ordinal, kind: row.body.kind, state, position, ...fresh };
+      const inserted = { ...row, ordinal: stored?.ordinal ?? 0, kind, state, position, ...fresh };
       if (row.launchId !== null) given.set(row.id, inserted);
       return inserted;
     },
@@ -100,7 +137,7 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
     },
     /** The newest row of that wire id that belongs to the launch. */
     async findByWireId(launchId: LaunchId, wireId: string): Promise<OutboxRow | null> {
-      const last = (await byWireId(db, { launchId, wireId })).rows.at(-1);
+      const last = (await byWireId(db, { launchId, wireId })).at(-1);
       return last === undefined ? null : toRow(last);
     },
     /** The control requests that were put into the launch's outbox since then and were not dropped, the newest first. */
@@ -119,21 +156,20 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
     async listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]> {
       return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);
     },
+    /** How many messages were given to the launch that it has not begun to work on. */
+    async countUnread(launchId: LaunchId): Promise<number> {
+      return (await unreadOf(db, { launchId }))[0]?.count ?? 0;
+    },
     /** The stage's queue, in order: messages that were accepted and belong to no launch yet. */
     async queueOf(stageId: StageId): Promise<MessageRow[]> {
-      return (await queueOf(db, { stageId })).rows.map(toRow).map(toMessage);
+      return (await queueOf(db, { stageId })).map(toRow).map(toMessage);
     },
     async countQueued(stageId: StageId): Promise<number> {
-      return (await countQueued(db, { stageId })).rows[0]?.count ?? 0;
+      return (await countQueued(db, { stageId }))[0]?.count ?? 0;
     },
     /** The highest place that a message of the stage ever had; 0 before the first. */
     async lastPosition(stageId: StageId): Promise<number> {
-      const row = await db
-        .selectFrom('outbox')
-        .select((eb) => eb.fn.max('position').as('position'))
-        .where('stage_id', '=', stageId)
-        .executeTakeFirst();
-      return row?.position ?? 0;
+      return (await lastPosition(db, { stageId }))[0]?.position ?? 0;
     },
     async findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
       const row = await queued(db, stageId).selectAll().where('wire_id', '=', messageId).executeTakeFirst();
@@ -147,9 +183,7 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
     },
     /** Gives a message of the queue to a launch, with its body as it is from now on. */
     async give(row: MessageRow, launchId: LaunchId, body: MessageRow['body']): Promise<void> {
-      await update(row.id)
-        .set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0, body: JSON.stringify(body) })
-        .execute();
+      await give(db, { id: row.id, launchId, body: JSON.stringify(body) });
       given.set(row.id, { ...row, launchId, body, state: 'accepted', writtenAt: null, writing: false });
     },
     /** Puts it into the queue, or into the outbox of a launch that is only begun: that one's writer looks for its rows. */
@@ -173,15 +207,11 @@ export function outboxTable(db: Database, given: GivenRows = new Map()) {
      * that went back to the queue or to another launch meanwhile.
      */
     async setWritten({ id, launchId }: Pick<OutboxRow, 'id' | 'launchId'>, at: string): Promise<void> {
-      await update(id)
-        .where('state', '=', 'accepted')
-        .where('launch_id', '=', launchId)
-        .set({ state: 'written', written_at: at, writing: 0 })
-        .execute();
+      await setWritten(db, { id, launchId, at });
     },
     async setConfirmed(id: string, at: string): Promise<void> {
       given.delete(id);
-      await update(id).set({ state: 'confirmed', confirmed_at: at, writing: 0 }).execute();
+      await setConfirmed(db, { id, at });
     },
     async setVoid(id: string, reason: string): Promise<void> {
       given.delete(id);

@@ -1,6 +1,7 @@
 import { Project, type ProjectId } from '@callboard/contract';
 import { GitAgreement, gitSettingsOf } from '../../domain/git-agreement.ts';
 import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
 
 type Row = {
   id: string;
@@ -25,6 +26,8 @@ const toProject = (row: Row): Project =>
 
 const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
 
+const byId = prepare(builder.selectFrom('projects').selectAll().where('id', '=', param('id')));
+
 /** Projects, by the time they were registered. */
 export function projectsTable(db: Database) {
   const all = () => db.selectFrom('projects').selectAll();
@@ -33,7 +36,7 @@ export function projectsTable(db: Database) {
       return (await all().orderBy('created_at').orderBy('id').execute()).map(toProject);
     },
     async find(id: ProjectId): Promise<Project | null> {
-      const row = await all().where('id', '=', id).executeTakeFirst();
+      const [row] = await byId(db, { id });
       return row === undefined ? null : toProject(row);
     },
     async findByPath(path: string): Promise<Project | null> {

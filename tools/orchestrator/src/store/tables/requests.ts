@@ -47,6 +47,50 @@ interface LoggedRow {
   project: string | null;
 }
 
+const byId = prepare(
+  builder
+    .selectFrom('requests')
+    .selectAll()
+    .where('stage_id', '=', param('stageId'))
+    .where('request_id', '=', param('requestId')),
+);
+const openNew = prepare(
+  builder
+    .insertInto('requests')
+    .values({
+      stage_id: param('stageId'),
+      request_id: param('requestId'),
+      launch_id: param('launchId'),
+      state: 'open',
+      stage_title: null,
+      project_id: null,
+      kind: param('kind'),
+      tool_name: param('toolName'),
+      document: param('document'),
+      created_at: param('createdAt'),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('ordinal'),
+);
+const decide = prepare(
+  builder
+    .updateTable('requests')
+    .set({
+      state: param('state'),
+      decision: param('decision'),
+      outcome: param('outcome'),
+      decided_by: param<string | null>('by'),
+      decided_at: param('at'),
+    })
+    .where('stage_id', '=', param('stageId'))
+    .where('request_id', '=', param('requestId')),
+);
+const bytesOpen = prepare(
+  builder
+    .selectFrom('requests')
+    .where('state', '=', 'open')
+    .select(sql<number>`coalesce(sum(octet_length(document)), 0)`.as('bytes')),
+);
 const countOpenOf = prepare(
   builder
     .selectFrom('requests')
@@ -70,13 +114,11 @@ export function requestsTable(db: Database) {
       return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
     },
     async countOpenOf(stageId: StageId): Promise<number> {
-      return (await countOpenOf(db, { stageId })).rows[0]?.count ?? 0;
+      return (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
     },
     /** How much all open requests are, as stored. */
     async bytesOpen(): Promise<number> {
-      const sizes = db.selectFrom('requests').where('state', '=', 'open');
-      const sum = sql<number>`coalesce(sum(octet_length(document)), 0)`.as('bytes');
-      return (await sizes.select(sum).executeTakeFirstOrThrow()).bytes;
+      return (await bytesOpen(db, {}))[0]?.bytes ?? 0;
     },
     /** Answers whose fate is unknown and that nobody has settled, the oldest first. */
     async listUnsettled(): Promise<Decision[]> {
@@ -86,7 +128,7 @@ export function requestsTable(db: Database) {
       return (await unsettled().where('stage_id', '=', stageId).execute()).flatMap(decisionOf);
     },
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
-      const row = await select().where('stage_id', '=', stageId).where('request_id', '=', requestId).executeTakeFirst();
+      const [row] = await byId(db, { stageId, requestId });
       return row === undefined ? null : toStored(row);
     },
     /** What was decided; null for a request that is open, or that there never was. */
@@ -96,23 +138,9 @@ export function requestsTable(db: Database) {
     },
     /** False when the stage has a request of that id already; then nothing changes. */
     async open(request: PendingRequest, launchId: LaunchId): Promise<boolean> {
-      const { numInsertedOrUpdatedRows } = await db
-        .insertInto('requests')
-        .values({
-          stage_id: request.stageId,
-          request_id: request.requestId,
-          launch_id: launchId,
-          state: 'open',
-          stage_title: null,
-          project_id: null,
-          kind: request.kind,
-          tool_name: request.toolName,
-          document: JSON.stringify(request),
-          created_at: request.createdAt,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirstOrThrow();
-      return numInsertedOrUpdatedRows === 1n;
+      const { stageId, requestId, kind, toolName, createdAt } = request;
+      const document = JSON.stringify(request);
+      return (await openNew(db, { stageId, requestId, launchId, kind, toolName, document, createdAt })).length === 1;
     },
     /** Records a decision that no request came before. False when the stage has one of that id already; then nothing changes. */
     async addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean> {
@@ -136,18 +164,9 @@ export function requestsTable(db: Database) {
       return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
     },
     async decide(decision: Decision): Promise<void> {
-      await db
-        .updateTable('requests')
-        .set({
-          state: stateOf(decision),
-          decision: JSON.stringify(decision),
-          outcome: decision.outcome,
-          decided_by: decision.by,
-          decided_at: decision.at,
-        })
-        .where('stage_id', '=', decision.stageId)
-        .where('request_id', '=', decision.requestId)
-        .execute();
+      const { stageId, requestId, outcome, by, at } = decision;
+      const document = JSON.stringify(decision);
+      await decide(db, { stageId, requestId, state: stateOf(decision), decision: document, outcome, by, at });
     },
     /** The stage is about to go: its decisions stay in the log, and nobody is asked to settle one any more. */
     async keepOf({ id, title, projectId }: Stage): Promise<void> {

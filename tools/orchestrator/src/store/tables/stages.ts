@@ -1,8 +1,11 @@
 import { type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
+import { builder, param, prepare } from '../prepared.ts';
 
 const toStage = (row: { document: string }): Stage => Stage.parse(JSON.parse(row.document));
+
+const byId = prepare(builder.selectFrom('stages').select('document').where('id', '=', param('id')));
 
 /** Stages, by the time they were made. */
 export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>) {
@@ -11,7 +14,7 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
       return (await db.selectFrom('stages').select('document').orderBy('ordinal').execute()).map(toStage);
     },
     async find(id: StageId): Promise<Stage | null> {
-      const row = await db.selectFrom('stages').select('document').where('id', '=', id).executeTakeFirst();
+      const [row] = await byId(db, { id });
       return row === undefined ? null : toStage(row);
     },
     async isUsed(project: ProjectId): Promise<boolean> {
