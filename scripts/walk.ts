@@ -15,7 +15,7 @@ import type { Page } from 'playwright-core';
 import { build } from 'vite';
 import { z } from 'zod';
 import { clock } from '../e2e/bench/turn/clock.ts';
-import { openBrowser } from '../e2e/support/browser.ts';
+import { closeBrowsers, openBrowser } from '../e2e/support/browser.ts';
 import { install } from '../e2e/support/callboard.ts';
 import { partPid } from '../e2e/support/processes.ts';
 import { apiOf } from '../e2e/support/scene.ts';
@@ -68,6 +68,7 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const callboard = await install({ NODE_OPTIONS: `--import=${RECORDER}`, WALK_COVERAGE: recorded }, atEnd);
   const { loginLink, origin, stop, supervisor } = await callboard.start();
   atEnd(stop);
+  atEnd(closeBrowsers);
   const { page } = await openBrowser({}, atEnd);
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
