@@ -58,11 +58,12 @@ it('holds no sources and needs nothing else', async () => {
 
 /** The oldest one stands for both, where it is installed. */
 const areBoth = older === null || process.env.CALLBOARD_TEST_ALL === '1';
-
-it.for([
+const NODES = [
   ...(areBoth ? [['the Node of the tests', process.execPath] as const] : []),
   ['the oldest Node', older] as const,
-])('does its job from an empty folder, on %s', async ([, node], { skip }) => {
+];
+
+it.for(NODES)('does its job from an empty folder, on %s', async ([, node], { skip }) => {
   if (node === null) return skip('Node 24 is not installed');
   const program = await installPackage(`on-${node.length}`, tarball, node);
   const { start, model } = await install({}, onTestFinished, false, program);
@@ -81,32 +82,36 @@ it.for([
   expect(errors).toEqual([]);
 });
 
-it('examines the machine and shows the demo from there, and says how to get what they need', async () => {
-  const program = await installPackage('demo', tarball);
-  const { home, command, folder: own } = await install({}, onTestFinished, false, program);
-  const { code, output } = await command('doctor');
-  expect(output).toContain('claude');
-  expect([code, output]).toEqual([0, output]);
+it.for(NODES)(
+  'examines the machine and shows the demo on %s, and says how to get what they need',
+  async ([, node], { skip }) => {
+    if (node === null) return skip('Node 24 is not installed');
+    const program = await installPackage(`demo-${node.length}`, tarball, node);
+    const { home, command, folder: own } = await install({}, onTestFinished, false, program);
+    const { code, output } = await command('doctor');
+    expect(output).toContain('claude');
+    expect([code, output]).toEqual([0, output]);
 
-  // What npm puts in front of PATH is not taken for the user's.
-  const env = { PATH: `${dirname(program.node)}:${process.env.PATH}`, HOME: home, TMPDIR: join(own, 'tmp') };
-  const args = [program.bin, 'demo', '--no-open', '--port', '0', '--orchestrator-port', '0'];
-  const demo = spawn(program.node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const ended = once(demo, 'exit');
-  onTestFinished(() => void demo.kill('SIGINT'));
-  const said: string[] = [];
-  for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => said.push(String(data)));
-  await expect.poll(() => said.join('')).toContain('This is a demo');
-  demo.kill('SIGINT');
-  expect(await ended).toEqual([0, null]);
-  expect(await readdir(join(own, 'tmp'))).toEqual([]);
+    // What npm puts in front of PATH is not taken for the user's.
+    const env = { PATH: `${dirname(program.node)}:${process.env.PATH}`, HOME: home, TMPDIR: join(own, 'tmp') };
+    const args = [program.bin, 'demo', '--no-open', '--port', '0', '--orchestrator-port', '0'];
+    const demo = spawn(program.node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = once(demo, 'exit');
+    onTestFinished(() => void demo.kill('SIGINT'));
+    const said: string[] = [];
+    for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => said.push(String(data)));
+    await expect.poll(() => said.join('')).toContain('This is a demo');
+    demo.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+    expect(await readdir(join(own, 'tmp'))).toEqual([]);
 
-  const without = { ...env, PATH: '/usr/bin:/bin' };
-  for (const name of ['demo', 'doctor']) {
-    const { stdout, stderr } = spawnSync(program.node, [program.bin, name], { env: without, encoding: 'utf8' });
-    expect(stdout + stderr).toContain('npm install -g @anthropic-ai/claude-code');
-  }
-});
+    const without = { ...env, PATH: '/usr/bin:/bin' };
+    for (const name of ['demo', 'doctor']) {
+      const { stdout, stderr } = spawnSync(program.node, [program.bin, name], { env: without, encoding: 'utf8' });
+      expect(stdout + stderr).toContain('npm install -g @anthropic-ai/claude-code');
+    }
+  },
+);
 
 it('goes on, under a new version, with a request that was opened under the one before', async ({ skip }) => {
   const before = join(folder, 'before');
