@@ -1,3 +1,4 @@
+import type { StageId } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTestChannel } from '../../test/support/test-channel.ts';
 import { testQueue } from '../../test/support/test-queue.ts';
@@ -23,7 +24,12 @@ async function setUp() {
     ...store,
     transact: (work, ...options) =>
       store.transact(
-        (tx) => work({ ...tx, sessions: { ...tx.sessions, save: (record) => save(tx, record) } }),
+        (tx) =>
+          work({
+            ...tx,
+            sessions: { ...tx.sessions, save: (record) => save(tx, record) },
+            outbox: { ...tx.outbox, queueOf: (stageId) => readQueue(tx, stageId) },
+          }),
         ...options,
       ),
   };
@@ -31,6 +37,10 @@ async function setUp() {
   function save(tx: Tx, record: SessionRecord): Promise<void> {
     seen.push('session saved');
     return tx.sessions.save(record);
+  }
+  function readQueue(tx: Tx, stageId: StageId) {
+    seen.push('queue read');
+    return tx.outbox.queueOf(stageId);
   }
   /** Callboard's own questions to the CLI: they go by time, and are no part of the turn. */
   const questions: string[] = [];
@@ -125,6 +135,9 @@ it('costs a permission turn few transactions, and each line goes before anybody 
     tells('result', { subtype: 'success', is_error: false, user_message_uuids: [messageId] }),
     tells('command_lifecycle', { command_uuid: messageId, state: 'completed' }),
   );
-  expect(await after('session-updated')).toEqual(['session saved', 'transcript-appended', 'session-updated']);
+  expect(await after('session-updated')).toEqual([
+    ...['queue read', 'session saved'],
+    ...['transcript-appended', 'session-updated'],
+  ]);
   expect(await session.record()).toMatchObject({ state: 'idle', alarm: null });
 });
