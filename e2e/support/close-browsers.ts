@@ -1,5 +1,9 @@
 import { afterAll } from 'vitest';
+import { endFile } from './at-file-end.ts';
 import { closeBrowsers } from './browser.ts';
 
 // A setup file: it is run for each file of tests.
-afterAll(closeBrowsers);
+afterAll(async () => {
+  await endFile();
+  await closeBrowsers();
+});
