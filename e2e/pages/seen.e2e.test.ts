@@ -95,7 +95,7 @@ it('shows the true change of each file, and merges nothing that was not seen', a
     await page.getByRole('button', { name: 'Complete and merge' }).click();
     await page
       .getByRole('dialog')
-      .getByText(/Merges callboard\/STAGE-1 \([0-9a-f]{7}, 4 files/)
+      .getByText(new RegExp(`Merges callboard/${stage.id} \\([0-9a-f]{7}, 4 files`))
       .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
   };

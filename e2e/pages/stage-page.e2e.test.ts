@@ -325,7 +325,7 @@ it('lets mode, model and effort of an ended session be changed, for its next sta
 
 it('changes the mode, shows what was changed, and merges it or says why not', async () => {
   const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
-  const { page, errors } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
+  const { page, errors, stage } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
     permissionMode: 'acceptEdits',
   });
   await page.getByText('Made it.').waitFor();
@@ -350,7 +350,7 @@ it('changes the mode, shows what was changed, and merges it or says why not', as
     .waitFor();
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await page.getByRole('link', { name: 'Details' }).click();
-  await page.getByText('callboard/STAGE-1', { exact: true }).waitFor();
+  await page.getByText(`callboard/${stage.id}`, { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Complete', exact: true }).click();
   await page.getByText('Done', { exact: true }).first().waitFor();
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
