@@ -1,5 +1,5 @@
 import { RequestId } from '@callboard/contract';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, type TestSession } from '../../test/support/test-session.ts';
 import { until } from '../../test/support/until.ts';
 import type { Channel } from '../claude/channel.ts';
@@ -167,8 +167,15 @@ it('marks an answer after it is written, so that a crash can only have it writte
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'written', writing: false });
 });
 
+/** A mark that waits for another transaction waits for as long as the test does. */
+function stopTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 it('keeps marks for a transaction that they can ride along with, and tells when each line was written', async () => {
   const { session, writer, transactions } = await setUp();
+  stopTime();
   const before = session.edges.now().toISOString();
   await insert(session, { a: answer(), b: answer() });
   await until('both are written', () => writer.takesAtOnce());
@@ -239,12 +246,35 @@ it('writes one that was stored as written although a line has come between, in i
   expect(ids()).toEqual(['a', 'b', 'c', 'd']);
 });
 
+it('writes one that was stored as written although the line before it failed', async () => {
+  const { session, writer, ids, onWrite } = await setUp();
+  onWrite.now = () => Promise.reject(new Error('odd'));
+  await session.store.transact(async (tx) => {
+    const row = { stageId: session.stageId, launchId: session.launchId(), actor: null, createdAt: tx.now };
+    await tx.outbox.insert({ ...row, id: 'a', wireId: 'a', body: answer() });
+    await tx.outbox.insert({ ...row, id: 'c', wireId: 'c', state: 'written', body: control });
+  });
+  await writer.drain();
+  onWrite.now = async () => undefined;
+  writer.nudge();
+  await writer.drain();
+  expect(ids()).toEqual(['a', 'c']);
+});
+
 it('leaves a mark at a long line that was cut off', async () => {
   const { session, writer, onWrite } = await setUp();
   onWrite.now = () => Promise.reject(gone());
   await insert(session, { long: answer('x'.repeat(5_000)) });
   await writer.drain();
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'accepted', writing: true });
+});
+
+it('marks a long line once it is whole, without waiting for another transaction', async () => {
+  const { session } = await setUp();
+  stopTime();
+  await insert(session, { long: answer('x'.repeat(5_000)) });
+  await until('it is marked', async () => (await rowOf(session, 'long')).state === 'written');
+  expect(await rowOf(session, 'long')).toMatchObject({ writing: false });
 });
 
 it('stops at the first line that the process does not take, says so, and leaves the rest as it is', async () => {

@@ -125,6 +125,28 @@ it('tells of a commit before the next transaction begins, and hints after the ev
   expect(seen).toEqual(['event 1', 'hint 1', 'hint 2', 'next']);
 });
 
+it('hands rows to their launch in the order in which they are to be written, whichever was given first', async () => {
+  const session = await busyTestSession();
+  const { store, edges, stageId } = session;
+  await session.enqueue('first');
+  const handed: string[] = [];
+  store.onGiven(session.launchId(), (rows) => handed.push(...rows.map(({ kind }) => kind)));
+  await store.transact(async (tx) => {
+    const row = {
+      id: edges.newId(),
+      stageId,
+      launchId: session.launchId(),
+      wireId: 'c',
+      actor: null,
+      createdAt: tx.now,
+    };
+    await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'interrupt' } } });
+    for (const message of await tx.outbox.queueOf(stageId))
+      await tx.outbox.give(message, session.launchId(), message.body);
+  });
+  expect(handed).toEqual(['message', 'control']);
+});
+
 it('knows a session that it has written, without reading it, and nothing of one that was rolled back or removed', async () => {
   const session = await busyTestSession();
   const { store, stageId: id } = session;

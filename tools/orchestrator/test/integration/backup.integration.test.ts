@@ -21,12 +21,16 @@ it('copies the store while it is written, and goes on from the copy', async () =
   await expect(restoreStore(dataDir, backup, new Date())).rejects.toMatchObject({ code: 'data_dir_in_use' });
 
   await client.command('stop_stage', { stageId });
+  const last = client.events.at(-1)?.seq ?? 0;
   await kit.stop();
   const { aside } = await restoreStore(dataDir, backup, new Date());
   expect(await readdir(dataDir)).toContain(aside?.slice(dataDir.length + 1));
   await kit.start();
-  const { stages } = kit.client.init.data;
+  const { stages, seq } = kit.client.init.data;
   expect(stages).toHaveLength(proof.stages);
+  // Events that the copy lacks have had numbers, which are not given again.
+  expect(seq).toBeGreaterThan(last);
+  expect(await kit.client.command('get_events', { since: last })).toEqual({ events: [], resync: true });
   await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }) });
   const texts = async () =>
     (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
