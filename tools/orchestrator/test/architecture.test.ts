@@ -33,8 +33,10 @@ describe('packages', () => {
     expect(imports.filter((one) => !isAllowed(one)).map(told)).toEqual([]);
   });
 
-  it('contract depends on zod alone, and on nothing that only Node or only a browser has', () => {
-    const others = importsOf(below('contract')).filter(({ to, isOurs }) => !isOurs && to !== 'zod');
+  it('contract depends on zod alone, its client on a parser of event streams as well, and neither on a platform', () => {
+    const isAllowed = ({ from, to }: Import) =>
+      to === 'zod' || (to === 'eventsource-parser' && from.startsWith('contract/src/client/'));
+    const others = importsOf(below('contract')).filter((one) => !one.isOurs && !isAllowed(one));
     expect(others.map(told)).toEqual([]);
   });
 
@@ -189,6 +191,25 @@ describe('the board in the browser', () => {
     ],
     'main.tsx': ['app', 'lib', 'live'],
     'login.ts': ['lib'],
+  });
+
+  it('has no address of the API of its own: they stand in the contract (decision 013)', () => {
+    // Not those in which a folder is called "api".
+    const ADDRESS = /(?<![\w.])\/api\/.*/g;
+    const found = below('web-server/src/client').flatMap(({ path, text }) =>
+      [...text.matchAll(ADDRESS)].map(([address]) => `${path}: ${address}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('makes requests in the one place that proves the page, beside the page that logs in', () => {
+    const fetching = below('web-server/src/client').filter(({ text }) =>
+      /(?<![\w.])fetch\(|new EventSource/.test(text),
+    );
+    expect(fetching.map(({ path }) => path).toSorted()).toEqual([
+      'web-server/src/client/lib/page-proof.ts',
+      'web-server/src/client/login.ts',
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 /** A reader of event streams over real HTTP. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { createMessageReader } from '@callboard/contract/client';
 import { z } from 'zod';
 import { bearer } from './harness.ts';
 
@@ -12,24 +13,14 @@ export interface SseEvent {
   data: unknown;
 }
 
-function parseBlock(block: string): SseEvent | null {
-  const fields = new Map(
-    block
-      .split('\n')
-      .filter((line) => !line.startsWith(':'))
-      .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
-  );
-  const event = fields.get('event');
-  if (event === undefined) return null;
-  return { event, id: fields.get('id') ?? null, data: JSON.parse(fields.get('data') ?? 'null') };
-}
-
 export async function openStream(url: string, headers: Record<string, string> = {}) {
   const outgoing = request(url, { headers: { ...bearer, ...headers }, agent: false });
   outgoing.end();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // that is what 'response' carries
   const events: SseEvent[] = [];
-  let text = '';
+  const read = createMessageReader(({ name, id, data }) =>
+    events.push({ event: name, id: id === '' ? null : id, data: JSON.parse(data) }),
+  );
   let whole = '';
   let closed = false;
   response.setEncoding('utf8');
@@ -40,13 +31,7 @@ export async function openStream(url: string, headers: Record<string, string> = 
   });
   response.on('data', (chunk: string) => {
     whole += chunk;
-    text += chunk;
-    const blocks = text.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const event = parseBlock(block);
-      if (event !== null) events.push(event);
-    }
+    read(chunk);
   });
 
   return {

@@ -1,65 +1,92 @@
 import { Problem } from '../problems.ts';
+import { type Route, toRequest } from './routes.ts';
 import { TransportError } from './transport.ts';
 
-/** See `HttpTransportOptions`. */
+/** Words for what goes wrong without Callboard saying anything of it, for whoever reads them. */
+export interface FailureWords {
+  unanswered: string;
+  /** @param what the server said instead, in short */
+  unreadable: (what: string) => string;
+}
+
+const FOR_PROGRAMS: FailureWords = {
+  unanswered: 'Callboard did not answer; look at the state before trying again.',
+  unreadable: (what) => `Callboard's answer is not understood (${what}); the two may be of different versions.`,
+};
+
 export interface CallParts {
+  /** Where Callboard is: `http://127.0.0.1:3100`. Empty in a page of Callboard's own. */
   origin: string;
+  /** An API token. A page of Callboard's own has none: it gives a `fetch` that proves the page. */
   token?: string;
-  fetch?: typeof fetch;
+  /** Instead of the platform's own. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  words?: FailureWords;
 }
 
-/** One call: resolves with a response of any 2xx status, rejects as `Transport.command` does. */
-export type Call = (method: string, url: string, options?: CallOptions) => Promise<Response>;
-
-interface CallOptions {
-  body?: unknown;
-  headers?: Record<string, string>;
+export interface CallOptions {
   signal?: AbortSignal | undefined;
+  /** Goes out even when the page is left meanwhile. */
+  keepalive?: boolean;
+  headers?: Record<string, string>;
 }
 
-/** Makes calls in the name of the token's owner, or of the browser's. */
-export function createCall({ origin, token, fetch: given = (...args) => fetch(...args) }: CallParts): Call {
-  const login: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+export interface Calls {
+  /**
+   * One request, never sent twice: the fields go into the path, the query or the body, as the route says.
+   * @returns the response, of any 2xx status
+   * @throws as `HttpClient.command` does
+   */
+  call(route: Route, fields: object, options?: CallOptions): Promise<Response>;
+  /**
+   * What is read of a response: `read(response.json(), signal)`.
+   * @throws TransportError `network` when the connection ends within it, or the signal's reason
+   */
+  read<T>(content: Promise<T>, signal: AbortSignal | undefined): Promise<T>;
+  /** An answer came that is not Callboard's, or not one of this version. */
+  unreadable(status: number, what: string): TransportError;
+}
 
-  async function send(method: string, url: string, { body, headers, signal }: CallOptions): Promise<Response> {
+/** Makes requests in the name of the token's owner, or of the browser's. */
+export function createCalls(parts: CallParts): Calls {
+  const { origin, token, fetch: given = (...args) => fetch(...args), words = FOR_PROGRAMS } = parts;
+  const login: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const unreadable = (status: number, what: string) => new TransportError(status, 'unreadable', words.unreadable(what));
+
+  async function read<T>(content: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     try {
-      return await given(`${origin}${url}`, {
-        method,
-        headers: { ...login, ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-    } catch (error) {
-      throw lost(error, signal);
+      return await content;
+    } catch (cause) {
+      if (signal?.aborted === true) throw signal.reason;
+      throw new TransportError(0, 'network', words.unanswered, { cause });
     }
   }
 
-  return async (method, url, options = {}) => {
-    const response = await send(method, url, options);
+  async function call(route: Route, fields: object, { signal, keepalive, headers }: CallOptions = {}) {
+    const { url, body } = toRequest(route, fields);
+    const sent = given(`${origin}${url}`, {
+      method: route.method,
+      headers: { ...login, ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(keepalive === true && { keepalive }),
+    });
+    const response = await read(sent, signal);
     if (response.ok) return response;
-    const problem = Problem.safeParse(await readJson(response, options.signal));
-    if (!problem.success) {
-      throw new TransportError(response.status, 'unreadable', `Not an answer of Callboard: status ${response.status}.`);
-    }
+    const problem = Problem.safeParse(parsed(await read(response.text(), signal)));
+    if (!problem.success) throw unreadable(response.status, `status ${response.status}`);
     const { status, code, detail, decision = null } = problem.data;
     throw new TransportError(status, code, detail, { decision });
-  };
+  }
+
+  return { call, read, unreadable };
 }
 
-/** The body; undefined where it is not JSON. Rejects with `network` when the connection ends within it. */
-export async function readJson(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
-  const text = await response.text().catch((error: unknown) => {
-    throw lost(error, signal);
-  });
+/** Undefined for what is not JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-function lost(cause: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted === true) return signal.reason;
-  const words = 'Callboard did not answer; look at the state before trying again.';
-  return new TransportError(0, 'network', words, { cause });
 }

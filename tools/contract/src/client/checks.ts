@@ -10,17 +10,12 @@ export function checkedInput<T extends CommandType>(type: T, input: CommandInput
   throw new TransportError(problems.bad_request, 'bad_request', z.prettifyError(parsed.error));
 }
 
-/** The reply as its schema has it; throws `code` for another. */
-export function checkedReply<T extends CommandType>(
-  type: T,
-  data: unknown,
-  code: 'internal' | 'unreadable',
-): CommandReply<T> {
+/** The reply as its schema has it; throws `internal` for another. */
+export function checkedReply<T extends CommandType>(type: T, data: unknown): CommandReply<T> {
   const parsed = commands[type].reply.safeParse(data);
   if (parsed.success) return parsed.data as CommandReply<T>; // the schema was looked up by T
-  const words = `Callboard's answer to ${type} is not understood; the two may be of different versions.`;
-  const status = code === 'internal' ? problems.internal : 0;
-  throw new TransportError(status, code, `${words}\n${z.prettifyError(parsed.error)}`);
+  const words = `Callboard's answer to ${type} is not understood.`;
+  throw new TransportError(problems.internal, 'internal', `${words}\n${z.prettifyError(parsed.error)}`);
 }
 
 /** The refusal of a command as an error. */

@@ -1,14 +1,15 @@
-import type { Call } from './call.ts';
+import type { Calls } from './call.ts';
+import { readEventStream } from './event-stream.ts';
 import { pause } from './pause.ts';
-import { readMessages, toItem } from './sse-reader.ts';
+import { readMessage } from './sse-reader.ts';
 import { type StreamItem, TransportError } from './transport.ts';
 
 export interface HttpEventsParts {
-  call: Call;
+  call: Calls['call'];
   /** The last event that is known; null to begin with what happens next. */
   since: number | null;
   signal: AbortSignal;
-  silenceMs: number;
+  silenceMs: number | undefined;
   maxPauseMs: number;
   onOpen: (streamId: string) => void;
   onEnd: (streamId: string) => void;
@@ -47,34 +48,19 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
 
 /** The items of one connection, from its opening to its end; a lost one throws `network`. */
 async function* oneConnection({ call, since, signal, silenceMs, onOpen, onEnd }: HttpEventsParts) {
-  const connection = new AbortController();
-  const lost = () => connection.abort(new TransportError(0, 'network', 'The event stream fell silent.'));
-  let timer = setTimeout(lost, silenceMs);
   let streamId: string | null = null;
   try {
-    const response = await call('GET', '/api/events', {
-      headers: { accept: 'text/event-stream', ...(since === null ? {} : { 'last-event-id': String(since) }) },
-      signal: AbortSignal.any([signal, connection.signal]),
-    });
-    if (response.body === null) return;
-    const onBytes = () => {
-      clearTimeout(timer);
-      timer = setTimeout(lost, silenceMs);
-    };
-    for await (const message of readMessages(response.body, onBytes)) {
-      const item = toItem(message);
+    const options = { since, signal, ...(silenceMs !== undefined && { silenceMs }) };
+    for await (const raw of readEventStream(call, options)) {
+      const item = readMessage(raw, 'whole');
       if (item?.type === 'stream') {
         streamId = item.data.streamId;
         onOpen(streamId);
       }
-      if (item !== null) yield item;
+      // Whoever wants the notices asks for the board, which has them.
+      if (item !== null && item.type !== 'notices-updated') yield item;
     }
-  } catch (error) {
-    if (error instanceof TransportError) throw error;
-    throw new TransportError(0, 'network', 'The event stream was lost.', { cause: error });
   } finally {
-    clearTimeout(timer);
-    connection.abort();
     if (streamId !== null) onEnd(streamId);
   }
 }

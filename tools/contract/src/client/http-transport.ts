@@ -1,18 +1,13 @@
 import type { CommandInput, CommandReply } from '../commands.ts';
 import type { StageId } from '../ids.ts';
-import { createCall, readJson } from './call.ts';
-import { checkedInput, checkedReply } from './checks.ts';
+import { type CallParts, createCalls } from './call.ts';
+import { checkedInput } from './checks.ts';
+import { createCommand } from './http-client.ts';
 import { httpEvents } from './http-events.ts';
-import { routes, toRequest } from './routes.ts';
+import { serviceRoutes } from './routes.ts';
 import { type ClientCommand, type Transport, TransportError } from './transport.ts';
 
-export interface HttpTransportOptions {
-  /** Where Callboard is: `http://127.0.0.1:3100`. */
-  origin: string;
-  /** An API token. A page of Callboard's own has none: it gives a `fetch` that proves the page. */
-  token?: string;
-  /** Instead of the platform's own. */
-  fetch?: typeof fetch;
+export interface HttpTransportOptions extends CallParts {
   /** A stream that says nothing for this long, not even a heartbeat, is opened anew. */
   silenceMs?: number;
   /** The longest pause between two attempts to open a stream. */
@@ -21,15 +16,17 @@ export interface HttpTransportOptions {
 
 /** Callboard over REST and server-sent events, in browsers and in Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
-  const { silenceMs = 45_000, maxPauseMs = 2_000 } = options;
-  const call = createCall(options);
+  const { silenceMs, maxPauseMs = 2_000 } = options;
+  const calls = createCalls(options);
+  const { call } = calls;
+  const give = createCommand(calls);
   const openStreams = new Set<string>();
   let watched: readonly StageId[] = [];
 
   /** One after the other, each with the newest wish, so that an older one cannot arrive last. */
   let telling: Promise<unknown> = Promise.resolve();
   function tellStream(streamId: string, signal?: AbortSignal): Promise<void> {
-    const tell = () => call('PUT', `/api/events/${streamId}/watch`, { body: { stageIds: watched }, signal });
+    const tell = () => call(serviceRoutes.watch, { streamId, stageIds: watched }, { signal });
     const told = telling.then(tell).then(() => undefined, unlessGone);
     telling = told.catch(() => undefined);
     return told;
@@ -42,10 +39,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
       await Promise.all([...openStreams].map((streamId) => tellStream(streamId, signal)));
       return {} as CommandReply<T>;
     }
-    const route = routes[type as Exclude<T, 'watch'>];
-    const { url, body } = toRequest(route, input);
-    const response = await call(route.method, url, { body, signal });
-    return checkedReply(type, await readJson(response, signal), 'unreadable');
+    return give(type as Exclude<T, 'watch'>, input, { signal });
   }
 
   return {

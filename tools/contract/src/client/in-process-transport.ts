@@ -82,6 +82,6 @@ function createRun({ execute, actor }: InProcessTransportOptions, watch: (stageI
     const answer = await orAborted(execute(frame, watch), signal);
     const reply = ReplyFrame.parse(JSON.parse(JSON.stringify(answer)));
     if (!reply.ok) throw refused(reply.error);
-    return checkedReply(type, reply.data, 'internal') satisfies CommandReply<T>;
+    return checkedReply(type, reply.data) satisfies CommandReply<T>;
   };
 }

@@ -1,8 +1,16 @@
 /** A typed client of Callboard, over HTTP or within the orchestrator's process. Needs a platform with `fetch`. */
+export type { CallOptions, FailureWords } from './call.ts';
+export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts';
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';
 export { createInProcessTransport, type InProcessTransportOptions } from './in-process-transport.ts';
-export { pathFields, type Route, type RoutedCommand, routes, toRequest } from './routes.ts';
-export { readMessages } from './sse-reader.ts';
+export { pathFields, type Route, type RoutedCommand, routes, serviceRoutes, toRequest } from './routes.ts';
+export {
+  createMessageReader,
+  type EventCheck,
+  type RawMessage,
+  readMessage,
+  type StreamMessage,
+} from './sse-reader.ts';
 export {
   type ClientCommand,
   type EventOptions,

@@ -5,7 +5,7 @@ type Unrouted = 'get_counts' | 'get_events' | 'watch' | `auth_${string}`;
 export type RoutedCommand = Exclude<CommandType, Unrouted>;
 
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Each `:name` is a field of the command. The other fields are the query of a GET, and else the body. */
   path: string;
   /** The one field that is the whole body. */
@@ -82,14 +82,27 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
 };
 
+/** What the web server does itself: no command of the orchestrator, or one that is given in another form. */
+export const serviceRoutes = {
+  health: { method: 'GET', path: '/api/health' },
+  logIn: { method: 'POST', path: '/api/login' },
+  loginNonce: { method: 'GET', path: '/api/login/nonce' },
+  loginProof: { method: 'POST', path: '/api/login/proof' },
+  logOut: { method: 'POST', path: '/api/logout' },
+  events: { method: 'GET', path: '/api/events' },
+  watch: { method: 'PUT', path: '/api/events/:streamId/watch' },
+} as const satisfies Record<string, Route>;
+
 /** The fields that are part of a route's path. */
 export const pathFields = ({ path }: Route): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
 
 /** Address, query and body of a command as an HTTP request. */
-export function toRequest(route: Route, input: Readonly<Record<string, unknown>>): { url: string; body: unknown } {
+export function toRequest(route: Route, input: object): { url: string; body: unknown } {
+  const fields: [string, unknown][] = Object.entries(input);
   const named = pathFields(route);
-  const url = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(input[name])));
-  const rest = Object.entries(input).filter(([name, value]) => !named.includes(name) && value !== undefined);
+  const values = new Map(fields);
+  const url = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+  const rest = fields.filter(([name, value]) => !named.includes(name) && value !== undefined);
   if (route.method !== 'GET') {
     const whole = Object.fromEntries(rest);
     return { url, body: route.body === undefined ? whole : whole[route.body] };

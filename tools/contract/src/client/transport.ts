@@ -46,6 +46,8 @@ export interface Transport {
 /** `network`: no answer came, nobody knows what was done. `unreadable`: an answer came that is not Callboard's. */
 export type TransportErrorCode = ProblemCode | 'network' | 'unreadable';
 
+const PASSING: readonly number[] = [429, 502, 503];
+
 /** A command that did not succeed. `message` says in words what happened and what to do. */
 export class TransportError extends Error {
   /** The HTTP status, or the one that the code stands for; 0 where no answer came. */
@@ -67,8 +69,11 @@ export class TransportError extends Error {
     this.decision = decision;
   }
 
-  /** The server cannot be reached or is not ready: the same may succeed a little later. */
+  /**
+   * The same may succeed a little later: the server cannot be reached, is not ready (502, 503), has more to do than it
+   * takes from one login (429), or wants the page to prove itself anew.
+   */
   get isTransient(): boolean {
-    return this.code === 'network' || this.status === 502 || this.status === 503 || this.status === 429;
+    return this.code === 'network' || this.code === 'page_not_proven' || PASSING.includes(this.status);
   }
 }

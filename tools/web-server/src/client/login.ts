@@ -1,6 +1,7 @@
 /** The page that a login link opens: makes the key of this browser, logs in, and goes on to the board. */
 import './lib/zod-setup.ts';
 import { type LoginBody, Problem } from '@callboard/contract';
+import { routes, serviceRoutes } from '@callboard/contract/client';
 import type { z } from 'zod';
 import { makeKey, takeNewKey } from './lib/page-key.ts';
 import { pageFetch } from './lib/page-proof.ts';
@@ -32,7 +33,7 @@ async function problemOf(response: Response): Promise<Problem | null> {
   return Problem.safeParse(await response.json().catch(() => null)).data ?? null;
 }
 
-const isLoggedIn = async (): Promise<boolean> => (await pageFetch('/api/logins')).ok;
+const isLoggedIn = async (): Promise<boolean> => (await pageFetch(routes.get_logins.path)).ok;
 
 async function logIn(code: string): Promise<void> {
   const key = await makeKey().catch(() => null);
@@ -42,7 +43,7 @@ async function logIn(code: string): Promise<void> {
     return tell('This browser keeps no data for Callboard', [words, AGAIN]);
   }
   const body = { code, key } satisfies z.input<typeof LoginBody>;
-  const response = await fetch('/api/login', {
+  const response = await fetch(serviceRoutes.logIn.path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,4 +1,5 @@
 import { Challenge, PAGE_HEADER, PageToken, Problem, type ProofBody, proofText } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
 import type { z } from 'zod';
 import { signWithKey } from './page-key.ts';
 
@@ -11,13 +12,13 @@ let loginId: string | null = null;
 let proving: Promise<Proof> | null = null;
 
 async function prove(): Promise<Proof> {
-  const challenge = await fetch('/api/login/nonce');
+  const challenge = await fetch(serviceRoutes.loginNonce.path);
   if (!challenge.ok) return { refusal: challenge };
   const { nonce } = Challenge.parse(await challenge.json());
   // Without a key it is the server that says why: the key was lost, or there is no login.
   const signature = (await signWithKey(proofText(location.origin, nonce))) ?? '';
   const body = { nonce, signature } satisfies z.input<typeof ProofBody>;
-  const reply = await fetch('/api/login/proof', {
+  const reply = await fetch(serviceRoutes.loginProof.path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),

@@ -1,10 +1,10 @@
+import { TransportError, type TransportErrorCode } from '@callboard/contract/client';
 import { expect, it } from 'vitest';
-import { ApiError, type ApiErrorCode } from './api.ts';
 import { untilDelivered } from './until-delivered.ts';
 
-const failing = (codes: ApiErrorCode[]) => async (attempt: number) => {
+const failing = (codes: TransportErrorCode[]) => async (attempt: number) => {
   const code = codes[attempt - 1];
-  if (code !== undefined) throw new ApiError(503, code, code);
+  if (code !== undefined) throw new TransportError(503, code, code);
   return attempt;
 };
 const now = async () => {};
@@ -21,7 +21,7 @@ it('takes a refusal for an answer', async () => {
 
 it('gives up after half a minute', async () => {
   let waited = 0;
-  const send = failing(Array<ApiErrorCode>(100).fill('network'));
+  const send = failing(Array<TransportErrorCode>(100).fill('network'));
   const wait = async (ms: number) => {
     waited += ms;
   };

@@ -1,4 +1,5 @@
-import { ApiError, unanswered } from './api.ts';
+import { TransportError } from '@callboard/contract/client';
+import { unanswered } from './api.ts';
 
 /** Nothing was done, or nobody knows whether it was. */
 const UNDELIVERED: readonly string[] = ['network', 'orchestrator_unreachable', 'starting'];
@@ -32,7 +33,7 @@ export async function untilDelivered<T>(
     try {
       return await within(attemptMs, (signal) => send(attempt, signal));
     } catch (error) {
-      const isUndelivered = error instanceof ApiError && UNDELIVERED.includes(error.code);
+      const isUndelivered = error instanceof TransportError && UNDELIVERED.includes(error.code);
       waited += performance.now() - begun;
       if (!isUndelivered || waited >= PATIENCE_MS) throw error;
     }
@@ -48,7 +49,7 @@ async function within<T>(ms: number, send: (signal: AbortSignal) => Promise<T>):
   try {
     return await send(giveUp.signal);
   } catch (error) {
-    throw giveUp.signal.aborted && !(error instanceof ApiError) ? unanswered() : error;
+    throw giveUp.signal.aborted && !(error instanceof TransportError) ? unanswered() : error;
   } finally {
     clearTimeout(timer);
   }

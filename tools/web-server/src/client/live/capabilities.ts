@@ -1,6 +1,6 @@
-import { type Capabilities, CapabilitiesReply, type ProjectId, type StageId } from '@callboard/contract';
+import type { Capabilities, ProjectId, StageId } from '@callboard/contract';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { call } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 
 type Of = { stageId?: StageId; projectId?: ProjectId };
 
@@ -8,7 +8,7 @@ type Of = { stageId?: StageId; projectId?: ProjectId };
 const capabilitiesQuery = (of: Of) =>
   queryOptions({
     queryKey: ['capabilities', of],
-    queryFn: ({ signal }) => call(`/api/capabilities?${new URLSearchParams(of)}`, { reply: CapabilitiesReply, signal }),
+    queryFn: ({ signal }) => client.command('get_capabilities', of, { signal }),
   });
 
 /** Null before the first start, and until it is known. */

@@ -1,6 +1,7 @@
-import { commands, type Draft, type StageId } from '@callboard/contract';
+import type { Draft, StageId } from '@callboard/contract';
+import type { CallOptions } from '@callboard/contract/client';
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import { call } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 
 // What was begun to write and not sent, as the server keeps it: the same after a reload and on another device.
 
@@ -12,8 +13,7 @@ const TAB_ID = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => b
 export const draftsQuery = (stageId: StageId) =>
   queryOptions({
     queryKey: ['drafts', stageId],
-    queryFn: async ({ signal }) =>
-      (await call(`/api/sessions/${stageId}/drafts`, { reply: commands.get_drafts.reply, signal })).drafts,
+    queryFn: async ({ signal }) => (await client.command('get_drafts', { stageId }, { signal })).drafts,
   });
 
 export const draftOf = (key: string) => (drafts: Draft[]) => drafts.find((draft) => draft.key === key);
@@ -21,18 +21,11 @@ export const draftOf = (key: string) => (drafts: Draft[]) => drafts.find((draft)
 /** Keeps a draft; a value of null removes it. `keepalive`: the page is about to go. */
 export async function putDraft(
   cache: QueryClient,
-  { stageId, key, value }: Pick<Draft, 'stageId' | 'key' | 'value'>,
-  { keepalive = false, signal }: { keepalive?: boolean; signal?: AbortSignal } = {},
+  draft: Pick<Draft, 'stageId' | 'key' | 'value'>,
+  options: CallOptions = {},
 ): Promise<void> {
-  const body = { key, value, writer: TAB_ID };
-  const { draft } = await call(`/api/sessions/${stageId}/drafts`, {
-    method: 'POST',
-    body,
-    keepalive,
-    ...(signal === undefined ? {} : { signal }),
-    reply: commands.put_draft.reply,
-  });
-  takeDraft(cache, draft);
+  const kept = await client.command('put_draft', { ...draft, writer: TAB_ID }, options);
+  takeDraft(cache, kept.draft);
 }
 
 /** Takes a newer state of a draft into the cache; an older one changes nothing. */

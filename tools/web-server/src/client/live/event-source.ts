@@ -1,7 +1,5 @@
-import { readMessages } from '@callboard/contract/client';
-import { isLoggedOut, refusalOf } from '../lib/api.ts';
-import { pageFetch } from '../lib/page-proof.ts';
-import { MESSAGE_NAMES, type RawMessage } from './stream-message.ts';
+import type { RawMessage } from '@callboard/contract/client';
+import { client, isLoggedOut } from '../lib/api.ts';
 
 export interface EventStreamOptions {
   /** The newest `seq` that is known, asked before each connection. */
@@ -14,8 +12,6 @@ export interface EventStreamOptions {
 
 const RETRY_MS = [250, 500, 1_000, 2_000];
 const SLEPT_MS = 60_000;
-/** The server says something every 15 seconds, if only that it is there. */
-const SILENCE_MS = 45_000;
 
 /**
  * The event stream over one connection, made anew for as long as it takes. Read by `fetch`: a page has to prove itself
@@ -39,32 +35,21 @@ export function openEventStream({ since, onMessage, onOpen, onLost }: EventStrea
 
   /** Resolves when the server has ended the stream. */
   async function read(current: AbortController): Promise<void> {
-    let silence: ReturnType<typeof setTimeout> | undefined;
-    const onBytes = () => {
-      clearTimeout(silence);
-      silence = setTimeout(() => current.abort(), SILENCE_MS);
-    };
-    onBytes();
     try {
-      const response = await pageFetch('/api/events', {
-        headers: { accept: 'text/event-stream', 'last-event-id': String(since()) },
-        signal: current.signal,
-      });
-      if (!response.ok) throw await refusalOf(response);
-      if (current !== connection || response.body === null) return;
-      failures = 0;
-      onOpen();
-      for await (const fields of readMessages(response.body, onBytes)) {
+      const messages = client.stream({ since: since(), signal: current.signal, onOpen: () => opened(current) });
+      for await (const message of messages) {
         if (current !== connection) return;
-        const name = fields.get('event');
-        // A newer server may say more than this page knows.
-        if (name === undefined || !MESSAGE_NAMES.includes(name)) continue;
-        onMessage({ name, id: fields.get('id') ?? '', data: fields.get('data') ?? '' });
+        onMessage(message);
       }
     } finally {
-      clearTimeout(silence);
       current.abort();
     }
+  }
+
+  function opened(current: AbortController): void {
+    if (current !== connection) return;
+    failures = 0;
+    onOpen();
   }
 
   function lost(current: AbortController, error?: unknown): void {

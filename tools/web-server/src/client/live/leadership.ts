@@ -1,4 +1,4 @@
-const LOCK = 'callboard-event-stream';
+const LOCK = 'callboard-event-stream-2';
 
 export interface Leadership {
   /** Takes over from a leader that does not answer. */

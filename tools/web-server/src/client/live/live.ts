@@ -1,6 +1,7 @@
 import type { StageId } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import type { QueryClient } from '@tanstack/react-query';
-import { ApiError, isLoggedOut } from '../lib/api.ts';
+import { isLoggedOut } from '../lib/api.ts';
 import { watchAbsence } from './absence.ts';
 import { resync } from './apply-event.ts';
 import { createConnection } from './connection.ts';
@@ -77,7 +78,9 @@ export function startLive(cache: QueryClient): Live {
     if (isLoggedOut(query.state.error)) {
       store.setState({
         loggedOut:
-          query.state.error instanceof ApiError && query.state.error.code === 'page_not_known' ? 'key-lost' : 'ended',
+          query.state.error instanceof TransportError && query.state.error.code === 'page_not_known'
+            ? 'key-lost'
+            : 'ended',
       });
       stop();
     } else if (query.queryKey[0] === boardQuery.queryKey[0] && query.state.data !== undefined) open();

@@ -1,11 +1,11 @@
-import { commands, type Login } from '@callboard/contract';
+import type { Login } from '@callboard/contract';
 import { type QueryClient, queryOptions, skipToken } from '@tanstack/react-query';
-import { call } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 
 /** The browsers that are logged in. */
 export const loginsQuery = queryOptions({
   queryKey: ['logins'],
-  queryFn: ({ signal }) => call('/api/logins', { reply: commands.get_logins.reply, signal }),
+  queryFn: ({ signal }) => client.command('get_logins', {}, { signal }),
 });
 
 /** The logins that were made while this page was open. */

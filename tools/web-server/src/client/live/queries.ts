@@ -1,6 +1,7 @@
-import { BoardView, commands, type StageId } from '@callboard/contract';
+import type { BoardView, StageId } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import { ApiError, call } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 import { type RecentEvents, recentEvents } from './recent-events.ts';
 import { loadTranscript, type Transcript, withDecisions } from './transcript.ts';
 
@@ -17,9 +18,9 @@ export function recentOn(cache: QueryClient): RecentEvents {
 
 export const boardQuery = queryOptions({
   queryKey: ['board'],
-  queryFn: async ({ signal, client }) => {
-    const view = await call('/api/board', { reply: BoardView, signal });
-    return recentOn(client).catchUp(view);
+  queryFn: async ({ signal, client: cache }) => {
+    const view = await client.command('get_board', {}, { signal });
+    return recentOn(cache).catchUp(view);
   },
 });
 
@@ -35,9 +36,9 @@ export const queueQuery = (stageId: StageId) =>
     queryKey: ['queue', stageId],
     queryFn: async ({ signal }) => {
       try {
-        return await call(`/api/sessions/${stageId}/queue`, { reply: commands.get_queue.reply, signal });
+        return await client.command('get_queue', { stageId }, { signal });
       } catch (error) {
-        if (error instanceof ApiError && error.code === 'no_session') return { queue: [], held: false };
+        if (error instanceof TransportError && error.code === 'no_session') return { queue: [], held: false };
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import { expect, it } from 'vitest';
-import { board, stage } from '../test/samples.ts';
+import { at, board, stage } from '../test/samples.ts';
 import { boardQuery } from './queries.ts';
 import { createReceiver } from './receive.ts';
 import { createLiveStore } from './state.ts';
@@ -10,7 +10,7 @@ function setUp() {
   cache.setQueryData(boardQuery.queryKey, board({ stages: [] }));
   const { onMessage } = createReceiver(cache, createLiveStore(), () => undefined);
   const take = (name: string, id: number, data: object) =>
-    onMessage({ name, id: String(id), data: JSON.stringify(data) });
+    onMessage({ name, id: String(id), at: at(id), data: JSON.stringify(data) });
   const isInvalidated = () => cache.getQueryState(boardQuery.queryKey)?.isInvalidated;
   return { cache, take, isInvalidated };
 }
@@ -26,4 +26,18 @@ it('loads everything anew where an event has another shape than this page knows'
   const { take, isInvalidated } = setUp();
   take('stage-created', 2, { card: 'STAGE-1' });
   expect(isInvalidated()).toBe(true);
+});
+
+it('passes over an event whose name it does not know: the server may be newer', () => {
+  const { take, isInvalidated } = setUp();
+  take('moon-risen', 2, {});
+  expect(isInvalidated()).toBe(false);
+});
+
+it('loads everything anew when the stream says so, or says what cannot be read', () => {
+  for (const data of [{ seq: 3 }, {}]) {
+    const { take, isInvalidated } = setUp();
+    take('resync', 0, data);
+    expect(isInvalidated()).toBe(true);
+  }
 });

@@ -1,9 +1,9 @@
 import type { BoardEvent } from '@callboard/contract';
+import { type RawMessage, readMessage, type StreamMessage } from '@callboard/contract/client';
 import type { QueryClient } from '@tanstack/react-query';
 import { applyEvent, applyNotices, resync } from './apply-event.ts';
 import { dropStage } from './live-text.ts';
 import { deltaBuffer, type LiveStore } from './state.ts';
-import { parseMessage, type RawMessage } from './stream-message.ts';
 import { createTranscriptFeed } from './transcript-feed.ts';
 
 /** Where every message of the stream goes. */
@@ -21,31 +21,41 @@ export function createReceiver(cache: QueryClient, store: LiveStore, streamOpene
   }
 
   function onMessage(raw: RawMessage): void {
-    const message = parseMessage(raw);
+    const message = readable(raw);
+    if (message === 'unreadable') resync(cache);
+    else if (message !== null) take(message);
+  }
+
+  function take(message: StreamMessage): void {
     switch (message.type) {
-      case 'event':
-        onEvent(message.event);
-        break;
       case 'text-delta':
-        deltas.add(message.delta);
+        deltas.add(message.data);
         break;
       case 'orchestrator-status':
-        store.setState({ orchestrator: message.status });
+        store.setState({ orchestrator: message.data.status });
         break;
       case 'notices-updated':
-        applyNotices(cache, message.notices);
+        applyNotices(cache, message.data);
         break;
       case 'stream':
-        streamOpened(message.streamId);
+        streamOpened(message.data.streamId);
         break;
       case 'resync':
-      case 'unreadable':
         resync(cache);
         break;
       default:
-        message satisfies never;
+        onEvent(message);
     }
   }
 
   return { onMessage, forgetText: deltas.clear };
+}
+
+/** What a message says; one that cannot be read may have been anything: what is shown may be out of date. */
+function readable(raw: RawMessage): StreamMessage | 'unreadable' | null {
+  try {
+    return readMessage(raw, 'shape');
+  } catch {
+    return 'unreadable';
+  }
 }

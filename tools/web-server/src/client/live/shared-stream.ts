@@ -1,6 +1,6 @@
+import type { RawMessage } from '@callboard/contract/client';
 import { openEventStream } from './event-source.ts';
 import { seekLeadership } from './leadership.ts';
-import type { RawMessage } from './stream-message.ts';
 import { openTabChannel, type TabChannel, type TabMessage, tabsCanShare } from './tab-messages.ts';
 
 export interface SharedStreamOptions {
@@ -19,6 +19,8 @@ export interface SharedStream {
   close(): void;
 }
 
+/** Its number is raised, with that of the lock, when tabs of the version before would not be understood. */
+const CHANNEL = 'callboard-events-2';
 /** How long a leader may take to answer, and how often a visible tab asks. */
 const ANSWER_MS = 2_000;
 const PING_MS = 15_000;
@@ -77,7 +79,7 @@ function openBetweenTabs(options: SharedStreamOptions): SharedStream {
   let leader: Leader | undefined;
   let heardAt = 0;
 
-  const channel: TabChannel = openTabChannel('callboard-events', hear);
+  const channel: TabChannel = openTabChannel(CHANNEL, hear);
   const ping = () => channel.post({ type: 'ping', tab, stageIds: mine });
   const tellWatched = () => options.onWatched([...new Set([...watched.values(), mine].flat())]);
 

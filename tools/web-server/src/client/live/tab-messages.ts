@@ -1,4 +1,4 @@
-import type { RawMessage } from './stream-message.ts';
+import type { RawMessage } from '@callboard/contract/client';
 
 /** What the tabs of one browser say to each other. The tab that holds the stream is the leader. */
 export type TabMessage =

@@ -1,5 +1,5 @@
-import { commands, type Decision, type Delivery, type StageId, type TranscriptEntry } from '@callboard/contract';
-import { call } from '../lib/api.ts';
+import type { Decision, Delivery, StageId, TranscriptEntry } from '@callboard/contract';
+import { client } from '../lib/api.ts';
 
 /** A stage's transcript from some entry on to its end. */
 export interface Transcript {
@@ -13,14 +13,8 @@ const PAGE = 200;
 /** The most that the server gives at once: for whoever wants all of it. */
 const LARGE_PAGE = 1000;
 
-const read = (stageId: StageId, query: string, signal?: AbortSignal) =>
-  call(`/api/sessions/${stageId}/transcript?${query}`, {
-    reply: commands.get_transcript.reply,
-    ...(signal === undefined ? {} : { signal }),
-  });
-
 const loadNewest = (stageId: StageId, signal: AbortSignal): Promise<Transcript> =>
-  read(stageId, `limit=${PAGE}`, signal);
+  client.command('get_transcript', { stageId, limit: PAGE }, { signal });
 
 /** The newest page; or what is there already, brought to its end. The transcript only ever grows. */
 export async function loadTranscript(
@@ -35,17 +29,17 @@ export async function loadTranscript(
 }
 
 export const loadAfter = (stageId: StageId, index: number): Promise<Transcript> =>
-  read(stageId, `after=${index}&limit=${PAGE}`);
+  client.command('get_transcript', { stageId, after: index, limit: PAGE });
 
 export const loadBefore = (stageId: StageId, index: number): Promise<Transcript> =>
-  read(stageId, `before=${index}&limit=${PAGE}`);
+  client.command('get_transcript', { stageId, before: index, limit: PAGE });
 
 /** All entries before this one, however many. */
 export async function loadAllBefore(stageId: StageId, index: number): Promise<Transcript> {
   const pages: TranscriptEntry[][] = [];
   let total = 0;
   for (let before = index; before > 1; ) {
-    const page = await read(stageId, `before=${before}&limit=${LARGE_PAGE}`);
+    const page = await client.command('get_transcript', { stageId, before, limit: LARGE_PAGE });
     total = page.total;
     if (page.entries.length === 0) break;
     pages.unshift(page.entries);

@@ -1,8 +1,8 @@
-import { commands, type ProjectId, type StageId } from '@callboard/contract';
+import type { ProjectId, StageId } from '@callboard/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { z } from 'zod';
 import { create } from 'zustand';
-import { call } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 import { readStored, writeStored } from '../lib/stored.ts';
 
 /** What is looked at: the repository of a project, or the worktree of one of its stages. */
@@ -15,11 +15,7 @@ export interface TrustPlace {
 export const trustQuery = ({ projectId, stageId }: TrustPlace) =>
   queryOptions({
     queryKey: ['trust', projectId, stageId ?? null],
-    queryFn: ({ signal }) =>
-      call(`/api/projects/${projectId}/trust${stageId === undefined ? '' : `?stageId=${stageId}`}`, {
-        reply: commands.get_trust.reply,
-        signal,
-      }),
+    queryFn: ({ signal }) => client.command('get_trust', { projectId, stageId }, { signal }),
     // The files change without an event.
     staleTime: 0,
     refetchOnMount: 'always',

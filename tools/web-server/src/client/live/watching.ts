@@ -1,5 +1,6 @@
 import type { StageId } from '@callboard/contract';
-import { call, Nothing } from '../lib/api.ts';
+import { serviceRoutes } from '@callboard/contract/client';
+import { client } from '../lib/api.ts';
 
 /** Tells the server which stages' text is wanted while it is written, for as long as a stream is open. */
 export function createWatching() {
@@ -8,11 +9,7 @@ export function createWatching() {
 
   async function send(): Promise<void> {
     if (streamId === undefined) return;
-    const request = call(`/api/events/${streamId}/watch`, {
-      method: 'PUT',
-      body: { stageIds: wanted },
-      reply: Nothing,
-    });
+    const request = client.call(serviceRoutes.watch, { streamId, stageIds: wanted });
     // Without it, text appears when it is complete: no reason to trouble anybody.
     await request.catch(() => undefined);
   }

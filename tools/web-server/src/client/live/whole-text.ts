@@ -1,5 +1,5 @@
-import { commands } from '@callboard/contract';
-import { call } from '../lib/api.ts';
+import { StageId } from '@callboard/contract';
+import { client } from '../lib/api.ts';
 import { addDeltas } from './live-text.ts';
 import type { LiveStore } from './state.ts';
 
@@ -16,7 +16,7 @@ export function createWholeText(store: LiveStore) {
     if (fetching.has(stageId)) return;
     fetching.add(stageId);
     try {
-      const { blocks } = await call(`/api/sessions/${stageId}/live-text`, { reply: commands.get_live_text.reply });
+      const { blocks } = await client.command('get_live_text', { stageId: StageId.parse(stageId) });
       store.setState(({ text }) => ({ text: addDeltas(text, blocks) }));
     } catch {
       // See above.

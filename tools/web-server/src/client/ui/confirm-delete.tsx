@@ -1,8 +1,8 @@
-import { type BuildFolders, commands, type KeptFile, type Removal, type StageId } from '@callboard/contract';
+import type { BuildFolders, KeptFile, Removal, StageId } from '@callboard/contract';
 import { Button, Checkbox, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call, errorText } from '../lib/api.ts';
+import { client, errorText } from '../lib/api.ts';
 import { removalWords, sizeOf, sizeWords } from '../lib/removal-words.ts';
 import { count } from '../lib/time.ts';
 import css from './confirm-delete.module.css';
@@ -28,10 +28,7 @@ export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: 
     staleTime: 0,
     gcTime: 0,
     retry: false,
-    queryFn: ({ signal }) =>
-      call(`/api/stages/${stageId}/removal`, { reply: commands.get_removal.reply, signal }).then(
-        (reply) => reply.removal,
-      ),
+    queryFn: async ({ signal }) => (await client.command('get_removal', { stageId }, { signal })).removal,
   });
   return (
     <Dialog opened={opened} close={close} title={`Delete ${title}`} size={520} closeOnClickOutside>

@@ -1,7 +1,8 @@
+import { serviceRoutes } from '@callboard/contract/client';
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Component, type ErrorInfo, type ReactNode, Suspense, useState } from 'react';
-import { call, Nothing } from '../lib/api.ts';
+import { client } from '../lib/api.ts';
 import { PartNotFetched } from '../lib/on-demand.ts';
 import { FailureNote } from './note.tsx';
 import css from './part.module.css';
@@ -70,7 +71,7 @@ function Failed({ name, failure }: { name: string; failure: unknown }) {
     setAttempt('running');
     try {
       // Without an answer the browser would put a page of its own in place of what is on screen.
-      await call('/api/health', { reply: Nothing });
+      await client.call(serviceRoutes.health, {});
       window.location.reload();
     } catch {
       setAttempt('in-vain');

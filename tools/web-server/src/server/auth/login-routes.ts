@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Challenge, Login, LoginBody, PageToken, ProofBody } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -50,7 +51,7 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
   });
 
   app.post(
-    '/api/login',
+    serviceRoutes.logIn.path,
     {
       schema: {
         operationId: 'auth_redeem',
@@ -76,7 +77,7 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
   );
 
   app.get(
-    '/api/login/nonce',
+    serviceRoutes.loginNonce.path,
     {
       schema: {
         operationId: 'get_nonce',
@@ -91,7 +92,7 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (app
   );
 
   app.post(
-    '/api/login/proof',
+    serviceRoutes.loginProof.path,
     {
       schema: {
         operationId: 'auth_prove',

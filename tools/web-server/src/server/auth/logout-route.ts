@@ -1,3 +1,4 @@
+import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { noContent, problemResponses } from '../openapi/responses.ts';
 import type { Ask } from '../routes/ask.ts';
@@ -17,7 +18,7 @@ export const logoutRoute: FastifyPluginAsyncZod<LogoutOptions> = async (app, { a
     description: 'And the event streams that it has open. An API token has none to end.',
     response: { 204: noContent('Logged out'), ...problemResponses({ own: ['unknown_login'], isRelayed: true }) },
   };
-  app.post('/api/logout', { schema }, async (request, reply) => {
+  app.post(serviceRoutes.logOut.path, { schema }, async (request, reply) => {
     await ask(request, 'auth_logout', {});
     return reply.clearCookie(cookie.name(), cookie.options).code(204).send(null);
   });

@@ -1,4 +1,5 @@
 import { commands } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Gate, Login } from '../auth/gate.ts';
@@ -35,7 +36,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
   app.addHook('preClose', async () => hub.endAll());
 
   app.get(
-    '/api/events',
+    serviceRoutes.events.path,
     {
       schema: {
         operationId: 'get_events',
@@ -74,7 +75,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
   );
 
   app.put(
-    '/api/events/:streamId/watch',
+    serviceRoutes.watch.path,
     {
       schema: {
         operationId: 'watch',

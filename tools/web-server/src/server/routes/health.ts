@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Health, LOOP_DELAY_ROLL_MS, type LoopDelay, PROTOCOL_VERSION, watchLoopDelay } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Gate } from '../auth/gate.ts';
 import { json, problemsAs } from '../openapi/responses.ts';
@@ -36,7 +37,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
       ...problemsAs(['wrong_origin']),
     },
   };
-  app.get('/api/health', { schema }, async (request, reply) => {
+  app.get(serviceRoutes.health.path, { schema }, async (request, reply) => {
     const details = (await gate.isLoggedIn(request)) ? await detailsOf(client, version, delays.read()) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });

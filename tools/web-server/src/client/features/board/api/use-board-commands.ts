@@ -1,16 +1,15 @@
-import {
-  commands,
-  type NewProject,
-  type NewStage,
-  type Project,
-  type ProjectId,
-  type ProjectPatch,
-  type StageId,
-  type StagePatch,
-  type StageView,
+import type {
+  NewProject,
+  NewStage,
+  Project,
+  ProjectId,
+  ProjectPatch,
+  StageId,
+  StagePatch,
+  StageView,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { call, Nothing } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { advanceStage, completeStage, reopenStage, startStage } from '../../../live/stage-commands.ts';
 import { useCommand } from '../../../live/use-command.ts';
 import { useBoardUi } from '../model/board-ui.ts';
@@ -20,28 +19,25 @@ import type { Drop } from '../model/drop.ts';
 
 export const useCreateStage = (done: (stage: StageView) => void) =>
   useCommand({
-    run: (stage: NewStage) => call('/api/stages', { method: 'POST', body: stage, reply: commands.create_stage.reply }),
+    run: (stage: NewStage) => client.command('create_stage', stage),
     done: ({ stage }) => done(stage),
   });
 
 export const useEditStage = (done: () => void) =>
   useCommand({
-    run: ({ stageId, patch }: { stageId: StageId; patch: StagePatch }) =>
-      call(`/api/stages/${stageId}`, { method: 'PATCH', body: patch, reply: commands.update_stage.reply }),
+    run: (change: { stageId: StageId; patch: StagePatch }) => client.command('update_stage', change),
     done,
   });
 
 export const useAddProject = (done: (project: Project) => void) =>
   useCommand({
-    run: (project: NewProject) =>
-      call('/api/projects', { method: 'POST', body: project, reply: commands.update_project.reply }),
+    run: (project: NewProject) => client.command('create_project', project),
     done: ({ project }) => done(project),
   });
 
 export const useEditProject = (projectId: ProjectId, done: () => void) =>
   useCommand({
-    run: (patch: ProjectPatch) =>
-      call(`/api/projects/${projectId}`, { method: 'PATCH', body: patch, reply: commands.update_project.reply }),
+    run: (patch: ProjectPatch) => client.command('update_project', { projectId, ...patch }),
     done,
   });
 
@@ -49,12 +45,7 @@ export const useEditProject = (projectId: ProjectId, done: () => void) =>
 export const useSettleSandbox = (names: string) =>
   useCommand({
     run: async ({ projectIds, sandbox }: { projectIds: readonly ProjectId[]; sandbox: boolean }) => {
-      for (const projectId of projectIds)
-        await call(`/api/projects/${projectId}`, {
-          method: 'PATCH',
-          body: { settings: { sandbox } },
-          reply: commands.update_project.reply,
-        });
+      for (const projectId of projectIds) await client.command('update_project', { projectId, settings: { sandbox } });
     },
     failed: `The sandbox of ${names} was not settled`,
   });
@@ -62,29 +53,19 @@ export const useSettleSandbox = (names: string) =>
 /** Agrees to exactly the git settings that have this hash. */
 export const useAgreeGitSettings = (projectId: ProjectId) =>
   useCommand({
-    run: (hash: string) =>
-      call(`/api/projects/${projectId}/git-settings`, {
-        method: 'POST',
-        body: { hash },
-        reply: commands.agree_git_settings.reply,
-      }),
+    run: (hash: string) => client.command('agree_git_settings', { projectId, hash }),
   });
 
 export const useRemoveProject = (name: string, done: () => void) =>
   useCommand({
-    run: (projectId: ProjectId) => call(`/api/projects/${projectId}`, { method: 'DELETE', reply: Nothing }),
+    run: (projectId: ProjectId) => client.command('remove_project', { projectId }),
     failed: `${name} was not removed`,
     done,
   });
 
 export const useImportStages = (projectId: ProjectId) =>
   useCommand({
-    run: (path: string) =>
-      call(`/api/projects/${projectId}/import`, {
-        method: 'POST',
-        body: { path },
-        reply: commands.import_stages.reply,
-      }),
+    run: (path: string) => client.command('import_stages', { projectId, path }),
   });
 
 export const useStartNew = () =>

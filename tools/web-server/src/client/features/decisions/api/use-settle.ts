@@ -1,13 +1,17 @@
-import { type BoardView, boardView, commands, type Decision } from '@callboard/contract';
+import { type BoardView, boardView, type Decision } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
-import { ApiError, call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { boardQuery } from '../../../live/queries.ts';
 
 export type Way = 'dismiss' | 'retry';
-const HOW = { dismiss: 'dismissed', retry: 'retried' } as const;
+const WAYS = {
+  dismiss: { command: 'dismiss_decision', how: 'dismissed' },
+  retry: { command: 'retry_decision', how: 'retried' },
+} as const;
 
 /** Settles an answer whose fate is unknown. It goes from the board when the server has said that it is settled. */
 export function useSettle(decision: Decision) {
@@ -25,17 +29,17 @@ export function useSettle(decision: Decision) {
 
 /** Nothing is settled twice, so that it may be sent again; one of ours that had arrived after all is no conflict. */
 async function settle({ stageId, requestId }: Decision, way: Way, attempt: number, signal: AbortSignal): Promise<void> {
-  const path = `/api/sessions/${stageId}/decisions/${encodeURIComponent(requestId)}/${way}`;
+  const { command, how } = WAYS[way];
   try {
-    await call(path, { method: 'POST', reply: commands.dismiss_decision.reply, signal });
+    await client.command(command, { stageId, requestId }, { signal });
   } catch (error) {
-    const isOurs = isConflict(error) && error.decision?.settlement?.how === HOW[way];
+    const isOurs = isConflict(error) && error.decision?.settlement?.how === how;
     if (attempt === 1 || !isOurs) throw error;
   }
 }
 
-const isConflict = (error: unknown): error is ApiError =>
-  error instanceof ApiError && (error.code === 'already_settled' || error.code === 'nothing_to_settle');
+const isConflict = (error: unknown): error is TransportError =>
+  error instanceof TransportError && (error.code === 'already_settled' || error.code === 'nothing_to_settle');
 
 function removeUnsettled(cache: QueryClient, decision: Decision): void {
   const key = requestKey(decision);

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { errorText } from '../../../lib/api.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { decisionLogQuery, logParams } from '../../../live/decision-log.ts';
+import { decisionLogQuery } from '../../../live/decision-log.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
 import css from './decision-log.module.css';
@@ -18,20 +18,15 @@ export default function DecisionLog() {
   const filter = readLogFilter(params);
   const log = useInfiniteQuery(decisionLogQuery(toQuery(filter)));
   const decisions = log.data?.pages.flatMap((page) => page.decisions) ?? [];
-  const file = (format: 'csv' | 'jsonl') => {
-    const query = logParams(toQuery(filter));
-    query.set('format', format);
-    return `/api/decisions?${query}`;
-  };
   return (
     <div className={css.page}>
       <div className={css.top}>
         <h1 className={css.head}>Decisions</h1>
         <div className={css.files}>
-          <ExportButton path={file('csv')} name="decisions.csv">
+          <ExportButton filter={toQuery(filter)} format="csv">
             Export CSV
           </ExportButton>
-          <ExportButton path={file('jsonl')} name="decisions.jsonl">
+          <ExportButton filter={toQuery(filter)} format="jsonl">
             Export JSON Lines
           </ExportButton>
         </div>

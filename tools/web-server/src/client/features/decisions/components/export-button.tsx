@@ -1,20 +1,22 @@
+import type { DecisionFilter } from '@callboard/contract';
+import { routes } from '@callboard/contract/client';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { download } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
 interface ExportProps {
-  path: string;
-  name: string;
+  filter: DecisionFilter;
+  format: 'csv' | 'jsonl';
   children: ReactNode;
 }
 
-/** Fetches a file, as the page's own request, and hands it to the browser to be saved. */
-export function ExportButton({ path, name, children }: ExportProps) {
+/** Fetches the decision log as a file, as the page's own request, and hands it to the browser to be saved. */
+export function ExportButton({ filter, format, children }: ExportProps) {
   const save = useCommand({
-    run: () => download(path),
+    run: () => client.file(routes.get_decisions, { ...filter, format }),
     failed: 'The file was not made',
-    done: (content) => saveFile(content, name),
+    done: (content) => saveFile(content, `decisions.${format}`),
   });
   return (
     <Button variant="default" size="compact-sm" loading={save.isPending} onClick={() => save.mutate(undefined)}>

@@ -3,13 +3,13 @@ import {
   type ApproveBody,
   type BoardView,
   boardView,
-  commands,
   type PendingRequest,
   type RequestOutcome,
 } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
-import { ApiError, call, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api.ts';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { askTitle, requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
@@ -34,20 +34,20 @@ type QuestionAnswer = Pick<AnswerBody, 'answers'> | Pick<Verdict, 'decision' | '
 export const useAnswer = (request: PendingRequest) =>
   useDecision<QuestionAnswer>(request, (answer) =>
     'answers' in answer
-      ? { verb: 'answer', body: { requestId: request.requestId, ...answer }, outcome: 'answered' }
+      ? { command: 'answer_question', body: { requestId: request.requestId, ...answer }, outcome: 'answered' }
       : verdictAnswer(request, answer),
   );
 
 type Answer = { outcome: RequestOutcome } & (
-  | { verb: 'approve'; body: ApproveBody }
-  | { verb: 'answer'; body: AnswerBody }
+  | { command: 'approve_tool'; body: ApproveBody }
+  | { command: 'answer_question'; body: AnswerBody }
 );
 
 /** The one answer that a form gives; shared by all of its buttons. */
 export type Approval = UseMutationResult<void, Error, Verdict>;
 
 const verdictAnswer = (request: PendingRequest, verdict: Verdict): Answer => ({
-  verb: 'approve',
+  command: 'approve_tool',
   body: { requestId: request.requestId, ...verdict },
   outcome: verdict.decision === 'allow' ? 'allowed' : 'denied',
 });
@@ -66,8 +66,8 @@ function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) =>
   });
 }
 
-const isConflict = (error: unknown): error is ApiError =>
-  error instanceof ApiError && ['already_decided', 'request_closed'].includes(error.code);
+const isConflict = (error: unknown): error is TransportError =>
+  error instanceof TransportError && ['already_decided', 'request_closed'].includes(error.code);
 
 function gone(cache: QueryClient, request: PendingRequest): void {
   markOwn(requestKey(request)); // whoever it was, it has been told
@@ -113,17 +113,16 @@ async function decideOne(
 }
 
 /** The first answer wins, so that it may be sent again; an answer of ours that had arrived after all is no conflict. */
-async function deliver(request: PendingRequest, { verb, body, outcome }: Answer): Promise<void> {
-  const { reply } = commands.approve_tool;
+async function deliver(request: PendingRequest, answer: Answer): Promise<void> {
   const key = requestKey(request);
   const wasOwn = isOwn(key);
   markOwn(key); // the news of it may come before the reply
   try {
     const send = async (attempt: number, signal: AbortSignal) => {
       try {
-        await call(`/api/sessions/${request.stageId}/${verb}`, { method: 'POST', body, reply, signal });
+        await give(request, answer, signal);
       } catch (error) {
-        const isOurs = error instanceof ApiError && error.decision?.outcome === outcome;
+        const isOurs = error instanceof TransportError && error.decision?.outcome === answer.outcome;
         if (attempt === 1 || !isOurs) throw error;
       }
     };
@@ -134,7 +133,13 @@ async function deliver(request: PendingRequest, { verb, body, outcome }: Answer)
   }
 }
 
-function tellConflict(cache: QueryClient, request: PendingRequest, error: ApiError): void {
+function give({ stageId }: PendingRequest, { command, body }: Answer, signal: AbortSignal): Promise<unknown> {
+  return command === 'approve_tool'
+    ? client.command(command, { stageId, ...body }, { signal })
+    : client.command(command, { stageId, ...body }, { signal });
+}
+
+function tellConflict(cache: QueryClient, request: PendingRequest, error: TransportError): void {
   const decision = decisionThatStands(error);
   const stage = stageInCache(cache, request);
   if (decision !== null && isAnswered(decision)) {

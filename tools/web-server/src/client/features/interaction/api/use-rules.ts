@@ -1,6 +1,6 @@
-import { commands, type PermissionRule, type ProjectId } from '@callboard/contract';
+import type { PermissionRule, ProjectId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { rulesQuery } from '../../../live/rules.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
@@ -8,8 +8,7 @@ import { useCommand } from '../../../live/use-command.ts';
 export function useRemoveRule(projectId: ProjectId) {
   const cache = useQueryClient();
   return useCommand({
-    run: ({ ruleId }: PermissionRule) =>
-      call(`/api/rules/${encodeURIComponent(ruleId)}`, { method: 'DELETE', reply: commands.remove_rule.reply }),
+    run: ({ ruleId }: PermissionRule) => client.command('remove_rule', { ruleId }),
     failed: ({ rule }) => `${rule} still holds`,
     done: ({ rule }) =>
       cache.setQueryData(

@@ -1,6 +1,6 @@
-import { commands, type PendingRequest, type TranscriptEntry } from '@callboard/contract';
+import type { PendingRequest, TranscriptEntry } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { call, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
@@ -17,8 +17,7 @@ export function LastSteps({ request }: { request: PendingRequest }) {
   const folder = useFolder(stageId);
   const { data, error } = useQuery({
     queryKey: ['last-steps', stageId, requestId],
-    queryFn: ({ signal }) =>
-      call(`/api/sessions/${stageId}/transcript?limit=${FETCHED}`, { reply: commands.get_transcript.reply, signal }),
+    queryFn: ({ signal }) => client.command('get_transcript', { stageId, limit: FETCHED }, { signal }),
   });
   if (error !== null) return <FailureNote>The last steps could not be read. {errorText(error)}</FailureNote>;
   if (data === undefined) return <p className={css.hint}>Reading …</p>;

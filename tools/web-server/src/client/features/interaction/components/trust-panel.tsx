@@ -1,8 +1,8 @@
-import { commands, type ProjectTrust, type TrustItem } from '@callboard/contract';
+import type { ProjectTrust, TrustItem } from '@callboard/contract';
 import { Badge, Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useId } from 'react';
-import { call, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { type TrustPlace, trustQuery, useTrustLater } from '../../../live/trust.ts';
 import { useCommand } from '../../../live/use-command.ts';
@@ -106,11 +106,7 @@ function useTrust({ projectId, stageId }: TrustPlace, done: (() => void) | undef
   return useCommand({
     run: async (hash: string) => {
       try {
-        return await call(`/api/projects/${projectId}/trust`, {
-          method: 'POST',
-          body: { hash },
-          reply: commands.trust_project.reply,
-        });
+        return await client.command('trust_project', { projectId, hash });
       } finally {
         await refresh();
       }

@@ -1,6 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
 import type { ReactNode } from 'react';
-import { ApiError, errorText } from '../../../lib/api.ts';
+import { errorText } from '../../../lib/api.ts';
 import { useCanAnswer } from '../../../live/live-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
@@ -106,8 +107,8 @@ export function useVerdictKeys(yes: KeyAction, no: KeyAction): void {
 const same = (text: string) => text;
 
 /** The server found something wrong with what was filled in. */
-export const isRefusedInput = (error: Error | null): error is ApiError =>
-  error instanceof ApiError && error.code === 'bad_request';
+export const isRefusedInput = (error: Error | null): error is TransportError =>
+  error instanceof TransportError && error.code === 'bad_request';
 
 interface VerdictButtonProps {
   label: string;

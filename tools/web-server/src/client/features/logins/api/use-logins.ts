@@ -1,6 +1,7 @@
-import { commands, type Login } from '@callboard/contract';
+import type { Login } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { call, Nothing } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { forgetKey } from '../../../lib/page-key.ts';
 import { dropLogin } from '../../../live/logins.ts';
 import { useCommand } from '../../../live/use-command.ts';
@@ -9,8 +10,7 @@ import { useCommand } from '../../../live/use-command.ts';
 export function useRevoke() {
   const cache = useQueryClient();
   return useCommand({
-    run: ({ loginId }: Login) =>
-      call(`/api/logins/${encodeURIComponent(loginId)}`, { method: 'DELETE', reply: commands.remove_login.reply }),
+    run: ({ loginId }: Login) => client.command('remove_login', { loginId }),
     failed: ({ browser }) => `The login of ${browser} was not revoked`,
     done: ({ login }) => dropLogin(cache, login.loginId),
   });
@@ -19,7 +19,7 @@ export function useRevoke() {
 /** Ends the login of this browser. */
 export const useLogout = () =>
   useCommand({
-    run: () => call('/api/logout', { method: 'POST', reply: Nothing }),
+    run: () => client.call(serviceRoutes.logOut, {}),
     failed: 'You are still logged in',
     done: () => void forgetKey().finally(() => window.location.assign('/')),
   });

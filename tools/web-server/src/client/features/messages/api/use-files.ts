@@ -1,8 +1,8 @@
-import { type Attachment, commands, DraftFile, FILES_KEY, filesProblem, type StageId } from '@callboard/contract';
+import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } from '@callboard/contract';
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
-import { call, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { draftOf, draftsQuery } from '../../../live/drafts.ts';
 import { useCommand } from '../../../live/use-command.ts';
@@ -11,14 +11,13 @@ import { type ReadFile, readFile, useFilesOnTheirWay } from '../model/attachment
 const NONE: readonly ReadFile[] = [];
 /** A large file on a slow line. */
 const UPLOAD_MS = 120_000;
-const address = (stageId: StageId, fileId: string) => `/api/sessions/${stageId}/files/${fileId}`;
 
 /** A file's content, for its picture. */
 export const draftFileQuery = (stageId: StageId, fileId: string) =>
   queryOptions({
     queryKey: ['draft-file', stageId, fileId],
     queryFn: async ({ signal }): Promise<Attachment> =>
-      (await call(address(stageId, fileId), { reply: commands.get_draft_file.reply, signal })).file,
+      (await client.command('get_draft_file', { stageId, fileId }, { signal })).file,
   });
 
 /**
@@ -43,10 +42,8 @@ export function useFiles(stageId: StageId) {
     add(stageId, file);
     cache.setQueryData(draftFileQuery(stageId, fileId).queryKey, content);
     try {
-      const reply = commands.add_draft_file.reply;
-      const body = { fileId, file: content };
-      const path = `/api/sessions/${stageId}/files`;
-      const send = (_attempt: number, signal: AbortSignal) => call(path, { method: 'POST', body, reply, signal });
+      const send = (_attempt: number, signal: AbortSignal) =>
+        client.command('add_draft_file', { stageId, fileId, file: content }, { signal });
       await untilDelivered(send, { attemptMs: UPLOAD_MS });
       await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
     } catch (error) {
@@ -88,7 +85,6 @@ export function useFiles(stageId: StageId) {
 /** Takes a file away again, on all screens. */
 export const useRemoveFile = (stageId: StageId) =>
   useCommand({
-    run: (fileId: string) =>
-      call(address(stageId, fileId), { method: 'DELETE', reply: commands.remove_draft_file.reply }),
+    run: (fileId: string) => client.command('remove_draft_file', { stageId, fileId }),
     failed: 'The file was not removed',
   });

@@ -1,7 +1,7 @@
-import { commands, MessageId, type MessageMode, type MessagePatch, type StageId } from '@callboard/contract';
+import { MessageId, type MessageMode, type MessagePatch, type StageId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { queueQuery } from '../../../live/queries.ts';
 import { sendMessage } from '../../../live/send-message.ts';
 import { useCommand } from '../../../live/use-command.ts';
@@ -40,8 +40,6 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
   });
 }
 
-const row = (stageId: StageId, messageId: MessageId) => `/api/sessions/${stageId}/queue/${messageId}`;
-
 /** A command on the queue: afterwards the queue is as the server has it. */
 function useQueueCommand<Input>(stageId: StageId, run: (input: Input) => Promise<unknown>, failed?: string) {
   const cache = useQueryClient();
@@ -59,10 +57,7 @@ interface Change {
   patch: MessagePatch;
 }
 
-const change =
-  (stageId: StageId) =>
-  ({ messageId, patch }: Change) =>
-    call(row(stageId, messageId), { method: 'PATCH', body: patch, reply: commands.edit_queued.reply });
+const change = (stageId: StageId) => (given: Change) => client.command('edit_queued', { stageId, ...given });
 
 /** What was refused is told by the caller, beside the text. */
 export const useEditQueued = (stageId: StageId) => useQueueCommand(stageId, change(stageId));
@@ -73,21 +68,16 @@ export const useMoveQueued = (stageId: StageId) =>
 export const useRemoveQueued = (stageId: StageId) =>
   useQueueCommand(
     stageId,
-    (messageId: MessageId) => call(row(stageId, messageId), { method: 'DELETE', reply: commands.remove_queued.reply }),
+    (messageId: MessageId) => client.command('remove_queued', { stageId, messageId }),
     'The message was not removed',
   );
 
 export const useSendQueued = (stageId: StageId) =>
   useQueueCommand(
     stageId,
-    ({ messageId, mode }: { messageId: MessageId; mode: 'steer' | 'now' }) =>
-      call(`${row(stageId, messageId)}/send`, { method: 'POST', body: { mode }, reply: commands.send_queued.reply }),
+    (row: { messageId: MessageId; mode: 'steer' | 'now' }) => client.command('send_queued', { stageId, ...row }),
     'The message was not sent',
   );
 
 export const useReleaseQueue = (stageId: StageId) =>
-  useQueueCommand(
-    stageId,
-    () => call(`/api/sessions/${stageId}/queue/release`, { method: 'POST', reply: commands.release_queue.reply }),
-    'The queue was not released',
-  );
+  useQueueCommand(stageId, () => client.command('release_queue', { stageId }), 'The queue was not released');

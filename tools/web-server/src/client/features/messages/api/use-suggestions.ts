@@ -1,6 +1,6 @@
-import { commands, type StageId } from '@callboard/contract';
+import type { StageId } from '@callboard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { call, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api.ts';
 import { useCapabilities } from '../../../live/capabilities.ts';
 import type { Completing } from '../model/completing.ts';
 import { COMMANDS_BEFORE_START, fittingCommands } from '../model/slash-commands.ts';
@@ -46,10 +46,7 @@ const FRESH_MS = 5_000;
 function useFiles(stageId: StageId, typed: string | null): Suggestions {
   const { data, error } = useQuery({
     queryKey: ['suggested-files', stageId, typed],
-    queryFn: ({ signal }) => {
-      const query = new URLSearchParams({ query: typed ?? '' });
-      return call(`/api/stages/${stageId}/files?${query}`, { reply: commands.suggest_files.reply, signal });
-    },
+    queryFn: ({ signal }) => client.command('suggest_files', { stageId, query: typed ?? '' }, { signal }),
     enabled: typed !== null,
     staleTime: FRESH_MS,
     gcTime: 10 * FRESH_MS,

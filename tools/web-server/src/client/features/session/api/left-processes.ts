@@ -1,6 +1,6 @@
-import { commands, type StageId } from '@callboard/contract';
+import type { StageId } from '@callboard/contract';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
 /** No event tells when one of them ends by itself. */
@@ -10,8 +10,7 @@ const LOOK_MS = 5_000;
 export const leftProcessesQuery = (stageId: StageId, told: number) =>
   queryOptions({
     queryKey: ['processes', stageId, told],
-    queryFn: async ({ signal }) =>
-      (await call(`/api/sessions/${stageId}/processes`, { reply: commands.get_leftovers.reply, signal })).processes,
+    queryFn: async ({ signal }) => (await client.command('get_leftovers', { stageId }, { signal })).processes,
     enabled: told > 0,
     staleTime: 0,
     refetchInterval: LOOK_MS,
@@ -22,10 +21,8 @@ export function useEndProcesses(stageId: StageId) {
   const look = () => void queryClient.invalidateQueries({ queryKey: ['processes', stageId] });
   return useCommand({
     run: async (pids: readonly number[]) => {
-      const body = { pids };
-      const reply = commands.end_leftovers.reply;
       try {
-        return await call(`/api/sessions/${stageId}/processes/end`, { method: 'POST', body, reply });
+        return await client.command('end_leftovers', { stageId, pids: [...pids] });
       } finally {
         look();
       }

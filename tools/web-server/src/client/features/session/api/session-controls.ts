@@ -1,6 +1,6 @@
-import { commands, type SessionSummary, type StageId } from '@callboard/contract';
+import type { SessionSummary, StageId } from '@callboard/contract';
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { useCommand } from '../../../live/use-command.ts';
 
 /** How often output is read that somebody looks at. */
@@ -12,11 +12,7 @@ const MCP_MS = 10_000;
 export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boolean) =>
   queryOptions({
     queryKey: ['task-output', stageId, taskId, isRunning],
-    queryFn: ({ signal }) =>
-      call(`/api/sessions/${stageId}/tasks/${encodeURIComponent(taskId)}/output`, {
-        reply: commands.get_task_output.reply,
-        signal,
-      }),
+    queryFn: ({ signal }) => client.command('get_task_output', { stageId, taskId }, { signal }),
     placeholderData: keepPreviousData,
     staleTime: 0,
     refetchInterval: isRunning ? OUTPUT_MS : false,
@@ -25,11 +21,7 @@ export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boo
 /** Stops a background task; resolves once Claude Code has confirmed it. */
 export function useStopTask(stageId: StageId) {
   return useCommand({
-    run: (taskId: string) =>
-      call(`/api/sessions/${stageId}/tasks/${encodeURIComponent(taskId)}/stop`, {
-        method: 'POST',
-        reply: commands.stop_task.reply,
-      }),
+    run: (taskId: string) => client.command('stop_task', { stageId, taskId }),
     failed: 'The task was not stopped',
   });
 }
@@ -38,8 +30,7 @@ export function useStopTask(stageId: StageId) {
 export const mcpServersQuery = (stageId: StageId, told: SessionSummary['mcpServers']) =>
   queryOptions({
     queryKey: ['mcp', stageId, told],
-    queryFn: async ({ signal }) =>
-      (await call(`/api/sessions/${stageId}/mcp`, { reply: commands.get_mcp_servers.reply, signal })).servers,
+    queryFn: async ({ signal }) => (await client.command('get_mcp_servers', { stageId }, { signal })).servers,
     placeholderData: keepPreviousData,
     staleTime: 0,
     refetchInterval: MCP_MS,
@@ -50,9 +41,8 @@ export function useReconnectMcp(stageId: StageId) {
   const queryClient = useQueryClient();
   return useCommand({
     run: async (name: string) => {
-      const path = `/api/sessions/${stageId}/mcp/${encodeURIComponent(name)}/reconnect`;
       try {
-        return await call(path, { method: 'POST', reply: commands.reconnect_mcp_server.reply });
+        return await client.command('reconnect_mcp_server', { stageId, name });
       } finally {
         void queryClient.invalidateQueries({ queryKey: ['mcp', stageId] });
       }

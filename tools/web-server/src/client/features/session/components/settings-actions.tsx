@@ -1,7 +1,7 @@
-import { commands, type StageId, type TrustItem } from '@callboard/contract';
+import type { StageId, TrustItem } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../../lib/api.ts';
+import { client } from '../../../lib/api.ts';
 import { useCanCommand } from '../../../live/live-context.tsx';
 import { boardQuery } from '../../../live/queries.ts';
 import { type TrustPlace, trustQuery, useTrustDialog } from '../../../live/trust.ts';
@@ -33,12 +33,7 @@ function ThatWasMe({ place, text }: { place: TrustPlace; text: string }) {
   const { data } = useQuery(trustQuery(place));
   const rules = (data?.trust.items ?? []).filter((item) => isOwn(item) && text.includes(item.value));
   const agree = useCommand({
-    run: () =>
-      call(`/api/projects/${place.projectId}/trust/rules`, {
-        method: 'POST',
-        body: { rules: rules.map(({ value }) => value) },
-        reply: commands.agree_rules.reply,
-      }),
+    run: () => client.command('agree_rules', { projectId: place.projectId, rules: rules.map(({ value }) => value) }),
     failed: 'The rules were not agreed to',
     done: () => cache.invalidateQueries({ queryKey: trustQuery(place).queryKey }),
   });

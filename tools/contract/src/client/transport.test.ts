@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { type ProblemCode, problems } from '../problems.ts';
+import { TransportError, type TransportErrorCode } from './transport.ts';
+
+const error = (code: TransportErrorCode, status: number) => new TransportError(status, code, 'words');
+
+it('counts as passing what says that the server is not there, not ready, or has too much to do', () => {
+  const codes = Object.entries(problems) as [ProblemCode, number][]; // the keys of the table
+  const passing = codes.filter(([code, status]) => error(code, status).isTransient).map(([code]) => code);
+  expect(passing).toEqual([
+    'page_not_proven',
+    'too_many_requests',
+    'too_many_streams',
+    'claude_missing',
+    'claude_too_old',
+    'launch_failed',
+    'worktree_failed',
+    'storage_failed',
+    'no_confirmation',
+    'orchestrator_unreachable',
+    'starting',
+  ]);
+  expect(error('network', 0).isTransient).toBe(true);
+  expect(error('unreadable', 502).isTransient).toBe(true);
+  expect(error('unreadable', 200).isTransient).toBe(false);
+});
