@@ -6,7 +6,7 @@ import { eventData, commands as orchestratorCommands, ProblemCode, streamEventDa
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { commands } from '../tools/cli/src/commands/all.ts';
-import { routes } from '../tools/contract/src/client/routes.ts';
+import { routes, serviceRoutes } from '../tools/contract/src/client/routes.ts';
 
 const root = join(import.meta.dirname, '..');
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
@@ -43,9 +43,9 @@ const anchorsOf = (page: string): string[] =>
 
 /** A route with each field as `:`, and without what ends a sentence. */
 const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{\w+\}|\.\.\./g, ':').replace(/\.$/, '');
-/** Those of the commands, and those that the web server registers itself. */
+/** Those of the contract, and those that the web server registers beside them. */
 const allRoutes = new Set([
-  ...Object.values(routes).map(({ method, path }) => `${method} ${shapeOf(path)}`),
+  ...Object.values({ ...routes, ...serviceRoutes }).map(({ method, path }) => `${method} ${shapeOf(path)}`),
   ...[...wholeCode.matchAll(/\bapp\.(get|post|put|patch|delete)\(\s*['"`](\/[^'"`]+)['"`]/g)].map(
     ([, method = '', path = '']) => `${method.toUpperCase()} ${shapeOf(path)}`,
   ),
