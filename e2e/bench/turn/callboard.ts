@@ -82,7 +82,7 @@ export async function startCallboardPartner(
 }
 
 /** The command line and environment of a process, for another of its kind: with a conversation of its own, and no part of Callboard. */
-async function launchOf(pid: number): Promise<Omit<Launch, 'cwd'>> {
+export async function launchOf(pid: number): Promise<Omit<Launch, 'cwd'>> {
   const entries = async (name: string) => (await readFile(`/proc/${pid}/${name}`, 'utf8')).split('\0').slice(0, -1);
   const [command = '', ...args] = await entries('cmdline');
   const conversation = args.indexOf('--session-id');

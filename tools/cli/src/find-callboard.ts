@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 
 const PATIENCE_MS = 5_000;
@@ -6,7 +5,7 @@ const PATIENCE_MS = 5_000;
 const Problem = z.object({ type: z.string().startsWith('urn:callboard:') });
 
 /** An address with its port, as it stands in a URL. */
-export const authority = (host: string, port: number): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+export const authority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** Whether the program that has a port is the board of a Callboard. */
 export async function isCallboard(host: string, port: number): Promise<boolean> {

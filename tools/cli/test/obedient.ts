@@ -8,6 +8,8 @@ const Report = z.object({
   /** The port it listens on. */
   port: z.int(),
   config: z.looseObject({ port: z.int() }),
+  /** Where it was told that the orchestrator is. */
+  orchestratorAt: z.url().nullable(),
 });
 export type Report = z.infer<typeof Report>;
 
@@ -19,11 +21,14 @@ export const reportOf = (port: number, old?: Report): Promise<Report> =>
     return report;
   });
 
-const WebServer = z.object({ orchestrator: z.object({ url: z.url(), secret: z.string() }) });
+const WebServer = z.object({ orchestrator: z.object({ url: z.null(), secret: z.string() }) });
 
 /** Both servers behind the port of the board: the web server knows where the orchestrator is. */
 export async function reportsOf(boardPort: number): Promise<{ web: Report; orchestrator: Report; secret: string }> {
-  const web = await reportOf(boardPort);
-  const { url, secret } = WebServer.parse(web.config).orchestrator;
-  return { web, orchestrator: await reportOf(Number(new URL(url).port)), secret };
+  const { web, port } = await eventually(async () => {
+    const report = await reportOf(boardPort);
+    return { web: report, port: Number(new URL(z.url().parse(report.orchestratorAt)).port) };
+  });
+  const { secret } = WebServer.parse(web.config).orchestrator;
+  return { web, orchestrator: await reportOf(port), secret };
 }

@@ -36,13 +36,16 @@ export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 export const WebServerConfig = z.object({
   host: z.string(),
   port: Port,
-  orchestrator: z.object({ url: z.url(), secret: z.string() }),
+  /** `url`: null while that is not known; `orchestrator-at` tells it. */
+  orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
 });
 export type WebServerConfig = z.infer<typeof WebServerConfig>;
 
 /** Supervisor to a server. `configure` is the first message and comes once. */
 export const ToServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('configure'), config: z.unknown() }),
+  /** Web server only, after `configure`: where the orchestrator listens. */
+  z.object({ type: z.literal('orchestrator-at'), url: z.url() }),
   /** Orchestrator only: make a one-time login code. */
   z.object({ type: z.literal('create-login'), id: z.string() }),
 ]);

@@ -17,7 +17,7 @@ describe('packages', () => {
     orchestrator: /^@callboard\/contract$/,
     'web-server/src/server': /^@callboard\/contract(\/client)?$/,
     'web-server/src/client': /^@callboard\/contract(\/client)?$/,
-    cli: /^@callboard\/(contract(\/client)?|orchestrator\/[a-z-]+)$/,
+    cli: /^@callboard\/(contract(\/(client|supervision))?|orchestrator\/[a-z-]+)$/,
   };
   /** The doctor tries the promises out on the real CLI, for which it needs the scripted model as the tests do. */
   const ALSO_MAY: Record<string, RegExp> = {

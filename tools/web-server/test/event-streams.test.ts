@@ -1,6 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 import { bearer, type HarnessOptions, startHarness } from './harness.ts';
 import { newBrowser } from './log-in.ts';
 import { modeChanged, stage } from './samples.ts';
@@ -84,6 +85,29 @@ it('keeps live events in place while the replay is still being read', async () =
   await expect.poll(opened.ids).toEqual(upTo(10));
   orchestrator.emit();
   await expect.poll(opened.ids).toEqual(upTo(11));
+});
+
+it('asks for one page ahead of a client that does not read, and for no more', async () => {
+  const { orchestrator, stream, client } = await start();
+  const perPage = 200; // of 100 kB each: far more than the kernel takes for a socket that nobody reads
+  for (let i = 0; i < 3 * perPage; i++) orchestrator.store(100_000);
+  orchestrator.emit();
+  await expect.poll(client.seq, { timeout: 20_000 }).toBe(3 * perPage + 1);
+  orchestrator.received.length = 0;
+  const readEvents = orchestrator.handlers.get_events;
+  orchestrator.handlers.get_events = (input) =>
+    readEvents?.({ ...input, limit: perPage }) ?? { events: [], resync: true };
+  const asked = () =>
+    orchestrator.inputsOf('get_events').map((input) => z.object({ since: z.int() }).parse(input).since);
+  const slow = await stream('?since=0');
+  slow.pause();
+  await expect.poll(asked).toEqual([0, perPage]);
+
+  const quick = await stream('?since=0');
+  await expect.poll(quick.ids, { timeout: 20_000 }).toEqual(upTo(3 * perPage + 1));
+  expect(asked().filter((since) => since > perPage)).toEqual([2 * perPage, 3 * perPage]); // by the quick one alone
+  slow.resume();
+  await expect.poll(slow.ids, { timeout: 20_000 }).toEqual(upTo(3 * perPage + 1));
 });
 
 it('shows each event once across a restart of the orchestrator', async () => {

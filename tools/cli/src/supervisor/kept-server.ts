@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ToServer } from '@callboard/contract/supervision';
 import { settlesWithin } from '@callboard/orchestrator/wait';
 import type { Environment } from '../edges.ts';
 import { ServerFailed } from '../errors.ts';
@@ -33,8 +34,9 @@ export interface KeptServerParts {
   readonly entry: string;
   /** The port to ask for; 0 for any. Once the server has one, it keeps it. */
   readonly port: number;
-  /** Its configuration, which may depend on a server that is still starting. */
-  readonly configOn: (port: number) => Promise<unknown>;
+  readonly configOn: (port: number) => unknown;
+  /** What each of its processes is told after its configuration, once that is known. */
+  readonly later?: Promise<ToServer>;
   readonly env: Environment;
   readonly log: (line: string) => void;
   readonly timing: KeptServerTiming;
@@ -92,6 +94,7 @@ export function keepServer(parts: KeptServerParts): KeptServer {
       entry: parts.entry,
       env: parts.env,
       config: parts.configOn(port),
+      later: parts.later,
       onReady,
       onFailed: (told) => {
         failure = told;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { FromServer, type ToServer } from '@callboard/contract';
+import { FromServer, type ToServer } from '@callboard/contract/supervision'; // a start need not load the rest
 import type { Environment } from '../edges.ts';
 import { messageOf, OperationalError } from '../errors.ts';
 
@@ -19,8 +19,10 @@ export interface ServerProcess {
 export interface ServerProcessParts {
   /** Absolute path of the program. */
   readonly entry: string;
-  /** Sent over the IPC pipe once it is there, as it may hold secrets. One that rejects is never sent: somebody else tells why. */
-  readonly config: Promise<unknown>;
+  /** Sent over the IPC pipe at once, as it may hold secrets. */
+  readonly config: unknown;
+  /** Sent after it, once it is there. One that rejects is never sent: somebody else tells why. */
+  readonly later?: Promise<ToServer> | undefined;
   readonly env: Environment;
   readonly onReady: (port: number) => void;
   readonly onFailed: (failure: { code: string; message: string; fatal: boolean }) => void;
@@ -70,10 +72,8 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
         logins.delete(message.id);
     }
   });
-  parts.config.then(
-    (config) => send({ type: 'configure', config }),
-    () => {},
-  );
+  send({ type: 'configure', config: parts.config });
+  parts.later?.then(send, () => {});
   return {
     ended,
     createLogin: () => {

@@ -59,6 +59,7 @@ it('starts a server that was killed again, on the same port with the same config
   const web = await reportOf(port, before.web);
   expect(orchestrator.config).toEqual({ ...before.orchestrator.config, port: before.orchestrator.port });
   expect(web.config).toEqual({ ...before.web.config, port });
+  await eventually(async () => expect((await reportOf(port)).orchestratorAt).toBe(before.web.orchestratorAt));
   expect(lines.toSorted()).toEqual([
     'the orchestrator has ended (signal SIGKILL); it is started again in 100 ms',
     'the web server has ended (signal SIGKILL); it is started again in 100 ms',

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { OrchestratorConfig, WebServerConfig } from '@callboard/contract';
+import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/contract/supervision';
 import type { Environment } from '../edges.ts';
 import { OperationalError } from '../errors.ts';
 import { authority } from '../find-callboard.ts';
@@ -67,16 +67,20 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       name: 'orchestrator',
       entry: servers.orchestrator,
       port: options.orchestratorPort,
-      configOn: async (port) => orchestratorConfig(options, secret, port),
+      configOn: (port) => orchestratorConfig(options, secret, port),
       onLoginUsed: (codeSha256) => waiting.get(codeSha256)?.(),
     });
 
   const keepWebServer = (orchestratorPort: Promise<number>) => {
-    const configOn = async (port: number): Promise<WebServerConfig> => {
-      const url = `ws://${authority(options.host, await orchestratorPort)}`;
-      return { host: options.host, port, orchestrator: { url, secret } };
-    };
-    return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn });
+    const configOn = (port: number): WebServerConfig => ({
+      host: options.host,
+      port,
+      orchestrator: { url: null, secret },
+    });
+    const later = orchestratorPort.then((port): ToServer => {
+      return { type: 'orchestrator-at', url: `ws://${authority(options.host, port)}` };
+    });
+    return keepServer({ ...common, name: 'web server', entry: servers.webServer, port: options.port, configOn, later });
   };
 
   const keep = (server: KeptServer) => {
@@ -104,19 +108,18 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
     const [orchestrator, webServer] = running;
     if (orchestrator === undefined || webServer === undefined)
       throw new OperationalError('Callboard is still starting.');
-    const port = await webServer.ready(signal);
-    const code = await createLogin(orchestrator, signal);
+    const [port, code] = await Promise.all([webServer.ready(signal), createLogin(orchestrator, signal)]);
     return `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}`;
   }
 
   return {
     start: async (signal) => {
-      // Side by side: the web server loads its code while the orchestrator starts, and is configured once that is up.
+      // Side by side: the web server gets as far as it can while the orchestrator starts.
       const orchestratorPort = keep(keepOrchestrator()).ready(signal);
       const webServer = keep(keepWebServer(orchestratorPort));
       await orchestratorPort;
-      const port = await webServer.ready(signal);
-      return { port, loginLink: await createLink(signal) };
+      const loginLink = await createLink(signal);
+      return { port: await webServer.ready(signal), loginLink };
     },
     createLink,
     whenFollowed: (link) => {

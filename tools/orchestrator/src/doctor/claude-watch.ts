@@ -3,7 +3,7 @@ import { missingFlags } from '../claude/arguments.ts';
 import { type ClaudeProgram, identifyBinary, isSameBinary, readProgram, tooOld } from '../claude/program.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { type HandshakeOptions, runHandshake } from './handshake.ts';
+import type { HandshakeOptions } from './handshake.ts';
 import { coversAll, knownReport } from './known-versions.ts';
 import { type HandshakeReport, lacksOf, regressionOf } from './report.ts';
 import { readKnownPrograms, readLastReports, saveProgram, saveReport } from './report-file.ts';
@@ -148,6 +148,7 @@ export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
     if (version === null) return;
     const { signal } = stopping;
     const options = { claude: path, version, path: env.PATH, signal, isQuiet: true, limits: trialLimits };
+    const { runHandshake } = await import('./handshake.ts'); // a start need not load it, nor the model that it talks to
     const report = await runHandshake(options);
     // On a machine that is at work something may take too long: what fails twice is told.
     const settled = lacksOf(report).length === 0 ? report : eitherHeld(report, await runHandshake(options));

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
+import { promisify } from 'node:util';
 import { boardView, StageId } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -51,6 +53,13 @@ it('puts an event into words once, however many clients there are', async () => 
   await store.transact((tx) => stored.emit(tx));
   for (const { frames } of clients) await expect.poll(() => frames).toMatchObject([{ type: 'mode_changed' }]);
   expect(stored.toJSON).toHaveBeenCalledTimes(2); // for the log, and for all clients
+});
+
+it('does not have Node load its HTTP client', async () => {
+  const gateway = JSON.stringify(new URL('./gateway.ts', import.meta.url));
+  const program = `await import(${gateway}); console.log(process.moduleLoadList.some((name) => name.includes('undici')));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  expect(stdout).toBe('false\n');
 });
 
 it('sends all events of a commit in one write', async () => {

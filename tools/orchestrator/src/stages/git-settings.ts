@@ -1,4 +1,5 @@
 import type { Project, ProjectId } from '@callboard/contract';
+import { forEachAtOnce } from '../lib/at-once.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store } from '../store/store.ts';
@@ -23,6 +24,9 @@ export interface GitSettingsParts {
   log: Logger;
 }
 
+/** Each look is a call of git. */
+const LOOKS_AT_ONCE = 4;
+
 export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsParts): ProjectGitSettings {
   async function find(id: ProjectId): Promise<Project> {
     const project = await store.read.projects.find(id);
@@ -40,10 +44,11 @@ export function createGitSettings({ store, worktrees, repositories, log }: GitSe
     },
 
     async lookAtAll() {
-      for (const project of await store.read.projects.list())
+      await forEachAtOnce(await store.read.projects.list(), LOOKS_AT_ONCE, async (project) => {
         await worktrees.gitSettings(project).catch((error: unknown) => {
           log.warn({ err: error, projectId: project.id }, 'the git settings of a repository could not be read');
         });
+      });
     },
   };
 }

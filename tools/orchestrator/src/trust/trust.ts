@@ -1,4 +1,5 @@
 import type { Project, ProjectId, ProjectTrust, StageId, TrustItem, Worktree } from '@callboard/contract';
+import { forEachAtOnce } from '../lib/at-once.ts';
 import { AppError, messageOf, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { AgreedSettings, LaunchSettings } from '../store/records.ts';
@@ -66,6 +67,9 @@ const MOST_SHOWN = 300;
 const LONGEST_SHOWN = 2_000;
 /** So many different states of a repository, on its branches, stay agreed. */
 const MOST_CONTENTS = 100;
+
+/** Each look is some calls of git. */
+const LOOKS_AT_ONCE = 4;
 
 const NOBODY: AgreedSettings = { contents: [], personal: [], adopt: null };
 
@@ -163,12 +167,12 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
   return {
     look,
     async lookAtAll() {
-      for (const { id } of await store.read.projects.list()) {
+      await forEachAtOnce(await store.read.projects.list(), LOOKS_AT_ONCE, async ({ id }) => {
         await look(id).catch((error: unknown) => {
           if (!(error instanceof AppError)) throw error;
           log.warn({ reason: messageOf(error), projectId: id }, 'the settings of a repository could not be read');
         });
-      }
+      });
     },
     async lookAtStage(projectId, stageId) {
       const project = await requireProject(projectId);

@@ -88,20 +88,31 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
     return [...new Set(files.filter((file) => file?.startsWith('/')))].filter((file) => file !== undefined);
   }
 
+  /** Files that count wherever there is nothing unusual. */
+  const usual = (place: GitPlace): string[] =>
+    watchedBy(place, { entries: [], programs: { ...NO_PROGRAMS, watched: [join(place.commonDir, 'hooks')] } });
+
   /** Reads only when one of the files has changed. */
   async function lookAt(place: GitPlace, agreed: readonly GitSettingItem[]): Promise<Looked> {
     const hooksPaths = agreed.filter(({ name }) => name === 'core.hookspath').map(({ value }) => value);
+    const signatureOf = (watched: readonly string[], signs: string) => JSON.stringify([hooksPaths, watched, signs]);
     const sign = (looked: Looked) => {
       const watched = watchedBy(place, looked);
-      return JSON.stringify([hooksPaths, watched, signOf(watched)]);
+      return signatureOf(watched, signOf(watched));
     };
     const known = cache.get(place.gitDir);
     if (known !== undefined && sign(known) === known.signature) return known;
-    // Only now is it known which files count; what is read after their signature was taken is not older than that.
-    const signature = sign(await read(place, hooksPaths));
-    const looked = { ...(await read(place, hooksPaths)), signature };
-    cache.set(place.gitDir, looked);
-    return looked;
+    // Which files count is known only from what is read, and that must not be older than their signature. So the usual ones
+    // are looked at before; where others count as well, it is read once more.
+    const before = new Map(usual(place).map((file) => [file, signOf([file])]));
+    let looked = await read(place, hooksPaths);
+    const watched = watchedBy(place, looked);
+    const isUsual = watched.every((file) => before.has(file));
+    const signature = isUsual ? signatureOf(watched, watched.map((file) => before.get(file)).join('\n')) : sign(looked);
+    if (!isUsual) looked = await read(place, hooksPaths);
+    const kept = { ...looked, signature };
+    cache.set(place.gitDir, kept);
+    return kept;
   }
 
   /** What a folder has, and what of it counts as agreed. */
@@ -163,11 +174,16 @@ export function createGitGuard({ repositories, run, env: userEnv, hooksBase }: G
         pending,
       };
     },
-    look: async (root) => (await judge(root))?.pending ?? [],
+    look: async (root) => {
+      knowsVariables().catch(() => undefined); // beside it: the next call of git waits for it
+      return (await judge(root))?.pending ?? [];
+    },
   };
 }
 
 const OFF: [string, string][] = [['core.fsmonitor', '']];
+
+const NO_PROGRAMS: GitPrograms = { items: [], hooks: new Map(), hooksFolder: '', watched: [] };
 
 /** A main checkout whose `.git` is no folder could be led to another repository. */
 const elsewhere = ({ root, gitDir, isPlain }: GitPlace): GitSettingItem[] =>

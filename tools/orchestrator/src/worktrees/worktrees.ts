@@ -12,7 +12,7 @@ import type {
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { LOCAL } from '../lib/settings-files.ts';
+import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
@@ -126,6 +126,8 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
   return {
     async inspect(path) {
       if (!(await isThere(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
+      const both = await git.try(path, ['rev-parse', '--show-toplevel', 'HEAD^{commit}']);
+      if (!both.failed) return { root: await realpath(both.stdout.trimEnd().split('\n').slice(0, -1).join('\n')) };
       const top = await git.try(path, ['rev-parse', '--show-toplevel']);
       if (top.failed) {
         const bare = await git.try(path, ['rev-parse', '--is-bare-repository']);
@@ -161,10 +163,12 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
     settings: async (project, worktree) => {
       const committed = headTree((args) => execute(project.path, args, objectsOnly));
       const root = await realpath(dataDir);
+      // What is needed of the commit is asked for side by side, and asked for once.
+      const [local] = await Promise.all([committed.read(LOCAL), worktree === null ? committed.read(MCP) : null]);
       return repositorySettings({
         tree: worktree === null ? committed : folderTree(worktree.path),
         checkout: folderTree(project.path),
-        isLocalCommitted: (await committed.read(LOCAL)) !== null,
+        isLocalCommitted: local !== null,
         above: foldersAbove(worktree?.path ?? join(root, 'worktrees', project.id, 'stage'), root),
       });
     },

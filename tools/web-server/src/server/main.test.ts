@@ -118,6 +118,33 @@ it('says that it is ready once it can be used', async () => {
   expect(await health()).toBe(200);
 });
 
+it('listens while the orchestrator is still starting, and is ready once it was told where that is', async () => {
+  const { orchestrator, config } = await startOrchestrator();
+  const port = await freePort();
+  const { child, configure } = startMain();
+  let isReady = false;
+  const ready = configure({ host: '127.0.0.1', port, orchestrator: { url: null, secret: SECRET } }).then((answer) => {
+    isReady = true;
+    return answer;
+  });
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;
+  await expect.poll(health, { interval: 10 }).toBe(503);
+  expect([isReady, orchestrator.upgrades()]).toEqual([false, 0]);
+  child.send({ type: 'orchestrator-at', url: config.orchestrator.url });
+  expect(await ready).toEqual({ type: 'ready', port });
+  expect(await health()).toBe(200);
+});
+
+it('ends when it is told to before it knows where the orchestrator is', async () => {
+  const { child, configure, exited } = startMain();
+  const port = await freePort();
+  void configure({ host: '127.0.0.1', port, orchestrator: { url: null, secret: SECRET } }).catch(() => undefined);
+  const health = async () => (await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null))?.status;
+  await expect.poll(health, { interval: 10 }).toBe(503);
+  child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -18,6 +18,7 @@ const log = createLog({ level: known ? level : 'warn' }, pino.destination({ fd: 
 
 let stop: () => Promise<void> = async () => undefined;
 let configured = false;
+const orchestratorAt = Promise.withResolvers<string>();
 let exiting = false;
 
 function exit(code: number): void {
@@ -39,9 +40,12 @@ async function configure(raw: unknown): Promise<void> {
   const config = WebServerConfig.safeParse(raw);
   if (!config.success) return giveUp(failed('bad_config', z.prettifyError(config.error), true));
   try {
-    const server = await startWebServer(config.data, log);
+    const { url, secret } = config.data.orchestrator;
+    const orchestrator = { url: url === null ? orchestratorAt.promise : Promise.resolve(url), secret };
+    const server = await startWebServer({ ...config.data, orchestrator }, log);
     stop = server.stop;
     if (exiting) return void stop().finally(() => process.exit());
+    if (url === null) await orchestratorAt.promise;
     // Whoever is told that all is up may use it at once. An orchestrator that takes longer is waited for by those who ask.
     await server.whenReached(AbortSignal.timeout(ORCHESTRATOR_MS)).catch(() => undefined);
     await tell({ type: 'ready', port: server.port });
@@ -60,7 +64,9 @@ async function giveUp(message: FromServer): Promise<void> {
 
 process.on('message', (raw) => {
   const message = ToServer.safeParse(raw);
-  if (!message.success || message.data.type !== 'configure' || configured) return;
+  if (!message.success) return;
+  if (message.data.type === 'orchestrator-at') orchestratorAt.resolve(message.data.url);
+  if (message.data.type !== 'configure' || configured) return;
   configured = true;
   void configure(message.data.config);
 });

@@ -1,11 +1,17 @@
 import { join } from 'node:path';
-import type { WebServerConfig } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type AppSettings, buildApp, listeningPort } from './app.ts';
 import { createEventHub } from './events/event-hub.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createOrchestratorClient } from './orchestrator/client.ts';
+
+/** Where it listens, and the orchestrator that it speaks for, which may still be starting. */
+export interface WebServerPlace {
+  host: string;
+  port: number;
+  orchestrator: { url: string | Promise<string>; secret: string };
+}
 
 export interface WebServer {
   /** The port that was really taken. */
@@ -44,7 +50,7 @@ const defaults: WebServerSettings = {
  * the system's error (`EADDRINUSE`, ...) after everything that had begun was stopped again.
  */
 export async function startWebServer(
-  config: WebServerConfig,
+  config: WebServerPlace,
   log: FastifyBaseLogger,
   overrides: Partial<WebServerSettings> = {},
 ): Promise<WebServer> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
+import type { BoardEvent, CommandReply } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
@@ -33,7 +34,18 @@ export interface EventStream {
 }
 
 const EVENTS_PER_PAGE = 500;
+/** In characters. */
+const PIECE_LENGTH = 64 * 1024;
 const RETRY_MS = 1_000;
+
+/** A page that was asked for. */
+interface Asked {
+  round: number;
+  /** The newest event when it was asked for. */
+  target: number;
+  /** Null: the connection went with it. */
+  page: Promise<CommandReply<'get_events'> | null>;
+}
 
 /** Writes the head of the stream and begins to catch up. The orchestrator must have been reached once. */
 export function createEventStream(parts: EventStreamParts): EventStream {
@@ -80,25 +92,44 @@ export function createEventStream(parts: EventStreamParts): EventStream {
    * comparison, so that no event can fall between. Waits for the client to read, so that a long replay needs no memory.
    */
   async function catchUp(): Promise<void> {
+    let ahead: Asked | null = null;
     while (!live) {
       await client.whenReady(gone.signal);
-      const mine = round;
-      const target = head();
-      const page = await client
-        .send('get_events', { since: sent, limit: EVENTS_PER_PAGE }, { signal: gone.signal })
-        .catch(whileUnreachable);
-      if (mine !== round || page === null) continue;
+      const asked: Asked = ahead ?? askAfter(sent);
+      ahead = null;
+      const page = await asked.page;
+      if (asked.round !== round || page === null) continue;
       if (page.resync) return resync();
       const before = sent;
-      for (const stored of page.events) {
-        if (mine !== round) break;
-        if (stored.seq <= sent) continue;
-        sent = stored.seq;
-        if (!write(storedEvent(stored))) await once(out, 'drain', { signal: gone.signal });
-      }
-      if (mine !== round) continue;
-      if (sent === before && sent < target) return resync(); // the log does not hold what it should
+      const fresh = page.events.filter(({ seq }) => seq > sent);
+      const last = fresh.at(-1)?.seq ?? sent;
+      if (last > before && last < head()) ahead = askAfter(last);
+      await writePage(fresh, asked.round);
+      if (asked.round !== round) continue;
+      if (sent === before && sent < asked.target) return resync(); // the log does not hold what it should
       live = sent >= head();
+    }
+  }
+
+  /** One page is asked for while the one before is written, and no more: a client that reads slowly holds two. */
+  function askAfter(seq: number): Asked {
+    const page = client
+      .send('get_events', { since: seq, limit: EVENTS_PER_PAGE }, { signal: gone.signal })
+      .catch(whileUnreachable);
+    page.catch(() => undefined); // the client may be gone before it is looked at
+    return { round, target: head(), page };
+  }
+
+  /** In pieces that are worth a write each. Ends early where the page no longer counts. */
+  async function writePage(events: readonly BoardEvent[], mine: number): Promise<void> {
+    let piece = '';
+    for (const [index, event] of events.entries()) {
+      piece += storedEvent(event);
+      if (piece.length < PIECE_LENGTH && index < events.length - 1) continue;
+      sent = event.seq;
+      if (!write(piece)) await once(out, 'drain', { signal: gone.signal });
+      if (mine !== round) return;
+      piece = '';
     }
   }
 

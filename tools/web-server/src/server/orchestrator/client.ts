@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BoardEvent,
@@ -61,7 +62,8 @@ export interface OrchestratorClient {
 }
 
 export interface OrchestratorClientParts {
-  url: string;
+  /** It may be known only once the orchestrator is up. One that rejects is never connected to. */
+  url: string | Promise<string>;
   secret: string;
   log: FastifyBaseLogger;
   heartbeatMs?: number;
@@ -152,10 +154,10 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   }
 
   /** Resolves when the connection has ended, with whether it had been ready. */
-  async function connectOnce(): Promise<boolean> {
+  async function connectOnce(at: string): Promise<boolean> {
     let wasReady = false;
     const connection = openConnection({
-      url,
+      url: at,
       secret,
       heartbeatMs,
       handlers: {
@@ -185,9 +187,12 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   }
 
   async function run(): Promise<void> {
+    const stopped = once(stopping.signal, 'abort').then(() => null);
+    const at = await Promise.race([url, stopped]);
+    if (at === null) return;
     let pause = FIRST_BACKOFF_MS;
     while (!stopping.signal.aborted) {
-      const wasReady = await connectOnce();
+      const wasReady = await connectOnce(at);
       pause = wasReady ? FIRST_BACKOFF_MS : Math.min(pause * 2, maxBackoffMs);
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
