@@ -173,8 +173,7 @@ function translateMessage(type: string, message: Record<string, unknown>): Agent
     case 'result':
       return known(wire.ResultMessage, message, resultEvents);
     case 'stream_event':
-      // One that is not understood is no loss: its text follows as a whole.
-      return wire.StreamEvent.safeParse(message).success ? known(wire.StreamEvent, message, translateStreamEvent) : [];
+      return streamed(message);
     case 'command_lifecycle':
       return known(wire.Lifecycle, message, translateLifecycle);
     case 'system':
@@ -336,6 +335,17 @@ function textOf(content: string | { type: string; text?: unknown }[] | undefined
   if (content === undefined) return '';
   if (typeof content === 'string') return content;
   return content.map((block) => (typeof block.text === 'string' ? block.text : `[${block.type}]`)).join('\n');
+}
+
+/** What is told of a stream event: most lines are such, and only these say something. */
+const TOLD: ReadonlySet<unknown> = new Set(['content_block_delta', 'message_delta']);
+
+/** One that is not understood is no loss: its text follows as a whole. */
+function streamed(message: Record<string, unknown>): AgentEvent[] {
+  const { event } = message;
+  if (typeof event !== 'object' || event === null || !('type' in event) || !TOLD.has(event.type)) return [];
+  const parsed = wire.StreamEvent.safeParse(message);
+  return parsed.success ? translateStreamEvent(parsed.data) : [];
 }
 
 function translateStreamEvent({

@@ -1,5 +1,5 @@
-import { statfsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, fdatasync, openSync, statfsSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { v4, v7 } from 'uuid';
 import { bootId } from './process-identity.ts';
 
@@ -21,6 +21,8 @@ export interface Edges {
   bootId(): Promise<string | null>;
 }
 
+const datasync = promisify(fdatasync);
+
 export const nodeEdges: Edges = {
   now: () => new Date(),
   uptimeMs: () => performance.now(),
@@ -31,8 +33,13 @@ export const nodeEdges: Edges = {
     return bavail * bsize;
   },
   syncFile: async (path) => {
-    await using file = await open(path, 'r');
-    await file.datasync();
+    // Opened here: to ask a thread for that, and to close it again, would cost more than the rest. Hundreds are synced each second.
+    const file = openSync(path, 'r');
+    try {
+      await datasync(file);
+    } finally {
+      closeSync(file);
+    }
   },
   bootId,
 };

@@ -20,15 +20,17 @@ export function createLiveText(stageId: StageId): LiveText {
   const blocks = new Map<string, { first: Piece; texts: string[]; length: number }>();
   return {
     add(piece) {
-      // Those of one writer come one after the other.
-      for (const [id, { first }] of blocks)
-        if (id !== piece.blockId && first.parentToolUseId === piece.parentToolUseId) blocks.delete(id);
-      const block = blocks.get(piece.blockId) ?? { first: piece, texts: [], length: 0 };
+      let block = blocks.get(piece.blockId);
+      if (block === undefined) {
+        // Those of one writer come one after the other.
+        for (const [id, { first }] of blocks) if (first.parentToolUseId === piece.parentToolUseId) blocks.delete(id);
+        block = { first: piece, texts: [], length: 0 };
+        blocks.set(piece.blockId, block);
+      }
       const offset = block.length;
       block.length += piece.text.length;
       if (block.length <= LONGEST) block.texts.push(piece.text);
       else block.texts = [];
-      blocks.set(piece.blockId, block);
       return { ...piece, stageId, offset };
     },
     blocks: () =>

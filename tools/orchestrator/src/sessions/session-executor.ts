@@ -169,13 +169,14 @@ export function createSessionExecutor(
         isTurnOver = isTurnOver ? !ACTIVITY.has(event.type) : event.type === 'turn-ended';
       for (const listener of hearing) listener();
     }
-    const lasting = lines.map(({ events, end }) => ({ end, events: events.filter(isLasting) }));
-    for (const event of lines.flatMap(({ events }) => events)) {
-      if (event.type === 'delta') passOn(event);
-      if (event.type === 'used') figures.used(event.tokens);
-    }
+    for (const { events } of lines)
+      for (const event of events) {
+        if (event.type === 'delta') passOn(event);
+        if (event.type === 'used') figures.used(event.tokens);
+      }
     const end = lines.at(-1)?.end ?? storedOffset;
-    if (lasting.every(({ events }) => events.length === 0) && end - storedOffset < LAZY_OFFSET_BYTES) return;
+    if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
+    const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
     await takeIn({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
     storedOffset = end;
     writer.nudge();

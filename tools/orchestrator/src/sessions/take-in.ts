@@ -31,7 +31,7 @@ export interface TakeInParts {
  */
 export async function takeIn(parts: TakeInParts, lines: readonly LastingLine[]): Promise<void> {
   try {
-    await untilStored(parts, (tx) => applyLines(tx, parts, lines));
+    await untilStored(parts, (tx) => applyLines(tx, parts, lines), { together: true });
   } catch (error) {
     const [line, ...others] = lines;
     if (line === undefined || parts.signal.aborted) throw error;

@@ -1,6 +1,7 @@
 import type { BoardEvent, LaunchId, NewEvent } from '@callboard/contract';
 import { Kysely, sql, type Transaction } from 'kysely';
 import { forEachAtOnce } from '../lib/at-once.ts';
+import { createBreath } from '../lib/breath.ts';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -15,6 +16,7 @@ import type { Schema } from './schema.ts';
 import { isDamage, type StorageTrouble, storageFailed, troubleOf, troubleOfSync } from './storage-failure.ts';
 import { type CommitOptions, readBoard, readBoardOf, type Store, type Tables, type Tx, tables } from './store.ts';
 import type { GivenRows } from './tables/outbox.ts';
+import { createTogether } from './together.ts';
 
 /** What an event tells the whole of, so that the newest one of a transaction stands for all; null where each counts. */
 function subjectOf({ type, data }: NewEvent): string | null {
@@ -108,6 +110,8 @@ function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Lo
   let onDisk = 0;
   /** A sync has failed, and nothing has yet made sure that what came before is on disk. */
   let isDoubtful = false;
+  const breath = createBreath();
+  const together = createTogether((work) => inTurn(() => run(work, { sync: 'later' })));
 
   /** What is committed is committed: whoever fails to hear of it is no reason to call the transaction failed. */
   function tell(listener: () => void): void {
@@ -204,6 +208,7 @@ function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Lo
   /** Writes one after another; tells whether the store could write, and words it if not. */
   function inTurn<T>(write: () => Promise<T>): Promise<T> {
     const result = last.then(async () => {
+      await breath();
       try {
         const written = await write();
         if (!isDoubtful) tellWrite(null);
@@ -245,7 +250,7 @@ function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Lo
   }
 
   return {
-    transact: (work, options) => inTurn(() => run(work, options)),
+    transact: (work, options) => (options?.together ? together(work) : inTurn(() => run(work, options))),
     sync,
     probe: () =>
       inTurn(() => transaction('now', (trx) => sql`update counters set value = value`.execute(trx))).then(

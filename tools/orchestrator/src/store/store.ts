@@ -79,6 +79,11 @@ export interface CommitOptions {
    * within about a second, or with the next commit that is synced.
    */
   sync?: CommitSync;
+  /**
+   * It may be committed in one transaction with others that come at the same time, synced `later`, and before transactions that were asked for
+   * earlier. When one of them fails, each is done anew, alone: so it must do nothing but through `tx`.
+   */
+  together?: true;
 }
 
 /** Durable state. The store is the truth; everything in memory is a hint or a copy. */

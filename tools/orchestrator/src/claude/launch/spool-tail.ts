@@ -4,14 +4,18 @@ import { OperationalError } from '../../lib/errors.ts';
 import { mark } from '../../lib/marks.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
 import { createPace } from './pace.ts';
+import { createRounds } from './rounds.ts';
 
 /**
  * All spools are read into this one, which hundreds of sessions would not have room for each. A read is synchronous: what was
- * just printed is in the system's memory, and asking a thread for it costs twenty times what reading it does.
+ * just printed is in the system's memory, and asking a thread for it costs twenty times what reading it does. No larger: what is
+ * read at once is parsed and stored at once.
  */
-const chunk = Buffer.allocUnsafe(256 * 1024);
+const chunk = Buffer.allocUnsafe(64 * 1024);
 /** The watch tells at once; this is for file systems whose watch does not. */
-const POLL_MS = 250;
+const unsure = createRounds({ everyMs: 250 });
+/** For a file whose watch has told of something before. */
+const sure = createRounds({ everyMs: 1_000 });
 
 const pace = createPace();
 
@@ -36,9 +40,19 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
 
   async function* batches(): AsyncGenerator<SpoolLine[]> {
     const file = await open(path, 'r');
-    const watcher = watchIfPossible(path, () => wake());
-    const unpoll = poll(() => {
-      if (sizeOf(file.fd) !== reader.position()) wake();
+    const look = () => {
+      const hasGrown = sizeOf(file.fd) !== reader.position();
+      if (hasGrown) wake();
+      return hasGrown;
+    };
+    let unpoll = unsure.join(look);
+    let isSure = false;
+    const watcher = watchIfPossible(path, () => {
+      wake();
+      if (isSure) return;
+      isSure = true;
+      unpoll();
+      unpoll = sure.join(look);
     });
     const onAbort = () => {
       wake();
@@ -112,21 +126,4 @@ function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
   } catch {
     return null;
   }
-}
-
-const looks = new Set<() => void>();
-let polling: NodeJS.Timeout | undefined;
-
-/** Looks again and again, with one timer for all who look; returns how to stop. */
-function poll(look: () => void): () => void {
-  looks.add(look);
-  polling ??= setInterval(() => {
-    for (const each of looks) each();
-  }, POLL_MS);
-  return () => {
-    looks.delete(look);
-    if (looks.size > 0) return;
-    clearInterval(polling);
-    polling = undefined;
-  };
 }

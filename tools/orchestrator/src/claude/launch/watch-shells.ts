@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import { childrenOf, readProcessTable, readRow } from './process-table.ts';
+import { createRounds } from './rounds.ts';
 
 export interface ShellWatchParts {
   process: ProcessIdentity;
@@ -24,18 +24,19 @@ export interface ShellWatch {
 
 /** A look reads one small file; a shell lives for longer than this, by what it reads at its start alone. */
 const LOOK_MS = 50;
+/** With more sessions at work than this, each is looked at less often: on any machine, what they start then takes longer as well. */
+const LOOKS_AT_ONCE = 80;
 const REST_MS = 1_000;
 /** What a shell left is looked for in the table of all processes, this often at most. */
 const TABLE_MS = 1_000;
 
+const rounds = createRounds({ everyMs: LOOK_MS, restMs: REST_MS, most: LOOKS_AT_ONCE });
+
 export function watchShells({ process, isActive, onLeft, known: before }: ShellWatchParts): ShellWatch {
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const shells = new Map<number, string>();
   const known = new Map(before.map((identity) => [`${identity.pid} ${identity.startTime}`, identity]));
   const gone = new Set<number>();
   let tableAt = performance.now();
-  let endRest: () => void = () => undefined;
 
   /** False when the process is gone. */
   async function look(): Promise<boolean> {
@@ -65,32 +66,36 @@ export function watchShells({ process, isActive, onLeft, known: before }: ShellW
     onLeft([...known.values()]);
   }
 
-  async function watch(): Promise<void> {
-    while (!signal.aborted && (await look())) {
-      if (isActive()) await sleep(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      else await rest();
-    }
+  let looking: Promise<unknown> = Promise.resolve();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
+
+  /** In its turn; a look that waits for the table of processes is not begun again meanwhile. */
+  function lookInTurn(): boolean {
+    if (isLooking) return false;
+    const isAtWork = isActive();
+    if (!isAtWork && performance.now() - lookedAt < REST_MS - LOOK_MS) return false;
+    lookedAt = performance.now();
+    isLooking = true;
+    looking = look().then((isThere) => {
+      isLooking = false;
+      if (!isThere) leave();
+    });
+    return isAtWork;
   }
 
-  /** All who rest look at the same time: each time that the process wakes up costs more than a look. */
-  async function rest(): Promise<void> {
-    const stirring = new AbortController();
-    endRest = () => stirring.abort();
-    const until = { signal: AbortSignal.any([signal, stirring.signal]), ref: false };
-    await sleep(REST_MS - (performance.now() % REST_MS), undefined, until).catch(() => undefined);
-    endRest = () => undefined;
-  }
+  const leave = rounds.join(lookInTurn);
+  lookInTurn();
 
-  const watched = watch();
   return {
     get known() {
       return [...known.values()];
     },
     shells,
-    stir: () => endRest(),
+    stir: rounds.hurry,
     async stop() {
-      stopping.abort();
-      await watched;
+      leave();
+      await looking;
     },
   };
 }

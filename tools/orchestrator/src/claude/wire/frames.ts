@@ -19,7 +19,6 @@ export type Frame =
   | { kind: 'cut-off'; text: string }
   | { kind: 'garbage'; text: string };
 
-const JsonObject = z.record(z.string(), z.unknown());
 const Request = z.looseObject({
   type: z.literal('control_request'),
   request_id: RequestId,
@@ -42,23 +41,24 @@ const BEGINNING =
  */
 export function parseLine(text: string): Frame[] {
   const frame = parseFrame(text);
-  if (frame.kind !== 'garbage' || !text.startsWith('{') || isObject(text)) return [frame];
+  if (frame.kind !== 'garbage' || !text.startsWith('{') || isObject(parseJson(text))) return [frame];
   // Quotes within strings are escaped, so what a tool printed is not taken for a line.
   for (const { index: at } of text.matchAll(BEGINNING)) {
-    if (at > 0 && isObject(text.slice(at))) {
+    if (at > 0 && isObject(parseJson(text.slice(at)))) {
       return [{ kind: 'cut-off', text: text.slice(0, at) }, parseFrame(text.slice(at))];
     }
   }
   return [{ kind: 'cut-off', text }];
 }
 
-const isObject = (text: string): boolean => JsonObject.safeParse(parseJson(text)).success;
+/** Without a schema, which would copy each line that is printed. */
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Never throws. */
 export function parseFrame(text: string): Frame {
-  const object = JsonObject.safeParse(parseJson(text));
-  if (!object.success) return { kind: 'garbage', text };
-  const message = object.data;
+  const message = parseJson(text);
+  if (!isObject(message)) return { kind: 'garbage', text };
   switch (message.type) {
     case 'control_request': {
       const parsed = Request.safeParse(message);

@@ -101,7 +101,8 @@ interface Detaching {
 /** One spawner process. */
 function connect(onEnded: () => void): Connection {
   const child = fork(join(import.meta.dirname, entry), [String(process.pid)], {
-    execArgv: ['--disable-sigusr1'], // no debugger for those who may send signals
+    // No debugger for those who may send signals; and little memory, of which new objects may take fifty megabytes otherwise.
+    execArgv: ['--disable-sigusr1', '--max-semi-space-size=1'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

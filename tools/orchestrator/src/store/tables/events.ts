@@ -1,5 +1,6 @@
 import { BoardEvent, type NewEvent } from '@callboard/contract';
 import { sql } from 'kysely';
+import { mapInSlices } from '../../lib/breath.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { rowsThatFit } from './page.ts';
@@ -59,7 +60,7 @@ export function eventsTable(db: Database) {
       const query = db.selectFrom('events').where('seq', '>', seq).orderBy('seq');
       const sizes = await query.select(sql<number>`octet_length(data)`.as('bytes')).limit(limit).execute();
       const rows = await query.selectAll().limit(rowsThatFit(sizes)).execute();
-      return rows.map((row) => BoardEvent.parse({ ...row, data: JSON.parse(row.data) }));
+      return mapInSlices(rows, (row) => BoardEvent.parse({ ...row, data: JSON.parse(row.data) }));
     },
   };
 }

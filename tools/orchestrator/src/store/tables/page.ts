@@ -2,7 +2,7 @@
  * What one page may hold, in bytes: a page of long entries must not become a frame that is too big for the connection, nor
  * keep everybody else waiting while it is made.
  */
-const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_BYTES = 1024 * 1024;
 
 /** How many of these rows, from the first on, make a page. At least one: whoever asks must get on. */
 export function rowsThatFit(rows: readonly { bytes: number }[]): number {

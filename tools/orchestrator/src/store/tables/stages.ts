@@ -2,16 +2,18 @@ import { type ProjectId, Stage, type StageId } from '@callboard/contract';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { parsedOnce } from './parsed-once.ts';
 
-const toStage = (row: { document: string }): Stage => Stage.parse(JSON.parse(row.document));
+const stageOf = parsedOnce((text) => Stage.parse(JSON.parse(text)));
+const toStage = (row: { id: string; document: string }): Stage => stageOf(row.id, row.document);
 
-const byId = prepare(builder.selectFrom('stages').select('document').where('id', '=', param('id')));
+const byId = prepare(builder.selectFrom('stages').select(['id', 'document']).where('id', '=', param('id')));
 
 /** Stages, by the time they were made. */
 export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>) {
   return {
     async list(): Promise<Stage[]> {
-      return (await db.selectFrom('stages').select('document').orderBy('ordinal').execute()).map(toStage);
+      return (await db.selectFrom('stages').select(['id', 'document']).orderBy('ordinal').execute()).map(toStage);
     },
     async find(id: StageId): Promise<Stage | null> {
       const [row] = await byId(db, { id });

@@ -1,5 +1,6 @@
 import { type StageId, TranscriptEntry } from '@callboard/contract';
 import { sql } from 'kysely';
+import { mapInSlices } from '../../lib/breath.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { rowsThatFit } from './page.ts';
@@ -37,7 +38,7 @@ export function transcriptTable(db: Database) {
       query = query.orderBy('index', after === undefined ? 'desc' : 'asc');
       const sizes = await query.select(sql<number>`octet_length(document)`.as('bytes')).limit(limit).execute();
       const rows = await query.select('document').limit(rowsThatFit(sizes)).execute();
-      const entries = rows.map(toEntry);
+      const entries = await mapInSlices(rows, toEntry);
       return after === undefined ? entries.reverse() : entries;
     },
   };
