@@ -321,7 +321,7 @@ it('forgets events by their number, their age, and their size, but never the new
 it('gives long events and entries in pages that a connection can bear, at least one at a time', async () => {
   const { store, addStage } = await openTestStore();
   const id = await addStage();
-  const text = 'x'.repeat(1.5 * 1024 * 1024);
+  const text = 'x'.repeat(0.4 * 1024 * 1024);
   const entry = { stageId: id, at: '2026-01-02T03:04:05.000Z', parentToolUseId: null, kind: 'text' as const };
   for (const index of [1, 2, 3, 4, 5]) {
     await store.transact(async (tx) => {

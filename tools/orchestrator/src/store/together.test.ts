@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, silent, stageId } from '../../test/support/test-store.ts';
+import type { LastingEvent } from '../domain/agent-event.ts';
 import { takeIn } from '../sessions/take-in.ts';
 import type { Tx } from './store.ts';
 
@@ -70,11 +71,10 @@ it('fails alone what comes alone, once', async () => {
 
 it('takes the lines of each session in, with its offset, beside lines that cannot be applied', async () => {
   const { store, edges, stageId: id, launchId, transcript } = await busyTestSession();
-  const text = (n: number) =>
-    ({
-      type: 'block',
-      ...{ apiMessageId: `msg_${n}`, parentToolUseId: null, block: { kind: 'text', text: `Text ${n}` } },
-    }) as const;
+  const text = (n: number): LastingEvent => ({
+    ...{ type: 'block', apiMessageId: `msg_${n}`, parentToolUseId: null },
+    block: { kind: 'text', text: `Text ${n}` },
+  });
   const context = {
     ...{ launchId: launchId(), edges, worktree: null, mayHooksAllow: true, mayPeersWrite: false },
     ...{ sandbox: { isOn: false, autoAllows: false }, knowsAll: true, onAlarm: () => undefined },
