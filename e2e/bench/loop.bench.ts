@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ProjectId, StageId } from '@callboard/contract';
+import { ProjectId, RequestId, StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { prompt } from '@callboard/scripted-model';
 import { it, onTestFinished } from 'vitest';
@@ -27,7 +27,7 @@ const RECORDER = fileURLToPath(new URL('loop/record-stretches.ts', import.meta.u
 const IDLE = fileURLToPath(new URL('loop/idle-node.ts', import.meta.url));
 const NAMES = ['orchestrator', 'web-server', 'idle'] as const;
 
-const Asked = z.object({ stageId: StageId, requestId: z.string() });
+const Asked = z.object({ stageId: StageId, requestId: RequestId });
 const Stretches = z.array(z.object({ wallMs: z.number(), heldMs: z.number() }));
 
 /** A command that asks, one that prints much, and words. */

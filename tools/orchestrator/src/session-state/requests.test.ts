@@ -248,7 +248,7 @@ it('gives long decisions in pages that a connection can bear, and every one of t
   await session.tell(...withdrawn.map(({ requestId }) => asked(requestId)));
   await session.tell(...withdrawn); // these share their instant
   const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null } as const;
-  for (const [n, mib] of [1.5, 1.5, 1.5, 6, 1.5].entries()) {
+  for (const [n, mib] of [0.4, 0.4, 0.4, 1.5, 0.4].entries()) {
     await session.tell(asked(`r${n}`));
     await decide(session, `r${n}`, ALLOWED, { ...verdict, updatedInput: long(mib) });
   }

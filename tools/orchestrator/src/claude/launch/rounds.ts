@@ -2,7 +2,7 @@
 export interface Rounds {
   /** `look` is called in each round from the next one on; it returns whether it had anything to do. Returns how to leave. */
   join(look: () => boolean): () => void;
-  /** Somebody may have something to do: no round is put off. */
+  /** Somebody may have something to do: a rest is over. */
   hurry(): void;
 }
 
@@ -37,7 +37,7 @@ export function createRounds({ everyMs, restMs = everyMs, most = Number.POSITIVE
     if (!isResting) return;
     isResting = false;
     clearTimeout(timer);
-    timer = setTimeout(round, everyMs).unref();
+    timer = setTimeout(round, 0).unref();
   }
 
   return {
