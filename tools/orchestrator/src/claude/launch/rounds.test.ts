@@ -58,11 +58,11 @@ it('rests while nobody has anything to do, and not when it is told to hurry or s
   after(50);
   hasWork = true;
   rounds.hurry();
-  expect(after(50)).toEqual(['a']);
+  expect(after(10)).toEqual(['a']);
   hasWork = false;
   after(50);
   join('b');
-  expect(after(50)).toEqual(['b']);
+  expect(after(10)).toEqual(['b']);
 });
 
 it('can be left during a round', () => {
