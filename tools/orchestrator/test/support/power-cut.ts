@@ -5,6 +5,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+import { systemCode } from '../../src/lib/errors.ts';
 import type { Kit } from './kit.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
@@ -41,6 +42,14 @@ export interface Machine {
 }
 
 const isWrite = (sql: string): boolean => /^(insert|update|delete)/i.test(sql);
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (systemCode(error) !== 'ESRCH') throw error; // it went in between
+  }
+}
 
 const FILES = ['store.sqlite', 'store.sqlite-wal'];
 
@@ -97,7 +106,7 @@ export async function createMachine(): Promise<Machine> {
   async function endAll(launches: ReadonlySet<string>): Promise<void> {
     await until('all processes are gone', async () => {
       const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
-      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      for (const pid of pids) kill(pid);
       return pids.length === 0;
     });
   }
