@@ -1,15 +1,15 @@
 import fastifyCookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import swagger from '@fastify/swagger';
 import Fastify, { errorCodes, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { sessionCookie } from './auth/cookie.ts';
-import { evictWorkers } from './auth/evict-workers.ts';
+import { evictWorker } from './auth/evict-worker.ts';
 import { createGate } from './auth/gate.ts';
 import { createGuessLimit } from './auth/guess-limit.ts';
 import { loginRoutes } from './auth/login-routes.ts';
 import { createOriginGuard } from './auth/origin-guard.ts';
 import { createPageTokens } from './auth/page-tokens.ts';
+import { createRequestLimit } from './auth/request-limit.ts';
 import type { EventHub } from './events/event-hub.ts';
 import { limitHalfOpen } from './half-open.ts';
 import { sendProblem } from './http-error.ts';
@@ -77,21 +77,29 @@ export async function buildApp({
   acceptJsonAlone(app);
 
   const { host, version, requestsPerSecond, streamsPerLogin } = settings;
-  const port = () => listeningPort(app) ?? settings.port;
+  let listening: number | null = null;
+  const port = () => {
+    listening ??= listeningPort(app);
+    return listening ?? settings.port;
+  };
   const cookie = sessionCookie(port);
   const tokens = createPageTokens(now);
   const gate = createGate({ client, cookie, tokens, guesses: createGuessLimit(requestsPerSecond, now) });
   const checkOrigin = createOriginGuard({ host, port });
 
-  await app.register(helmet, securityHeaders);
-  app.addHook('onRequest', async (request) => checkOrigin(request));
-  app.addHook('onRequest', evictWorkers);
+  const headers = securityHeaders();
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers);
+    checkOrigin(request);
+    if (!evictWorker(request, reply)) done();
+  });
   await app.register(fastifyCookie);
   await app.register(swagger, openApi({ version, cookieName: cookie.name }));
 
   await app.register(loginRoutes, { client, cookie, tokens });
   await app.register(healthRoutes, { client, gate, version });
-  await app.register(apiRoutes, { client, hub, gate, cookie, requestsPerSecond, streamsPerLogin });
+  const limit = createRequestLimit(requestsPerSecond, now);
+  await app.register(apiRoutes, { client, hub, gate, cookie, limit, streamsPerLogin });
   await serveClient(app, settings.clientDir);
   return app;
 }

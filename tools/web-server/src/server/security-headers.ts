@@ -1,10 +1,12 @@
-import type { FastifyHelmetOptions } from '@fastify/helmet';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import helmet, { type HelmetOptions } from 'helmet';
 
 /**
  * Everything comes from this server and no page may frame ours. Mantine sets style attributes and a style tag, hence
  * the inline styles. Nothing here asks for TLS: Callboard is spoken to in plain HTTP over the loopback interface.
  */
-export const securityHeaders: FastifyHelmetOptions = {
+const options: HelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
@@ -24,3 +26,11 @@ export const securityHeaders: FastifyHelmetOptions = {
   // Under "no-referrer" browsers hide the origin of our own forms as well.
   referrerPolicy: { policy: 'same-origin' },
 };
+
+/** What Helmet would set on every response. None of it depends on the request, so it is made once. */
+export function securityHeaders(): OutgoingHttpHeaders {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  helmet(options)(request, response, () => undefined);
+  return response.getHeaders();
+}

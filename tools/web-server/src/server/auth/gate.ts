@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Credential, PAGE_HEADER } from '@callboard/contract';
 import { Rejection } from '../errors.ts';
@@ -46,7 +46,7 @@ const BEARER = /^Bearer +(\S+) *$/i;
 /** Ours are far shorter. */
 const MAX_SECRET_LENGTH = 512;
 
-const keyOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+const keyOf = (secret: string): string => hash('sha256', secret, 'base64url');
 
 /** Decides who may use the API, and remembers what was shown for as long as the request lives. */
 export function createGate({ client, cookie, tokens, guesses }: GateParts): Gate {

@@ -23,12 +23,12 @@ const FOREIGN_SITES = new Set(['cross-site', 'same-site']);
  * port of this machine is foreign too, although browsers call it "same-site" and send it our cookie.
  */
 export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard {
-  const names = new Set([...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host]);
+  const names = [...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host];
 
   function isOurs(authority: string): boolean {
+    const given = authority.toLowerCase();
     const ours = port();
-    const [, name, given] = /^(.*?)(?::(\d+))?$/.exec(authority.toLowerCase()) ?? [];
-    return name !== undefined && names.has(name) && Number(given ?? 80) === ours;
+    return names.some((name) => given === `${name}:${ours}` || (ours === 80 && given === name));
   }
 
   return ({ headers, routeOptions: { url = '' } }) => {

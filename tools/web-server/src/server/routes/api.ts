@@ -1,10 +1,8 @@
-import rateLimit from '@fastify/rate-limit';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { SessionCookie } from '../auth/cookie.ts';
 import type { Gate } from '../auth/gate.ts';
 import { logoutRoute } from '../auth/logout-route.ts';
-import { RequestCounter } from '../auth/request-counter.ts';
-import { Rejection } from '../errors.ts';
+import type { RequestLimit } from '../auth/request-limit.ts';
 import type { EventHub } from '../events/event-hub.ts';
 import { documentRoute } from '../openapi/document-route.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
@@ -25,7 +23,7 @@ export interface ApiRoutesOptions {
   hub: EventHub;
   gate: Gate;
   cookie: SessionCookie;
-  requestsPerSecond: number;
+  limit: RequestLimit;
   streamsPerLogin: number;
 }
 
@@ -42,23 +40,16 @@ const relays: Record<string, Relays> = {
 
 /** All of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
-  const { client, hub, gate, cookie, requestsPerSecond, streamsPerLogin } = options;
+  const { client, hub, gate, cookie, limit, streamsPerLogin } = options;
   const ask = createAsk({ client, gate });
 
-  // Before the rate limit: what shows no login is refused at once, and counts against nobody.
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
-    gate.look(request);
+    gate.look(request); // what shows no login is refused at once, and counts against nobody
+    limit.count(gate.loginOf(request).key);
+    done();
   });
-  await app.register(rateLimit, {
-    store: RequestCounter,
-    max: requestsPerSecond,
-    timeWindow: 1_000,
-    keyGenerator: (request) => gate.loginOf(request).key,
-    errorResponseBuilder: () =>
-      new Rejection('too_many_requests', `More than ${requestsPerSecond} requests in a second; slow down.`),
-  });
-  // After the rate limit, which runs in onRequest, and before the body is read.
+  // Before the body is read.
   app.addHook('preParsing', (request) => gate.admit(request));
 
   for (const [tag, group] of Object.entries(relays)) {

@@ -65,6 +65,9 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const { raw } = reply;
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) raw.setHeader(name, value);
+      // It ends with its connection, so its parts need no lengths: an event is one write of one text.
+      raw.useChunkedEncodingByDefault = false;
+      raw.shouldKeepAlive = false;
       raw.writeHead(200, {
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',

@@ -13,12 +13,10 @@ self.addEventListener('activate', (event) => {
 
 /**
  * Callboard has no service workers. One that a browser asks us to renew was left by a program that had this port for a
- * while, and would go on answering in our name: whatever its address, it gets its own end.
+ * while, and would go on answering in our name: whatever its address, it gets its own end. True when it was answered.
  */
-export async function evictWorkers(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply | undefined> {
-  if (headers['service-worker'] !== 'script') return undefined;
-  return reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-store').send(EVICTION);
+export function evictWorker({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  if (headers['service-worker'] !== 'script') return false;
+  reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-store').send(EVICTION);
+  return true;
 }
