@@ -99,10 +99,13 @@ export function looksLikeEvent(value: unknown): value is BoardEvent {
   if (typeof value !== 'object' || value === null) return false;
   const { type, seq, at, data }: Partial<Record<keyof BoardEvent, unknown>> = value;
   if (typeof type !== 'string' || !isEventType(type) || !isSeq(seq) || typeof at !== 'string') return false;
-  return typeof data === 'object' && data !== null && fieldsOf(type).every((name) => Object.hasOwn(data, name));
+  return typeof data === 'object' && data !== null && hasFieldsOf(type, (name) => Object.hasOwn(data, name));
 }
 
-const isEventType = (type: string): type is EventType => Object.hasOwn(eventData, type);
+export const isEventType = (type: string): type is EventType => Object.hasOwn(eventData, type);
+
+/** Whether data has all the fields that those of such an event cannot do without. */
+export const hasFieldsOf = (type: EventType, has: (name: string) => boolean): boolean => fieldsOf(type).every(has);
 
 const fields = new Map<EventType, readonly string[]>();
 

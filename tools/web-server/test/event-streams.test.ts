@@ -1,4 +1,4 @@
-import { ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
@@ -312,13 +312,14 @@ it('writes the events that come together once to each stream', async () => {
   const { orchestrator, stream } = await start();
   const streams = [await stream(), await stream()];
   for (const { events } of streams) await expect.poll(() => events.length).toBe(3);
-  const writes = vi.spyOn(ServerResponse.prototype, 'write');
+  const writes = vi.spyOn(Socket.prototype, 'write');
   onTestFinished(() => writes.mockRestore());
   orchestrator.together(() => {
     for (let i = 0; i < 5; i++) orchestrator.emit();
   });
   for (const { ids } of streams) await expect.poll(ids).toEqual(upTo(5));
-  expect(writes).toHaveBeenCalledTimes(2);
+  const told = writes.mock.calls.filter(([text]) => String(text).includes('event: mode-changed'));
+  expect(told.map(([text]) => String(text).match(/^id: /gm)?.length)).toEqual([5, 5]);
 });
 
 it('keeps what is not stored behind the events that came before it', async () => {

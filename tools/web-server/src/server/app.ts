@@ -61,6 +61,7 @@ export async function buildApp({
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }), // a login code is part of an address
+    childLoggerFactory: (logger) => logger, // no request is logged, so none needs a logger of its own
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: settings.headersTimeoutMs, connectionsCheckingInterval: settings.headersTimeoutMs / 2 },

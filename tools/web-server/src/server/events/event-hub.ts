@@ -1,11 +1,12 @@
 import type { Writable } from 'node:stream';
-import type { BoardEvent, StageId } from '@callboard/contract';
+import { eventData, type StageId } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
 import { mark } from '../marks.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
+import type { ToldEvent } from '../orchestrator/told-event.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import { passingEvent, storedEvent } from './sse.ts';
 
@@ -50,6 +51,7 @@ interface Member {
   watched: ReadonlySet<StageId>;
 }
 
+const LoginEnded = eventData['login-ended'];
 /** What one `watch` command may name. */
 const MAX_WATCHED = 1_000;
 /** Logins that have ended: a stream that is just being opened for one of them ends as well. */
@@ -66,7 +68,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
   }
 
   /** The events that came in the same tick: they go to each stream in one write, and are put into words once for all. */
-  let batch: BoardEvent[] = [];
+  let batch: ToldEvent[] = [];
 
   function passBatch(): void {
     const events = batch;
@@ -85,7 +87,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
 
   const unlisten = client.listen({
     event(event) {
-      if (event.type === 'login-ended') endLogin(event.data.loginId);
+      if (event.type === 'login-ended') endLogin(LoginEnded.parse(JSON.parse(event.data)).loginId);
       if (members.size === 0) return;
       if (batch.length === 0) process.nextTick(passBatch);
       batch.push(event);

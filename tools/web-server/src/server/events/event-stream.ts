@@ -4,11 +4,12 @@ import type { BoardEvent, CommandReply } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
+import { toldFrom } from '../orchestrator/told-event.ts';
 import { type EventText, HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
 
 export interface EventStreamParts {
   id: string;
-  /** The response; its head is already written. */
+  /** What follows the head of the response, which is already written; it ends with the connection. */
   out: Writable;
   /** The number of the last event that the client has; null when it begins with the next one. */
   since: number | null;
@@ -57,6 +58,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   /** Raised when a page under way no longer counts. */
   let round = 0;
 
+  if (out.destroyed) gone.abort();
   out.once('close', () => gone.abort());
   out.on('error', () => gone.abort());
 
@@ -124,7 +126,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   async function writePage(events: readonly BoardEvent[], mine: number): Promise<void> {
     let piece = '';
     for (const [index, event] of events.entries()) {
-      piece += storedEvent(event);
+      piece += storedEvent(toldFrom(event));
       if (piece.length < PIECE_LENGTH && index < events.length - 1) continue;
       sent = event.seq;
       if (!write(piece)) await once(out, 'drain', { signal: gone.signal });
@@ -156,7 +158,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
       if (!out.writableNeedDrain) write(HEARTBEAT);
     },
     end() {
-      out.end();
+      out.end(() => out.destroy());
       gone.abort();
     },
   };

@@ -1,11 +1,11 @@
-import type { BoardEvent } from '@callboard/contract';
+import type { ToldEvent } from '../orchestrator/told-event.ts';
 
 /**
  * A stored event as a stream shows it: its `seq` as the id, its own data flat. `at` is a field of ours, which the
  * format allows: those who do not know it, browsers among them, pass over it.
  */
-export const storedEvent = ({ type, seq, at, data }: BoardEvent): string =>
-  `event: ${type}\nid: ${seq}\nat: ${at}\ndata: ${JSON.stringify(data)}\n\n`;
+export const storedEvent = ({ type, seq, at, data }: ToldEvent): string =>
+  `event: ${type}\nid: ${seq}\nat: ${at}\ndata: ${data}\n\n`;
 
 /** A stored event in the words of a stream. */
 export interface EventText {

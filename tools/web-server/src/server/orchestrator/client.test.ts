@@ -1,4 +1,3 @@
-import type { BoardEvent } from '@callboard/contract';
 import { afterEach, expect, it } from 'vitest';
 import { createFakeOrchestrator, GOOD_TOKEN, noAnswer, Refusal, SECRET } from '../../../test/fake-orchestrator.ts';
 import { createTestLog } from '../../../test/harness.ts';
@@ -27,7 +26,7 @@ async function connect(fakeOptions: Parameters<typeof createFakeOrchestrator>[0]
   const statuses: OrchestratorStatus[] = [];
   const resyncs: (number | null)[] = [];
   client.listen({
-    event: (event: BoardEvent) => void events.push(event.seq),
+    event: ({ seq }) => void events.push(seq),
     status: (status) => void statuses.push(status),
     resync: () => void resyncs.push(client.seq()),
   });

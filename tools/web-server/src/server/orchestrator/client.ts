@@ -1,28 +1,26 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type BoardEvent,
   type BoardNotices,
   type CommandInput,
   type CommandReply,
   type CommandType,
   type Credential,
   commands,
-  eventName,
-  looksLikeEvent,
   type TextDelta,
 } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable, ProtocolError } from '../errors.ts';
-import { type Connection, type InitHead, NOT_CONNECTED, openConnection, type WireEvent } from './connection.ts';
+import { type Connection, type InitHead, NOT_CONNECTED, openConnection } from './connection.ts';
 import { createEventFeed } from './event-feed.ts';
+import { type EventFrameText, type ToldEvent, toldEvent, toldFrom } from './told-event.ts';
 
 export type OrchestratorStatus = 'ready' | 'unreachable';
 
 /** Called synchronously, in order; must not throw. */
 interface OrchestratorListener {
   /** Every event once, by ascending `seq`, across reconnects. */
-  event?: (event: BoardEvent) => void;
+  event?: (event: ToldEvent) => void;
   /** Events up to `seq()` were passed over because they could not be had. */
   resync?: () => void;
   textDelta?: (delta: TextDelta) => void;
@@ -131,7 +129,10 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   let lastReason = '';
 
   const feed = createEventFeed({
-    fetchPage: (since) => send('get_events', { since, limit: EVENTS_PER_PAGE }),
+    async fetchPage(since) {
+      const { events, resync } = await send('get_events', { since, limit: EVENTS_PER_PAGE });
+      return { events: events.map(toldFrom), resync };
+    },
     emit: (event) => tell((listener) => listener.event?.(event)),
     resync: () => tell((listener) => listener.resync?.()),
     log,
@@ -141,11 +142,10 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
     for (const listener of [...listeners]) call(listener);
   }
 
-  function onEvent(frame: WireEvent): void {
-    const event: unknown = { ...frame, type: eventName(frame.type) };
-    const isOurs = looksLikeEvent(event);
-    if (!isOurs) log.error({ type: frame.type, seq: frame.seq }, 'an event breaks the contract');
-    feed.take(frame.seq, isOurs ? event : null);
+  function onEvent(frame: EventFrameText): void {
+    const event = toldEvent(frame);
+    if (event === null) log.error({ type: frame.type, seq: frame.seq }, 'an event breaks the contract');
+    feed.take(frame.seq, event);
   }
 
   function onNotices(now: BoardNotices): void {

@@ -2,7 +2,7 @@ import {
   BoardNotices,
   type CommandType,
   type Credential,
-  type EventFrame,
+  EventFrame,
   InitFrame,
   NoticesFrame,
   PROTOCOL_VERSION,
@@ -14,27 +14,27 @@ import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { fromCommandError, OperationalError, OrchestratorUnreachable } from '../errors.ts';
 import { mark } from '../marks.ts';
+import { cutEventFrame, type EventFrameText } from './told-event.ts';
 
 /** The part of the init frame that is needed here; the rest of the board is asked for when somebody wants it. */
 const InitHead = InitFrame.extend({ data: BoardNotices });
 export type InitHead = z.infer<typeof InitHead>;
-/** What tells an event on the wire from anything else; the rest is looked at once its name is known. */
-export type WireEvent = Pick<z.infer<typeof EventFrame>, 'type' | 'seq'>;
 
 /** Each frame is read with the one schema of its type. */
 const typeOf = (frame: unknown): unknown =>
   typeof frame === 'object' && frame !== null && 'type' in frame ? frame.type : undefined;
 
-function isWireEvent(frame: unknown): frame is WireEvent {
-  if (typeof frame !== 'object' || frame === null || !('type' in frame) || !('seq' in frame)) return false;
-  return typeof frame.type === 'string' && Number.isSafeInteger(frame.seq);
+/** An event whose frame is not written as ours are. */
+function eventFrame(frame: unknown): EventFrameText {
+  const { data, ...head } = EventFrame.parse(frame);
+  return { ...head, data: JSON.stringify(data ?? null) };
 }
 
 interface ConnectionHandlers {
   /** Called once, before any event. */
   init(head: InitHead): void;
   /** In the order of arrival. */
-  event(frame: WireEvent): void;
+  event(frame: EventFrameText): void;
   textDelta(delta: TextDelta): void;
   notices(notices: BoardNotices): void;
 }
@@ -117,7 +117,10 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
     alive = true;
     mark('frame received');
     try {
-      read(JSON.parse(data.toString()));
+      const text = data.toString();
+      const event = cutEventFrame(text);
+      if (event === null) read(JSON.parse(text));
+      else handlers.event(event);
     } catch (error) {
       fail(`the orchestrator sent a frame that cannot be read: ${error instanceof Error ? error.message : error}`);
     }
@@ -138,8 +141,7 @@ export function openConnection({ url, secret, heartbeatMs, handlers }: Connectio
         handlers.notices(NoticesFrame.parse(frame).data);
         break;
       default:
-        if (!isWireEvent(frame)) throw new Error('it is of no known kind');
-        handlers.event(frame);
+        handlers.event(eventFrame(frame));
     }
   }
 

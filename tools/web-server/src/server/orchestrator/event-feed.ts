@@ -1,16 +1,15 @@
-import type { BoardEvent } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable } from '../errors.ts';
 
-interface EventPage {
-  events: BoardEvent[];
+interface EventPage<E> {
+  events: readonly E[];
   resync: boolean;
 }
 
-export interface EventFeedParts {
+export interface EventFeedParts<E> {
   /** The stored events after `since`, ascending, at most a page of them. */
-  fetchPage: (since: number) => Promise<EventPage>;
-  emit: (event: BoardEvent) => void;
+  fetchPage: (since: number) => Promise<EventPage<E>>;
+  emit: (event: E) => void;
   /** Some events up to `seq()` cannot be had: whatever was derived from them must be loaded anew. */
   resync: () => void;
   log: FastifyBaseLogger;
@@ -21,7 +20,7 @@ export interface EventFeedParts {
  * (after a reconnect, or between two live events) is fetched before anything newer is emitted; live events that
  * arrive meanwhile are not kept, since the fetch goes on until it has reached them.
  */
-export function createEventFeed({ fetchPage, emit, resync, log }: EventFeedParts) {
+export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, resync, log }: EventFeedParts<E>) {
   let last: number | null = null;
   /** The newest number known to exist. */
   let newest = 0;
@@ -29,7 +28,7 @@ export function createEventFeed({ fetchPage, emit, resync, log }: EventFeedParts
   /** Raised by everything that makes a fetch under way pointless. */
   let round = 0;
 
-  function deliver(event: BoardEvent): void {
+  function deliver(event: E): void {
     last = event.seq;
     emit(event);
   }
@@ -50,7 +49,7 @@ export function createEventFeed({ fetchPage, emit, resync, log }: EventFeedParts
   }
 
   /** A live event; null when it has a number but cannot be read. */
-  function take(seq: number, event: BoardEvent | null): void {
+  function take(seq: number, event: E | null): void {
     if (last === null) return;
     newest = Math.max(newest, seq);
     if (seq <= last || fetching) return;

@@ -65,7 +65,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const { raw } = reply;
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) raw.setHeader(name, value);
-      // It ends with its connection, so its parts need no lengths: an event is one write of one text.
+      // It ends with its connection, so its parts need no lengths: events are written to the socket as they are.
       raw.useChunkedEncodingByDefault = false;
       raw.shouldKeepAlive = false;
       raw.writeHead(200, {
@@ -73,7 +73,8 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
-      hub.join(raw, since, ownerOf(login, loginId, client));
+      raw.flushHeaders();
+      hub.join(raw.socket ?? raw, since, ownerOf(login, loginId, client));
     },
   );
 

@@ -1,0 +1,48 @@
+import { type BoardEvent, wireName } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { modeChanged } from '../../../test/samples.ts';
+import { cutEventFrame, toldEvent, toldFrom } from './told-event.ts';
+
+/** As the gateway of the orchestrator writes it. */
+const frameOf = ({ type, seq, at, data }: BoardEvent): string =>
+  JSON.stringify({ type: wireName(type), seq, at, data });
+
+it('leaves the data of a frame in its own words, whatever stands in them', () => {
+  const event = modeChanged(7);
+  const odd = { ...event.data, mode: '},"data":{"seq":8}} \n " \u2028 é' };
+  for (const data of [event.data, odd]) {
+    const told = cutEventFrame(frameOf({ ...event, data } as BoardEvent));
+    expect(told).toEqual({ type: 'mode_changed', seq: 7, at: event.at, data: JSON.stringify(data) });
+  }
+});
+
+it('leaves frames that are written another way to be parsed', () => {
+  const { type, seq, at, data } = modeChanged(7);
+  const name = wireName(type);
+  for (const frame of [
+    { type: 'reply', id: '1', ok: true, data },
+    { type: 'text_delta', data },
+    { type: name, data, seq, at },
+    { type: name, seq, at, data: null },
+    { type: name, seq: 1.5, at, data },
+    { type: name, seq, at, data, more: true },
+  ]) {
+    expect([frame, cutEventFrame(JSON.stringify(frame))]).toEqual([frame, null]);
+  }
+  expect(cutEventFrame('')).toBeNull();
+});
+
+it('takes at a look what has the name, the number and the fields of an event, and nothing else', () => {
+  const event = modeChanged(7);
+  const frame = { ...toldFrom(event), type: wireName(event.type) };
+  expect(toldEvent(frame)).toEqual(toldFrom(event));
+  for (const wrong of [
+    { type: 'moon_risen' },
+    { type: 'to_string' },
+    { seq: 0 },
+    { data: '{"nonsense":true}' },
+    { data: 'null' },
+  ]) {
+    expect([wrong, toldEvent({ ...frame, ...wrong })]).toEqual([wrong, null]);
+  }
+});
