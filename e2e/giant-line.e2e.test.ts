@@ -72,10 +72,15 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_0
   // What is kept of them is shortened and says so; a page of them stays small.
   const newest = await transport.command('get_transcript', { stageId: giant, limit: 1_000 });
   expect(newest.entries.at(-2)).toMatchObject({ kind: 'text', text: 'After all of it.' });
-  const first = await transport.command('get_transcript', { stageId: giant, after: 0, limit: 1_000 });
-  expect(JSON.stringify(first).length).toBeLessThan(8 * MB);
-  const shortened = first.entries.filter((entry) => /characters are not kept/.test(JSON.stringify(entry)));
-  expect(shortened.map(({ kind }) => kind)).toEqual(['text', 'tool-result']);
+  const shortened: string[] = [];
+  for (let after = 0; after < 100; ) {
+    const page = await transport.command('get_transcript', { stageId: giant, after, limit: 1_000 });
+    expect(JSON.stringify(page).length).toBeLessThan(4 * MB);
+    const cut = page.entries.filter((entry) => /characters are not kept/.test(JSON.stringify(entry)));
+    shortened.push(...cut.map(({ kind }) => kind));
+    after = page.entries.at(-1)?.index ?? 100;
+  }
+  expect(shortened).toEqual(['text', 'tool-result']);
   expect(newest.total).toBeGreaterThan(30_000);
 
   // Whoever watched it has been told of everything, once, and the page can be opened.
