@@ -77,6 +77,7 @@ it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
   const file = await conversationFile(kit, stageId);
   await machine.cutPower(kit, asSynced, () => rm(file));
   if (!startsAgain) {
+    await kit.client.state(stageId, 'failed'); // a process that is ending may still be seen at the start
     const { stage } = await kit.client.command('get_stage', { stageId });
     expect(stage).toMatchObject({ column: 'needs-you', session: { state: 'failed' } });
     await kit.client.command('start_stage', { stageId });
