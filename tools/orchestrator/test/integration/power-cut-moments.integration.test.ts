@@ -11,6 +11,12 @@ import { git, untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, type Machine, type SpoolLeft, upTo, whole } from '../support/power-cut.ts';
 import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
 
+/** Whether a row of this kind that holds the text is there for Claude. */
+const isGiven = (store: DatabaseSync, kind: string, text: string): boolean =>
+  store
+    .prepare('select 1 from outbox where kind = ? and instr(body, ?) > 0 and launch_id is not null')
+    .get(kind, text) !== undefined;
+
 it.each([true, false])(
   'tells Claude once of a message whose mark and spool were lost; it had kept it: %s',
   async (isKept) => {
@@ -18,6 +24,7 @@ it.each([true, false])(
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
     await kit.client.state(stageId, 'idle');
     const before = (await readFile(await conversationFile(kit, stageId))).length;
+    void machine.loseAllAfter((store) => isGiven(store, 'message', '<two>'));
     await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }, '<two>') });
     await untilWritten(kit, stageId, 'Second.');
     const file = await conversationFile(kit, stageId);
@@ -46,6 +53,7 @@ it.each<[string, string, SpoolLeft]>([
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'After.', gate: 'go' }] }));
   const { requestId, toolUseId } = await kit.client.event('approval-requested');
   await untilWritten(kit, stageId, toolUseId ?? '');
+  void machine.loseAllAfter((store) => isGiven(store, 'answer', ''));
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await untilConfirmed(kit, requestId);
   await machine.cutPower(kit, left);
