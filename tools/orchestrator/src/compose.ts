@@ -7,7 +7,7 @@ import {
   type TextDelta,
 } from '@callboard/contract';
 import { createApprovalService } from './approvals/approval-service.ts';
-import { createLostAnswers } from './approvals/lost-answers.ts';
+import { createLostAnswers } from './approvals/settle-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { ownerName } from './auth/owner-name.ts';
@@ -43,7 +43,7 @@ import { startIdleWatch } from './sessions/idle-watch.ts';
 import { createLeftovers } from './sessions/leftovers.ts';
 import { createNameDenyingRule } from './sessions/name-denying-rule.ts';
 import { reAttachAll } from './sessions/re-attach.ts';
-import type { StopGraces } from './sessions/running-session.ts';
+import type { StopGraces } from './sessions/running-launch.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startSettingsWatch } from './sessions/settings-watch.ts';
 import { startWatchdog } from './sessions/watchdog.ts';
@@ -146,7 +146,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const reserveBytes = config.diskReserveMb * 1_000_000;
     const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
     life.onStop('disk watch', disk.stop);
-    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.noRoom);
+    const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.diskPauseReason);
     life.onStop('store', store.close);
     await requireWritable(store, dataDir);
 
@@ -249,7 +249,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
           ? null
           : `Nothing can be stored just now: ${trouble.words} Callboard goes on by itself once it can write.`;
       const ours = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
-      return { warnings: [...ours, ...warnings], paused: disk.noRoom(), sandbox: sandbox.support() };
+      return { warnings: [...ours, ...warnings], paused: disk.diskPauseReason(), sandbox: sandbox.support() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const loopDelay = watchOwnLoop();
@@ -286,7 +286,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       store,
       log,
       maxParallel: config.maxParallel,
-      mayStart: () => disk.noRoom() === null,
+      mayStart: () => disk.diskPauseReason() === null,
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
@@ -328,7 +328,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       writes.onChange((trouble) => {
         if (trouble?.isDiskFull) disk.foundFull();
         if (trouble !== null) return tellNotices();
-        disk.noRoom(); // looks: what was lost is made good at once
+        disk.diskPauseReason(); // looks: what was lost is made good at once
         goOn();
       }),
     ];

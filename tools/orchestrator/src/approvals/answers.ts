@@ -6,12 +6,12 @@ import {
   type PendingRequest,
   questionsOf,
 } from '@callboard/contract';
-import { formContentProblem } from '../domain/form-content.ts';
-import { permissionUpdatesProblem } from '../domain/permission-updates.ts';
-import { toolInputProblem } from '../domain/tool-input.ts';
+import { formContentProblem } from '../agent/form-content.ts';
+import { permissionUpdatesProblem } from '../agent/permission-updates.ts';
+import { toolInputProblem } from '../agent/tool-input.ts';
+import type { Verdict } from '../domain/requests.ts';
+import { forSession, type Kept, keepable } from '../domain/rules.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { Verdict } from '../session-state/requests.ts';
-import { forSession, type Kept, keepable } from '../session-state/rules.ts';
 
 /** What is recorded of an answer, and what goes to the CLI for it (shapes as seen with 2.1.330). */
 export interface Answer {

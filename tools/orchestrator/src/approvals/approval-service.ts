@@ -7,15 +7,15 @@ import type {
   RequestId,
   StageId,
 } from '@callboard/contract';
-import { leavesByInput } from '../domain/leaves-sandbox.ts';
+import { leavesByInput } from '../agent/leaves-sandbox.ts';
+import { openChange, saveChange } from '../domain/change-session.ts';
+import { commandLeft } from '../domain/isolation.ts';
+import { decideRequest } from '../domain/requests.ts';
+import { keepRules, tellRules } from '../domain/rules.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import { settlesWithin } from '../lib/wait.ts';
-import { openDraft, saveDraft } from '../session-state/change-session.ts';
-import { commandLeft } from '../session-state/isolation.ts';
-import { decideRequest } from '../session-state/requests.ts';
-import { keepRules, tellRules } from '../session-state/rules.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Answer, allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 
@@ -68,13 +68,13 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
         actor,
         createdAt: tx.now,
       });
-      const draft = await openDraft(tx, stageId);
-      const decision = await decideRequest(tx, draft, request, { ...verdict, by: actor, delivery: 'accepted' });
+      const change = await openChange(tx, stageId);
+      const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, delivery: 'accepted' });
       const input = verdict.updatedInput ?? request.input;
       if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
-        commandLeft(draft, tx.now, decision.asked);
+        commandLeft(change, tx.now, decision.asked);
       await alsoStore(tx, request);
-      await saveDraft(tx, draft);
+      await saveChange(tx, change);
       tx.afterCommit(() => outboxBell.ring(stageId));
       return decision;
     });

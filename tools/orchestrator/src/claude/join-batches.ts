@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import { settlesWithin } from '../lib/wait.ts';
 
 /** What one line of the spool told; `end` is the offset behind it. */

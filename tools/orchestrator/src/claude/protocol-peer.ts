@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
 import { mark } from '../lib/marks.ts';
 import type { Channel } from './channel.ts';

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PLACEHOLDERS } from '../domain/placeholders.ts';
+import { PLACEHOLDERS } from '../agent/placeholders.ts';
 
 /**
  * Caches of package managers and compilers, by the variables that move them. The person's own are read-only inside: what a

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import { translate } from './translate.ts';
 import { parseFrame } from './wire/frames.ts';
 

@@ -1,5 +1,5 @@
 import type { DenialSource } from '@callboard/contract';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import type * as wire from './wire/messages.ts';
 
 type Denied = Extract<AgentEvent, { type: 'call-denied' }>;

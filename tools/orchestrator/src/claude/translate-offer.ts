@@ -1,5 +1,5 @@
 import type { ModelChoice, SlashCommand } from '@callboard/contract';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import * as wire from './wire/messages.ts';
 
 /** A description may be a page of instructions to the model; a list shows its beginning. */

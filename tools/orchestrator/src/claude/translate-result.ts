@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { TurnEnd } from '../domain/agent-event.ts';
+import type { TurnEnd } from '../agent/agent-event.ts';
 import type { ResultMessage } from './wire/messages.ts';
 
 /**

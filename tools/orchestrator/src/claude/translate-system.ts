@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 import { mcpState } from './mcp-state.ts';
 import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';

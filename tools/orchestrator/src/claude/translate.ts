@@ -1,6 +1,6 @@
 import type { RequestKind, TokenUsage } from '@callboard/contract';
-import type { AgentBlock, AgentEvent, Ask } from '../domain/agent-event.ts';
-import { requestKind } from '../domain/request-kinds.ts';
+import type { AgentBlock, AgentEvent, Ask } from '../agent/agent-event.ts';
+import { requestKind } from '../agent/request-kinds.ts';
 import { sandboxFailure } from './sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';

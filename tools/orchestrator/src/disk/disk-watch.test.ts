@@ -22,9 +22,11 @@ function watchOf(reserveBytes: number) {
 
 it('says that there is no room below the reserve, what is free, what is needed and what to do', () => {
   const { disk, watch, types } = watchOf(200 * MB);
-  expect(watch.noRoom()).toBeNull();
+  expect(watch.diskPauseReason()).toBeNull();
   disk.free = 199 * MB;
-  expect(watch.noRoom()).toMatch(/199 MB are free where \/data lies.*200 MB.*Free some space.*--disk-reserve-mb/);
+  expect(watch.diskPauseReason()).toMatch(
+    /199 MB are free where \/data lies.*200 MB.*Free some space.*--disk-reserve-mb/,
+  );
   expect(types()).toEqual(['low']);
   watch.stop();
 });
@@ -32,9 +34,9 @@ it('says that there is no room below the reserve, what is free, what is needed a
 it('says in gigabytes what would have five figures in megabytes', () => {
   const { disk, watch } = watchOf(200_000 * MB);
   disk.free = 83_670 * MB;
-  expect(watch.noRoom()).toMatch(/83\.6 GB are free.*200\.0 GB are kept/);
+  expect(watch.diskPauseReason()).toMatch(/83\.6 GB are free.*200\.0 GB are kept/);
   disk.free = 9_999 * MB;
-  expect(watch.noRoom()).toMatch(/9999 MB are free/);
+  expect(watch.diskPauseReason()).toMatch(/9999 MB are free/);
   watch.stop();
 });
 
@@ -46,11 +48,11 @@ it('finds out by itself, and goes on only when a tenth more than the reserve is 
   disk.free = 210 * MB;
   vi.advanceTimersByTime(2_000);
   expect(types()).toEqual(['low']);
-  expect(watch.noRoom()).not.toBeNull();
+  expect(watch.diskPauseReason()).not.toBeNull();
   disk.free = 220 * MB;
   vi.advanceTimersByTime(2_000);
   expect(types()).toEqual(['low', 'room']);
-  expect(watch.noRoom()).toBeNull();
+  expect(watch.diskPauseReason()).toBeNull();
   watch.stop();
 });
 
@@ -58,7 +60,7 @@ it('tells of a disk that was full once it is not any more, also without a reserv
   const { disk, watch, changes } = watchOf(0);
   disk.free = 0;
   vi.advanceTimersByTime(6_000);
-  expect(watch.noRoom()).toBeNull();
+  expect(watch.diskPauseReason()).toBeNull();
   expect(changes).toEqual([]);
   disk.free = 300 * MB;
   vi.advanceTimersByTime(2_000);
@@ -79,11 +81,11 @@ it('tells of a disk that was full between two looks, where a write has found it 
 it('keeps what it knew while the system does not say how much is free', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   disk.free = new Error('gone');
-  expect(watch.noRoom()).toBeNull();
+  expect(watch.diskPauseReason()).toBeNull();
   disk.free = 1;
-  expect(watch.noRoom()).not.toBeNull();
+  expect(watch.diskPauseReason()).not.toBeNull();
   disk.free = new Error('gone');
-  expect(watch.noRoom()).not.toBeNull();
+  expect(watch.diskPauseReason()).not.toBeNull();
   expect(types()).toEqual(['low']);
   watch.stop();
 });

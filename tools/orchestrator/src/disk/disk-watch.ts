@@ -14,7 +14,7 @@ export interface DiskWatchParts {
 /** What changed on the disk. */
 export type DiskChange =
   /** Less is free than the reserve. */
-  | { type: 'low'; noRoom: string }
+  | { type: 'low'; diskPauseReason: string }
   /** There is room again. */
   | { type: 'room' }
   /** The disk was full, so that what processes printed was lost, and can take something again; `since`: when that was first seen. */
@@ -23,7 +23,7 @@ export type DiskChange =
 /** Watches the free space of the disk that the data directory lies on. */
 export interface DiskWatch {
   /** Looks, and says why nothing new may be begun, in words; null while there is room. */
-  noRoom(): string | null;
+  diskPauseReason(): string | null;
   /** A write has failed for want of room: the disk was full, be it between two looks. */
   foundFull(): void;
   /** Returns how to stop listening. */
@@ -80,7 +80,7 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
     noteFull(free);
     const wasLow = words !== null;
     words = free < reserveBytes + (wasLow ? reserveBytes * HYSTERESIS : 0) ? wordsFor(free) : null;
-    if (words !== null && !wasLow) tell({ type: 'low', noRoom: words });
+    if (words !== null && !wasLow) tell({ type: 'low', diskPauseReason: words });
     if (words === null && wasLow) tell({ type: 'room' });
     return words;
   }
@@ -102,7 +102,7 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
   look();
   const timer = setInterval(look, lookMs).unref();
   return {
-    noRoom: look,
+    diskPauseReason: look,
     foundFull,
     onChange: (listener) => {
       listeners.add(listener);

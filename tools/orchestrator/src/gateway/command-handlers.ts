@@ -19,14 +19,14 @@ import {
   type Worktree,
 } from '@callboard/contract';
 import type { ApprovalService } from '../approvals/approval-service.ts';
-import type { LostAnswers } from '../approvals/lost-answers.ts';
+import type { LostAnswers } from '../approvals/settle-answers.ts';
 import type { Authenticated, Logins } from '../auth/logins.ts';
+import { noSession } from '../domain/change-session.ts';
+import { queuedMessage } from '../domain/delivery.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { DraftFiles } from '../messages/draft-files.ts';
 import type { Drafts } from '../messages/drafts.ts';
 import type { MessageQueue } from '../messages/message-queue.ts';
-import { noSession } from '../session-state/change-session.ts';
-import { queuedMessage } from '../session-state/delivery.ts';
 import type { SessionControls } from '../sessions/controls.ts';
 import type { Leftovers } from '../sessions/leftovers.ts';
 import type { Sessions } from '../sessions/sessions.ts';

@@ -6,14 +6,14 @@ import {
   type SendMessageReply,
   type StageId,
 } from '@callboard/contract';
+import { requireNoAlarm } from '../domain/alarm.ts';
+import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
+import { deliver, makeUrgent, queuedMessage } from '../domain/delivery.ts';
+import { reopenIn } from '../domain/reopen.ts';
+import type { SessionChange } from '../domain/session-change.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import { requireNoAlarm } from '../session-state/alarm.ts';
-import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
-import { deliver, makeUrgent, queuedMessage } from '../session-state/delivery.ts';
-import type { SessionDraft } from '../session-state/draft.ts';
-import { reopenIn } from '../session-state/reopen.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
@@ -82,8 +82,8 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   }
 
   /** Puts the row in front, and cuts the running turn off for it. */
-  async function interruptFor(tx: Tx, draft: SessionDraft, row: MessageRow): Promise<void> {
-    await makeUrgent(tx, draft, row);
+  async function interruptFor(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
+    await makeUrgent(tx, change, row);
     tx.afterCommit(() => void giveWay(row));
   }
 
@@ -99,57 +99,57 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     await goOn.catch(onFailed);
   }
 
-  /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the draft. */
-  async function dispatch(tx: Tx, draft: SessionDraft, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
-    const { state, queueHeld, queued } = draft.record;
-    draft.queueChanged = true;
-    if (tx.noRoom() !== null) {
+  /** Gives a row that is in the queue its way; what is left to do when the session is idle is saved with the change. */
+  async function dispatch(tx: Tx, change: SessionChange, row: MessageRow, mode: MessageBody['mode']): Promise<void> {
+    const { state, queueHeld, queued } = change.record;
+    change.queueChanged = true;
+    if (tx.diskPauseReason() !== null) {
       // It waits like every other, in the place that it would have had.
-      if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, draft, row);
+      if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, change, row);
       return;
     }
     if (state === 'idle') {
       // Past rows that are held after a failed turn: those wait for a word of their own. Where none waits it is the next anyway.
-      if (queueHeld || queued === 0 || mode === 'steer' || mode === 'now') await deliver(tx, draft, row);
+      if (queueHeld || queued === 0 || mode === 'steer' || mode === 'now') await deliver(tx, change, row);
     } else if (state === 'busy' || state === 'waiting') {
-      if (mode === 'steer') await deliver(tx, draft, row);
-      if (mode === 'now') await interruptFor(tx, draft, row);
+      if (mode === 'steer') await deliver(tx, change, row);
+      if (mode === 'now') await interruptFor(tx, change, row);
     }
   }
 
   async function sendRow(
     tx: Tx,
-    draft: SessionDraft,
+    change: SessionChange,
     row: MessageRow,
     mode: MessageBody['mode'],
   ): Promise<SendMessageReply> {
-    const { stageId } = draft.record;
-    if (draft.record.alarm !== null) {
-      draft.queueChanged = true;
-      await saveDraft(tx, draft);
+    const { stageId } = change.record;
+    if (change.record.alarm !== null) {
+      change.queueChanged = true;
+      await saveChange(tx, change);
       return { status: 'queued', messageId: row.wireId };
     }
-    if (draft.record.launchId === null) {
+    if (change.record.launchId === null) {
       const isResumed = await resumeWith(tx, stageId, row);
       return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
     }
-    await dispatch(tx, draft, row, mode);
-    await saveDraft(tx, draft); // delivers, when the session is idle
+    await dispatch(tx, change, row, mode);
+    await saveChange(tx, change); // delivers, when the session is idle
     tx.afterCommit(() => outboxBell.ring(stageId));
-    return { status: draft.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
+    return { status: change.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
   }
 
   async function sendNew(
     tx: Tx,
-    draft: SessionDraft,
+    change: SessionChange,
     content: MessageContent,
     actor: string,
     mode: MessageBody['mode'],
     messageId = MessageId.parse(edges.newWireId()),
   ): Promise<SendMessageReply> {
-    const row = await addRow(tx, draft.record.stageId, content, actor, messageId);
+    const row = await addRow(tx, change.record.stageId, content, actor, messageId);
     await tx.emit({ type: 'message-queued', data: queuedMessage(row) });
-    return sendRow(tx, draft, row, mode);
+    return sendRow(tx, change, row, mode);
   }
 
   /** @returns the reply as it is once the turn that was in the way has ended, or does not end in time. */
@@ -185,7 +185,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     async send(stageId, { message, mode, attachments = [], files = [], isCommand = false, messageId }, actor) {
       await requireResumable(stageId);
       const reply = await store.transact(async (tx): Promise<SendMessageReply> => {
-        const draft = await openDraft(tx, stageId); // refuses a stage without a session
+        const change = await openChange(tx, stageId); // refuses a stage without a session
         const known = messageId === undefined ? null : await tx.outbox.findMessage(stageId, messageId);
         if (messageId !== undefined && known !== null) {
           requireSame(known, message, isCommand);
@@ -197,7 +197,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const replaced = mode === 'replace' ? await takeAll(tx, stageId) : undefined;
         const kept = await takeFiles(tx, stageId, files);
         const content = { text: message, attachments: [...attachments, ...kept], isCommand, attachesFiles: true };
-        const current = reopened ? await openDraft(tx, stageId) : draft; // to reopen it is a change of the session
+        const current = reopened ? await openChange(tx, stageId) : change; // to reopen it is a change of the session
         const reply = await sendNew(tx, current, content, actor, mode, messageId);
         return { ...reply, ...(replaced && { replaced }), ...(reopened && { reopened: true as const }) };
       });
@@ -207,22 +207,22 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     sendTextIn: async (tx, stageId, text, actor) => {
       await reopen(tx, stageId, actor);
       const content = { text, attachments: [], isCommand: false, attachesFiles: false };
-      return sendNew(tx, await openDraft(tx, stageId), content, actor, 'append');
+      return sendNew(tx, await openChange(tx, stageId), content, actor, 'append');
     },
 
     async release(stageId, actor) {
       await requireResumable(stageId);
       await store.transact(async (tx) => {
         await reopen(tx, stageId, actor);
-        const draft = await openDraft(tx, stageId);
-        requireNoAlarm(draft.record);
+        const change = await openChange(tx, stageId);
+        requireNoAlarm(change.record);
         const [first] = await tx.outbox.queueOf(stageId);
-        if (draft.record.launchId === null) {
+        if (change.record.launchId === null) {
           if (first !== undefined) await resumeWith(tx, stageId, first);
           return;
         }
-        draft.record = { ...draft.record, queueHeld: false };
-        await saveDraft(tx, draft);
+        change.record = { ...change.record, queueHeld: false };
+        await saveChange(tx, change);
         tx.afterCommit(() => outboxBell.ring(stageId));
       });
     },
@@ -233,7 +233,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
         const row = await requireQueued(tx, stageId, messageId);
         requireNoAlarm(await tx.sessions.find(stageId));
         await reopen(tx, stageId, actor);
-        return sendRow(tx, await openDraft(tx, stageId), row, mode);
+        return sendRow(tx, await openChange(tx, stageId), row, mode);
       });
       return mode === 'now' ? onceGiven(stageId, reply) : reply;
     },
@@ -277,8 +277,8 @@ function requireSame({ body }: MessageRow, text: string, isCommand: boolean): vo
 }
 
 async function touch(tx: Tx, stageId: StageId): Promise<void> {
-  await changeSession(tx, stageId, (draft) => {
-    draft.queueChanged = true;
+  await changeSession(tx, stageId, (change) => {
+    change.queueChanged = true;
   });
 }
 

@@ -1,9 +1,9 @@
 import { boardView, type StageId } from '@callboard/contract';
-import { isWorking, pickRunnable } from '../domain/pick-runnable.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged } from '../lib/wait.ts';
 import type { Store } from '../store/store.ts';
+import { isWorking, pickRunnable } from './pick-runnable.ts';
 
 export interface SchedulerParts {
   store: Store;

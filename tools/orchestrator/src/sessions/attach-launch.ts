@@ -8,7 +8,7 @@ import { mayUserHooksAllow } from '../claude/user-hooks.ts';
 import { AppError } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import type { LaunchRecord } from '../store/records.ts';
-import { type RunningSession, type StopGraces, watchSession } from './running-session.ts';
+import { type RunningLaunch, type StopGraces, watchLaunch } from './running-launch.ts';
 import { createSessionExecutor, type ExecutorParts } from './session-executor.ts';
 
 export interface AttachParts extends ExecutorParts {
@@ -27,7 +27,7 @@ export async function attachLaunch(
   launchId: LaunchId,
   process: AgentProcess,
   open: typeof openStdioChannel = openStdioChannel,
-): Promise<RunningSession> {
+): Promise<RunningLaunch> {
   const { store, edges, log, env, graces } = parts;
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
@@ -45,7 +45,7 @@ export async function attachLaunch(
     messagesInConversation(env, conversationId, messageIds);
   const wasWatched = open === openStdioChannel;
   const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
-  return watchSession(executor, { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone });
+  return watchLaunch(executor, { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone });
 }
 
 const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;

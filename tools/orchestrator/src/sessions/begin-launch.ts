@@ -7,12 +7,12 @@ import {
   type Stage,
   type StageId,
 } from '@callboard/contract';
+import { saveChange } from '../domain/change-session.ts';
+import { deliver, makeUrgent } from '../domain/delivery.ts';
+import { firstMode, firstPrompt } from '../domain/pipeline.ts';
+import { addEntry, type SessionChange } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import { saveDraft } from '../session-state/change-session.ts';
-import { deliver, makeUrgent } from '../session-state/delivery.ts';
-import { addEntry, type SessionDraft } from '../session-state/draft.ts';
-import { firstMode, firstPrompt } from '../session-state/pipeline.ts';
 import { type MessageRow, type SessionRecord, textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { requireStartable } from './require-startable.ts';
@@ -71,22 +71,22 @@ export async function beginLaunch(
   // asked from where on it counts, before it is given anything that costs.
   const costCounted = before.sessionId === null ? 0 : before.costCounted;
   if (costCounted === null) await ask('get_usage', edges.newWireId());
-  const draft: SessionDraft = {
+  const change: SessionChange = {
     before,
     record: { ...before, costCounted, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
     entries: [],
     queueChanged: false,
     delivered: [],
   };
-  if (await giveAgain(tx, draft)) {
+  if (await giveAgain(tx, change)) {
     // One thing at a time: the CLI would fold the next message into the turn that runs again.
     const next = message ?? (await tx.outbox.queueOf(stageId))[0];
-    if (next !== undefined) await makeUrgent(tx, draft, next);
-  } else if (message === undefined) await giveWork(tx, edges, draft, stage, actor, found === null);
-  else await deliver(tx, draft, message);
+    if (next !== undefined) await makeUrgent(tx, change, next);
+  } else if (message === undefined) await giveWork(tx, edges, change, stage, actor, found === null);
+  else await deliver(tx, change, message);
   await stopAwaitingRoom(tx, stageId);
-  await saveDraft(tx, draft);
-  const { sessionId, mode, effort } = draft.record;
+  await saveChange(tx, change);
+  const { sessionId, mode, effort } = change.record;
   return {
     launchId,
     folder,
@@ -110,21 +110,28 @@ async function stopAwaitingRoom(tx: Tx, stageId: StageId): Promise<void> {
  * What the turn that was cut off had been given and the conversation lacks goes first, under its old ids. False: there
  * is no such thing.
  */
-async function giveAgain(tx: Tx, draft: SessionDraft): Promise<boolean> {
-  const { launchId, turnMessages } = draft.record;
+async function giveAgain(tx: Tx, change: SessionChange): Promise<boolean> {
+  const { launchId, turnMessages } = change.record;
   if (turnMessages.length === 0) return false;
   for (const id of turnMessages) await tx.outbox.assign(id, launchId);
-  draft.record = { ...draft.record, turnMessages: [], turnRunning: true };
+  change.record = { ...change.record, turnMessages: [], turnRunning: true };
   const text =
     'Claude Code had ended before it wrote down what it was told last, so it is told that again. What it had done by then stands; it does not know of it, and may do it again.';
-  addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'told-again', text });
+  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'told-again', text });
   return true;
 }
 
-async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage, actor: string | null, first: boolean) {
+async function giveWork(
+  tx: Tx,
+  edges: Edges,
+  change: SessionChange,
+  stage: Stage,
+  actor: string | null,
+  first: boolean,
+) {
   const queue = await tx.outbox.queueOf(stage.id);
   if (queue.length === 0) {
-    const cutOff = draft.record.lastTurn !== null && draft.record.lastTurn.outcome !== 'succeeded';
+    const cutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
     if (!first && !cutOff) return; // it comes up idle, ready for a message
     const text = first ? firstPrompt(stage) : CONTINUE_MESSAGE;
     const id = edges.newId();
@@ -133,7 +140,7 @@ async function giveWork(tx: Tx, edges: Edges, draft: SessionDraft, stage: Stage,
   }
   // A person asked for it to go on: that lets the first row go also where the queue is held.
   const [row] = await tx.outbox.queueOf(stage.id);
-  if (row !== undefined) await deliver(tx, draft, row);
+  if (row !== undefined) await deliver(tx, change, row);
 }
 
 function newSession(stage: Stage, now: string): SessionRecord {

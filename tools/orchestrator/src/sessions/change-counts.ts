@@ -1,6 +1,6 @@
 import type { StageId } from '@callboard/contract';
-import { createTurns } from '../lib/turns.ts';
-import { changeSession } from '../session-state/change-session.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { FollowUps } from './follow-ups.ts';
@@ -18,7 +18,7 @@ interface ChangeCountsParts {
  */
 export async function startChangeCounts({ store, worktrees, followUps }: ChangeCountsParts): Promise<() => void> {
   const lastTurns = new Map<StageId, string>();
-  const inTurn = createTurns();
+  const exclusively = createKeyedMutex();
 
   async function count(stageId: StageId, signal: AbortSignal): Promise<void> {
     const record = await store.read.sessions.find(stageId);
@@ -31,15 +31,15 @@ export async function startChangeCounts({ store, worktrees, followUps }: ChangeC
     const changes = await worktrees.countChanges(project, worktree, signal);
     await store.transact(
       (tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, changes, changesCountedFor: turn };
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, changes, changesCountedFor: turn };
         }),
       { sync: 'later' },
     );
   }
 
   const want = (stageId: StageId): void =>
-    followUps.add(stageId, 'changes', (signal) => inTurn('all', () => count(stageId, signal)));
+    followUps.add(stageId, 'changes', (signal) => exclusively('all', () => count(stageId, signal)));
 
   const unlisten = store.onEvent((event) => {
     if (event.type !== 'session-updated' || event.data.lastTurn === null) return;

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BackgroundTask, McpServer, StageId, TaskOutput } from '@callboard/contract';
 import { mcpState } from '../claude/mcp-state.ts';
 import { McpStatusReply, TaskOutputReply } from '../claude/wire/messages.ts';
+import { changeSession, noSession } from '../domain/change-session.ts';
+import { addEntry } from '../domain/session-change.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
-import { changeSession, noSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlRequest, Sessions } from './sessions.ts';
@@ -62,8 +62,8 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
       const lack = LACKS[asked.subtype];
       const { cliVersion } = await store.transact(
         (tx) =>
-          changeSession(tx, stageId, (draft) => {
-            draft.record = { ...draft.record, cliGaps: [...new Set([...draft.record.cliGaps, lack])] };
+          changeSession(tx, stageId, (change) => {
+            change.record = { ...change.record, cliGaps: [...new Set([...change.record.cliGaps, lack])] };
           }),
         { sync: 'later' },
       );
@@ -97,10 +97,10 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
     const told = servers.map(({ name, state }) => ({ name, state }));
     await store.transact(
       (tx) =>
-        changeSession(tx, stageId, (draft) => {
-          const { launchId, mcpServers: known } = draft.record;
+        changeSession(tx, stageId, (change) => {
+          const { launchId, mcpServers: known } = change.record;
           if (launchId !== null && !isDeepStrictEqual(told, known))
-            draft.record = { ...draft.record, mcpServers: told };
+            change.record = { ...change.record, mcpServers: told };
         }),
       { sync: 'later' },
     );
@@ -120,8 +120,14 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
       }
       const text = `${actor} stopped the background task "${task?.description ?? taskId}".`;
       await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) =>
-          addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'task-stopped', text }),
+        changeSession(tx, stageId, (change) =>
+          addEntry(change, tx.now, {
+            kind: 'notice',
+            parentToolUseId: null,
+            level: 'info',
+            code: 'task-stopped',
+            text,
+          }),
         ),
       );
       return record.backgroundTasks;

@@ -1,8 +1,8 @@
 import type { StageId, TokenUsage } from '@callboard/contract';
 import { ContextUsageReply, SessionCostReply } from '../claude/wire/messages.ts';
+import { changeSession } from '../domain/change-session.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
 import type { FollowUp } from './follow-ups.ts';
 
@@ -66,8 +66,8 @@ export function createFigures({ store, log, stageId, uptimeMs, request, whenQuie
     const { totalTokens: usedTokens, maxTokens, percentage } = response;
     await store.transact(
       (tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, contextUsage: { usedTokens, maxTokens, percentage } };
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, contextUsage: { usedTokens, maxTokens, percentage } };
         }),
       { sync: 'later' },
     );
@@ -79,11 +79,11 @@ export function createFigures({ store, log, stageId, uptimeMs, request, whenQuie
     const counted = SessionCostReply.safeParse(reply).data?.response.text;
     await store.transact(
       (tx) =>
-        changeSession(tx, stageId, (draft) => {
-          const { turnRunning, costCounted, costUsd } = draft.record;
+        changeSession(tx, stageId, (change) => {
+          const { turnRunning, costCounted, costUsd } = change.record;
           if (!turnRunning) return; // it ended meanwhile, and told its own figures
           const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
-          draft.record = { ...draft.record, turnUsage: { costUsd: ownCost, tokens: used } };
+          change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens: used } };
         }),
       { sync: 'later' },
     );

@@ -1,5 +1,5 @@
 import type { Effort, StageId } from '@callboard/contract';
-import { changeSession } from '../session-state/change-session.ts';
+import { changeSession } from '../domain/change-session.ts';
 import type { Tx } from '../store/store.ts';
 import { requireStage } from './begin-launch.ts';
 
@@ -10,10 +10,10 @@ export async function keepModel(
   model: string | null | undefined,
   effort: Effort | undefined,
 ): Promise<void> {
-  await changeSession(tx, stageId, (draft) => {
-    if (effort !== undefined) draft.record = { ...draft.record, effort };
+  await changeSession(tx, stageId, (change) => {
+    if (effort !== undefined) change.record = { ...change.record, effort };
     // Shown at once; the next turn says what it has become.
-    if (model !== undefined) draft.record = { ...draft.record, model };
+    if (model !== undefined) change.record = { ...change.record, model };
   });
   if (model === undefined) return;
   const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };

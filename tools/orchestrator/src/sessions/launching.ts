@@ -6,12 +6,12 @@ import { createLaunchFolder } from '../claude/launch/launch-folder.ts';
 import { LAUNCH_MARKER } from '../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../claude/launch/spawn-claude.ts';
 import { temporaryVariables } from '../claude/launch/temporary-folder.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { endLaunch, type LaunchEnd } from '../domain/end-launch.ts';
+import { takeIsolation } from '../domain/isolation.ts';
+import { addEntry } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
 import { AppError, messageOf, OperationalError, ProtocolError, Rejection } from '../lib/errors.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
-import { endLaunch, type LaunchEnd } from '../session-state/end-launch.ts';
-import { takeIsolation } from '../session-state/isolation.ts';
 import type { LaunchRecord, LaunchSettings, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
@@ -21,7 +21,7 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
 import { chooseSandbox, refusalOfSandbox } from './launch-sandbox.ts';
 import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktree.ts';
-import type { RunningSession, StopGraces } from './running-session.ts';
+import type { RunningLaunch, StopGraces } from './running-launch.ts';
 import { tellProgram } from './tell-program.ts';
 import { type UntilStoredParts, untilStored } from './until-stored.ts';
 
@@ -42,7 +42,7 @@ export interface LaunchingParts {
   env: Record<string, string>;
   graces: StopGraces;
   initializeTimeoutMs: number;
-  attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningSession>;
+  attach: (launchId: LaunchId, process: AgentProcess) => Promise<RunningLaunch>;
 }
 
 /** Knows which program to start. */
@@ -141,9 +141,9 @@ export function createLaunching(parts: LaunchingParts): Launching {
     };
     const session = await takeUp(launchId, process, settings, async (tx) => {
       await tellTrust(tx, stageId, given);
-      await changeSession(tx, stageId, (draft) => {
-        tellProgram(draft, tx.now, program);
-        takeIsolation(draft, isolation);
+      await changeSession(tx, stageId, (change) => {
+        tellProgram(change, tx.now, program);
+        takeIsolation(change, isolation);
       });
     });
     onTakenUp();
@@ -156,7 +156,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
     process: AgentProcess,
     settings: LaunchSettings,
     tell: (tx: Tx) => Promise<void>,
-  ): Promise<RunningSession> {
+  ): Promise<RunningLaunch> {
     try {
       // On disk before it is given anything: a launch without a process is taken for one that never ran.
       await untilStored(
@@ -175,7 +175,7 @@ export function createLaunching(parts: LaunchingParts): Launching {
     }
   }
 
-  async function untilUp(session: RunningSession, initialized: Promise<unknown>): Promise<void> {
+  async function untilUp(session: RunningLaunch, initialized: Promise<unknown>): Promise<void> {
     try {
       await initialized;
     } catch (error) {
@@ -231,10 +231,10 @@ export function createLaunching(parts: LaunchingParts): Launching {
   }
 
   async function launchIn(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean> {
-    if (tx.noRoom() !== null) {
-      await changeSession(tx, stageId, async (draft) => {
+    if (tx.diskPauseReason() !== null) {
+      await changeSession(tx, stageId, async (change) => {
         await tx.outbox.setBody(message.id, { ...message.body, awaitsRoom: true });
-        draft.queueChanged = true;
+        change.queueChanged = true;
       });
       return false;
     }
@@ -287,10 +287,10 @@ const withRules = ({ atLaunch }: LaunchTrust, allow: readonly string[]): LaunchT
 async function tellTrust(tx: Tx, stageId: StageId, { leftOut, newPersonal }: LaunchTrust): Promise<void> {
   const before = (await tx.sessions.find(stageId))?.leftOut ?? null;
   if (leftOut === null && before === null && newPersonal.length === 0) return;
-  await changeSession(tx, stageId, (draft) => {
-    draft.record = { ...draft.record, leftOut };
-    if (leftOut !== null) addEntry(draft, tx.now, leftOutNotice(leftOut));
-    if (newPersonal.length > 0) addEntry(draft, tx.now, newRulesNotice(newPersonal));
+  await changeSession(tx, stageId, (change) => {
+    change.record = { ...change.record, leftOut };
+    if (leftOut !== null) addEntry(change, tx.now, leftOutNotice(leftOut));
+    if (newPersonal.length > 0) addEntry(change, tx.now, newRulesNotice(newPersonal));
   });
 }
 

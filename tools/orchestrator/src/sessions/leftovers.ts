@@ -4,11 +4,11 @@ import { findLeftovers } from '../claude/launch/find-leftovers.ts';
 import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
 import { describeProcess, type ProcessRow } from '../claude/launch/process-table.ts';
 import { watchShells } from '../claude/launch/watch-shells.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { addEntry } from '../domain/session-change.ts';
 import { Rejection, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type ProcessIdentity, selfIdentity } from '../lib/process-identity.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionExecutor } from './session-executor.ts';
@@ -48,10 +48,10 @@ export function createLeftovers({ store, graceMs }: { store: Store; graceMs: num
       const count = ended.filter(Boolean).length;
       const text = `${actor} ended ${processes(count)} that outlived the session.`;
       await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => {
-          draft.record = { ...draft.record, leftovers: left.length };
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, leftovers: left.length };
           const notice = { kind: 'notice', parentToolUseId: null, level: 'info', code: 'leftovers-ended' } as const;
-          if (count > 0) addEntry(draft, tx.now, { ...notice, text });
+          if (count > 0) addEntry(change, tx.now, { ...notice, text });
         }),
       );
       return describe(left);
@@ -164,9 +164,9 @@ async function tell(
   const all = await findOf(store, stageId);
   const text = `${processes(found.length)} that Claude's commands started still ${found.length === 1 ? 'runs' : 'run'} after the end of the session. You can end ${found.length === 1 ? 'it' : 'them'} on the stage page.`;
   await untilStored({ store, log, signal }, (tx) =>
-    changeSession(tx, stageId, (draft) => {
-      draft.record = { ...draft.record, leftovers: Math.max(all.length, found.length) };
-      addEntry(draft, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'leftovers', text });
+    changeSession(tx, stageId, (change) => {
+      change.record = { ...change.record, leftovers: Math.max(all.length, found.length) };
+      addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'leftovers', text });
     }),
   );
   log.info({ launchId: id, pids: found.map(({ pid }) => pid) }, 'processes outlive their session');

@@ -1,10 +1,10 @@
 import { RequestId, type StageId, type TranscriptEntry } from '@callboard/contract';
 import { z } from 'zod';
-import { denyingRule } from '../domain/denying-rule.ts';
+import { denyingRule } from '../agent/denying-rule.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { denialId, nameDenial } from '../domain/denials.ts';
+import { updateDecision } from '../domain/requests.ts';
 import type { Logger } from '../lib/logger.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { denialId, nameDenial } from '../session-state/denials.ts';
-import { updateDecision } from '../session-state/requests.ts';
 import type { Store } from '../store/store.ts';
 import type { FollowUps } from './follow-ups.ts';
 import type { SessionExecutor } from './session-executor.ts';
@@ -60,7 +60,7 @@ export function createNameDenyingRule({ store, log, home, running, followUps }: 
         const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
         if (decision?.denial == null || decision.denial.detail !== null) return;
         await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
-        await changeSession(tx, stageId, (draft) => nameDenial(draft, call.toolUseId, rule));
+        await changeSession(tx, stageId, (change) => nameDenial(change, call.toolUseId, rule));
       },
       { sync: 'later' },
     );

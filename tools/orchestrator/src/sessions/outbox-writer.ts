@@ -1,10 +1,10 @@
 import type { LaunchId } from '@callboard/contract';
 import type { Channel } from '../claude/channel.ts';
 import { encodeRow } from '../claude/wire/encode.ts';
+import { requestOf, setDelivery } from '../domain/requests.ts';
 import type { Edges } from '../lib/edges.ts';
 import { AppError } from '../lib/errors.ts';
 import { createNudged, type Nudged } from '../lib/wait.ts';
-import { requestOf, setDelivery } from '../session-state/requests.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 

@@ -1,8 +1,8 @@
 import type { LeftOut, NewTranscriptEntry, Project, Stage, StageId, Worktree } from '@callboard/contract';
-import { leftOutText } from '../domain/left-out-text.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { addEntry } from '../domain/session-change.ts';
 import type { Store } from '../store/store.ts';
+import { leftOutText } from '../text/left-out-text.ts';
 import type { LaunchTrust } from '../trust/launch-trust.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -28,8 +28,8 @@ export async function prepareWorktree(
   const worktree = await worktrees.ensure(project, stageId, stage.worktree, (notice) => told.push(notice));
   if (told.length > 0 || !isSame(stage.worktree, worktree)) {
     await store.transact(async (tx) => {
-      await changeSession(tx, stageId, (draft) => {
-        for (const text of told) addEntry(draft, tx.now, worktreeNotice(text));
+      await changeSession(tx, stageId, (change) => {
+        for (const text of told) addEntry(change, tx.now, worktreeNotice(text));
       });
       const updated = { ...(await requireStage(tx, stageId)), worktree, updatedAt: tx.now };
       await tx.stages.update(updated);

@@ -5,12 +5,12 @@ import { endStragglers } from '../claude/launch/end-stragglers.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
 import { adoptProcess } from '../claude/launch/spawn-claude.ts';
+import { endLaunch } from '../domain/end-launch.ts';
 import { forEachAtOnce } from '../lib/at-once.ts';
 import { messageOf, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { identify, isAlive, type ProcessIdentity } from '../lib/process-identity.ts';
 import { createNudged, settlesWithin } from '../lib/wait.ts';
-import { endLaunch } from '../session-state/end-launch.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,6 +1,6 @@
 import type { Stage } from '@callboard/contract';
+import { requireNoAlarm } from '../domain/alarm.ts';
 import { Rejection } from '../lib/errors.ts';
-import { requireNoAlarm } from '../session-state/alarm.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tables, Tx } from '../store/store.ts';
 
@@ -16,8 +16,8 @@ export async function requireStartable(tx: Tx, stage: Stage, session: SessionRec
   if (session !== null && session.launchId !== null)
     throw new Rejection('already_running', whyNotAgain(stage, session));
   if (session === null) await requireDependenciesDone(tx, stage);
-  const noRoom = tx.noRoom();
-  if (noRoom !== null) throw new Rejection('disk_low', noRoom);
+  const diskPauseReason = tx.diskPauseReason();
+  if (diskPauseReason !== null) throw new Rejection('disk_low', diskPauseReason);
 }
 
 function whyNotAgain({ id, pipeline }: Stage, { atGate, phaseIndex, state }: SessionRecord): string {

@@ -1,27 +1,27 @@
 import type { StageId, TextDelta } from '@callboard/contract';
+import type { AgentEvent, LastingEvent } from '../agent/agent-event.ts';
 import type { Channel } from '../claude/channel.ts';
 import type { ReadLine } from '../claude/join-batches.ts';
-import { giveBack } from '../claude/launch/give-back.ts';
 import { launchFiles } from '../claude/launch/launch-folder.ts';
+import { reclaimSpool } from '../claude/launch/reclaim-spool.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { createProtocolPeer } from '../claude/protocol-peer.ts';
 import { OUTPUT_CUT_OFF } from '../claude/translate.ts';
-import type { AgentEvent, LastingEvent } from '../domain/agent-event.ts';
+import { alarmOf, raiseAlarm } from '../domain/alarm.ts';
+import { blockId } from '../domain/apply-agent-event.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { addEntry } from '../domain/session-change.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged, settlesWithin } from '../lib/wait.ts';
-import { alarmOf, raiseAlarm } from '../session-state/alarm.ts';
-import { blockId } from '../session-state/apply-event.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
 import type { LaunchRecord } from '../store/records.ts';
 import type { CommitOptions, Store } from '../store/store.ts';
 import { createFigures } from './figures.ts';
 import type { FollowUp, FollowUps } from './follow-ups.ts';
+import { ingestLines } from './ingest-lines.ts';
 import { createLiveText } from './live-text.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
-import { takeIn } from './take-in.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { watchUnknownLines } from './unknown-lines.ts';
 import { unreadableText } from './unreadable.ts';
@@ -177,7 +177,7 @@ export function createSessionExecutor(
     const end = lines.at(-1)?.end ?? storedOffset;
     if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
     const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
-    await takeIn({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
+    await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
     storedOffset = end;
     writer.nudge();
     for (const { events } of lasting)
@@ -212,7 +212,7 @@ export function createSessionExecutor(
     ...{ store, log, stageId, readConversation, whenQuiet, signal: letting.signal },
     onForged: async () => {
       await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm }, alarmOf('transcript-mismatch'))),
+        changeSession(tx, stageId, (change) => raiseAlarm({ tx, change, onAlarm }, alarmOf('transcript-mismatch'))),
       );
     },
   });
@@ -250,7 +250,7 @@ export function createSessionExecutor(
       givenBack = storedOffset;
       // A power cut may take the store back to where it was last synced; what it has not read by then must still be there.
       await store.sync();
-      await giveBack(launchFiles(launch.folder).spool, givenBack);
+      await reclaimSpool(launchFiles(launch.folder).spool, givenBack);
     },
     (error) => log.warn({ err: error }, 'the spool could not be given back'),
   );
@@ -273,7 +273,7 @@ export function createSessionExecutor(
     log.error({ err: error }, 'reading the spool failed');
     const text = unreadableText(error, isOfEarlierBoot);
     const entry = { kind: 'notice', parentToolUseId: null, level: 'error', code: 'output-lost', text } as const;
-    await untilStored(storing, (tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, entry)));
+    await untilStored(storing, (tx) => changeSession(tx, stageId, (change) => addEntry(change, tx.now, entry)));
     if (!finishing) parts.onUnreadable(stageId);
   }
 

@@ -2,12 +2,12 @@ import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@call
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { refusedMode } from '../claude/refused-mode.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
+import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/alarm.ts';
+import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
+import { acknowledgeDenial } from '../domain/denials.ts';
+import { beginPhase } from '../domain/pipeline.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
-import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../session-state/alarm.ts';
-import { changeSession, noSession, openDraft, saveDraft } from '../session-state/change-session.ts';
-import { acknowledgeDenial } from '../session-state/denials.ts';
-import { beginPhase } from '../session-state/pipeline.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
@@ -16,11 +16,11 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import { attachLaunch } from './attach-launch.ts';
 import { requireStage } from './begin-launch.ts';
 import { clearSandbox } from './clear-sandbox.ts';
-import { giveWhatWaits } from './give-what-waits.ts';
 import { keepModel } from './keep-model.ts';
 import { createLaunching, type LaunchPrograms, type LaunchSandboxes } from './launching.ts';
-import { makeGoodLoss, saysItRests } from './make-good-loss.ts';
-import type { RunningSession, StopGraces } from './running-session.ts';
+import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
+import { resumeDeferredWork } from './resume-deferred-work.ts';
+import type { RunningLaunch, StopGraces } from './running-launch.ts';
 import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 import { tellProgram } from './tell-program.ts';
 
@@ -120,7 +120,7 @@ const ALARMED = 'Stopped by Callboard: the session is under alarm.';
 
 export function createSessions(parts: SessionsParts): Sessions {
   const { store, edges, log, initializeTimeoutMs, graces, outboxBell } = parts;
-  const running = new Map<StageId, RunningSession>();
+  const running = new Map<StageId, RunningLaunch>();
   const letting = new AbortController();
   const storing = { store, log, signal: letting.signal };
   const { start, launchIn, beginAgain, takenUp, settled } = createLaunching({ ...parts, storing, attach });
@@ -146,14 +146,14 @@ export function createSessions(parts: SessionsParts): Sessions {
 
   function askAnew(stageId: StageId): void {
     const session = running.get(stageId);
-    if (session !== undefined) void makeGoodLoss(session.executor, { ...storing, edges }, null);
+    if (session !== undefined) void recoverLostOutput(session.executor, { ...storing, edges }, null);
   }
 
   async function attach(
     launchId: LaunchId,
     process: AgentProcess,
     open?: typeof openStdioChannel,
-  ): Promise<RunningSession> {
+  ): Promise<RunningLaunch> {
     // Who sees that it has ended may act on that at once, while what it has left behind is being ended yet.
     const ends = {
       onEnded: forget,
@@ -172,7 +172,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     try {
       const asked = executor.request({ subtype: 'initialize' }, AbortSignal.timeout(initializeTimeoutMs));
       // What it printed while nobody watched, on a full disk perhaps, may lack the end of its turn.
-      if (saysItRests(await asked)) await makeGoodLoss(executor, { ...storing, edges }, null);
+      if (saysItRests(await asked)) await recoverLostOutput(executor, { ...storing, edges }, null);
     } catch (error) {
       log.warn({ err: error, launchId: executor.launch.id }, 'a re-attached process did not answer');
     }
@@ -182,7 +182,7 @@ export function createSessions(parts: SessionsParts): Sessions {
    * The session with its process, also where that is about to be spawned; undefined where there is none.
    * @throws Rejection `not_running` for a process that lives and could not be taken up again yet
    */
-  async function runningOf(stageId: StageId): Promise<RunningSession | undefined> {
+  async function runningOf(stageId: StageId): Promise<RunningLaunch | undefined> {
     await takenUp(stageId);
     const session = running.get(stageId);
     if (session !== undefined || (await store.read.sessions.find(stageId))?.launchId == null) return session;
@@ -192,7 +192,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     throw new Rejection('not_running', message);
   }
 
-  async function requireRunning(stageId: StageId): Promise<RunningSession> {
+  async function requireRunning(stageId: StageId): Promise<RunningLaunch> {
     const session = await runningOf(stageId);
     if (session !== undefined) return session;
     if ((await store.read.sessions.find(stageId)) === null) throw await noSession(store.read, stageId);
@@ -227,7 +227,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   }
 
   async function ask(
-    { executor }: RunningSession,
+    { executor }: RunningLaunch,
     request: ControlRequest,
     limitMs = CONFIRMATION_MS,
   ): Promise<Record<string, unknown>> {
@@ -241,7 +241,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     }
   }
 
-  async function confirmed(session: RunningSession, request: ControlRequest): Promise<void> {
+  async function confirmed(session: RunningLaunch, request: ControlRequest): Promise<void> {
     try {
       await ask(session, request);
     } catch (error) {
@@ -255,10 +255,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     start,
     resumeWith: launchIn,
     beginAgain,
-    goOn: () => giveWhatWaits({ store, log, outboxBell, resumeWith: launchIn }),
+    goOn: () => resumeDeferredWork({ store, log, outboxBell, resumeWith: launchIn }),
     async makeGood(since) {
       const sessions = [...running.values()];
-      await Promise.all(sessions.map(({ executor }) => makeGoodLoss(executor, { ...storing, edges }, since)));
+      await Promise.all(sessions.map(({ executor }) => recoverLostOutput(executor, { ...storing, edges }, since)));
     },
     askAnew,
     async adopt(launchId, process) {
@@ -297,9 +297,9 @@ export function createSessions(parts: SessionsParts): Sessions {
       if (session !== undefined) return confirmed(session, { subtype: 'set_permission_mode', mode });
       const refusal = refusedMode(mode, { uid: process.getuid?.(), env: parts.env });
       await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => {
+        changeSession(tx, stageId, (change) => {
           if (refusal !== null) throw new Rejection('refused_by_claude', `Claude Code refused: ${refusal}.`);
-          draft.record = { ...draft.record, mode }; // the next launch is given it
+          change.record = { ...change.record, mode }; // the next launch is given it
         }),
       );
     },
@@ -314,27 +314,27 @@ export function createSessions(parts: SessionsParts): Sessions {
     ask: async (stageId, request, limitMs) => ask(await requireRunning(stageId), request, limitMs),
     async raiseAlarm(stageId, alarm) {
       await store.transact((tx) =>
-        changeSession(tx, stageId, (draft) => raiseAlarm({ tx, draft, onAlarm: () => onAlarm(stageId) }, alarm)),
+        changeSession(tx, stageId, (change) => raiseAlarm({ tx, change, onAlarm: () => onAlarm(stageId) }, alarm)),
       );
     },
     async acknowledgeAlarm(stageId, actor) {
       if ((await store.read.sessions.find(stageId))?.alarm != null) await (await runningOf(stageId))?.stop(ALARMED);
-      await store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeAlarm(draft, tx.now, actor)));
+      await store.transact((tx) => changeSession(tx, stageId, (change) => acknowledgeAlarm(change, tx.now, actor)));
     },
     async acknowledgeDenial(stageId, actor) {
-      await store.transact((tx) => changeSession(tx, stageId, (draft) => acknowledgeDenial(draft, tx.now, actor)));
+      await store.transact((tx) => changeSession(tx, stageId, (change) => acknowledgeDenial(change, tx.now, actor)));
     },
     async advance(stageId) {
       await store.transact(async (tx) => {
-        const draft = await openDraft(tx, stageId);
-        requireNoAlarm(draft.record);
-        const next = (await requireStage(tx, stageId)).pipeline[draft.record.phaseIndex + 1];
-        if (!draft.record.atGate || next === undefined) {
+        const change = await openChange(tx, stageId);
+        requireNoAlarm(change.record);
+        const next = (await requireStage(tx, stageId)).pipeline[change.record.phaseIndex + 1];
+        if (!change.record.atGate || next === undefined) {
           throw new Rejection('not_at_gate', `${stageId} does not wait at a gate, so there is nothing to let go on.`);
         }
-        await beginPhase(tx, draft, next);
-        await saveDraft(tx, draft);
-        const [row] = draft.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
+        await beginPhase(tx, change, next);
+        await saveChange(tx, change);
+        const [row] = change.record.launchId === null ? await tx.outbox.queueOf(stageId) : [];
         if (row === undefined) tx.afterCommit(() => outboxBell.ring(stageId));
         else await launchIn(tx, stageId, row);
       });
@@ -352,8 +352,8 @@ export function createSessions(parts: SessionsParts): Sessions {
       for (const stageId of running.keys()) {
         await store.transact(
           (tx) =>
-            changeSession(tx, stageId, (draft) => {
-              if (draft.record.cliVersion === version) tellProgram(draft, tx.now, { version, gaps });
+            changeSession(tx, stageId, (change) => {
+              if (change.record.cliVersion === version) tellProgram(change, tx.now, { version, gaps });
             }),
           { sync: 'later' },
         );

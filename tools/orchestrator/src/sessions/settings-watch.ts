@@ -1,14 +1,14 @@
 import type { NewTranscriptEntry, StageId } from '@callboard/contract';
 import { z } from 'zod';
-import { ruleCovers, type ToolCall } from '../domain/rule-covers.ts';
+import { ruleCovers, type ToolCall } from '../agent/rule-covers.ts';
+import { type Alarm, alarmOf } from '../domain/alarm.ts';
+import { changeSession } from '../domain/change-session.ts';
+import { loosenIsolation } from '../domain/isolation.ts';
+import { addEntry } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
 import { signOf } from '../lib/file-signs.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged } from '../lib/wait.ts';
-import { type Alarm, alarmOf } from '../session-state/alarm.ts';
-import { changeSession } from '../session-state/change-session.ts';
-import { addEntry } from '../session-state/draft.ts';
-import { loosenIsolation } from '../session-state/isolation.ts';
 import type { Store } from '../store/store.ts';
 import type { Grown, Trust } from '../trust/trust.ts';
 import type { SessionExecutor } from './session-executor.ts';
@@ -107,9 +107,12 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     told.set(id, known);
     const fresh = (await grownIn(executor)).filter((item) => !item.isAgreed && !known.has(keyOf(item)));
     if (fresh.length === 0) return;
-    await store.transact((tx) => changeSession(tx, stageId, (draft) => addEntry(draft, tx.now, changedNotice(fresh))), {
-      sync: 'later',
-    });
+    await store.transact(
+      (tx) => changeSession(tx, stageId, (change) => addEntry(change, tx.now, changedNotice(fresh))),
+      {
+        sync: 'later',
+      },
+    );
     for (const item of fresh) known.add(keyOf(item));
   }
 
@@ -121,9 +124,9 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     if (fresh.length === 0) return;
     await store.transact(
       (tx) =>
-        changeSession(tx, stageId, (draft) => {
-          loosenIsolation(draft, 'settings-changed', fresh.join(', '));
-          addEntry(draft, tx.now, excludedNotice(fresh));
+        changeSession(tx, stageId, (change) => {
+          loosenIsolation(change, 'settings-changed', fresh.join(', '));
+          addEntry(change, tx.now, excludedNotice(fresh));
         }),
       { sync: 'later' },
     );

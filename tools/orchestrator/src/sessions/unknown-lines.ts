@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../agent/agent-event.ts';
 
 /** How long it must be silent after a line that is not understood before the process is asked. */
 const PAUSE_MS = 2_000;

@@ -1,6 +1,6 @@
 import type { StageId } from '@callboard/contract';
+import { changeSession } from '../domain/change-session.ts';
 import type { Logger } from '../lib/logger.ts';
-import { changeSession } from '../session-state/change-session.ts';
 import type { Store } from '../store/store.ts';
 import type { SessionExecutor } from './session-executor.ts';
 
@@ -39,8 +39,8 @@ export function startWatchdog({ store, log, silenceMs, lookMs, running, onSilent
       if (stalledSince === record.stalledSince) continue;
       await store.transact(
         (tx) =>
-          changeSession(tx, stageId, (draft) => {
-            draft.record = { ...draft.record, stalledSince };
+          changeSession(tx, stageId, (change) => {
+            change.record = { ...change.record, stalledSince };
           }),
         { sync: 'later' },
       );

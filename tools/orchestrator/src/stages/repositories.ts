@@ -1,9 +1,9 @@
 import { access, realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type GitSettingItem, ProjectId } from '@callboard/contract';
-import { type GitAgreement, gitSettingsOf, isAgreed } from '../domain/git-agreement.ts';
+import { type GitAgreement, gitSettingsOf, isAgreed } from '../lib/git-agreement.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createTurns } from '../lib/turns.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Repositories } from '../worktrees/git-guard.ts';
 
@@ -17,7 +17,7 @@ export interface StoredRepositories extends Repositories {
 
 export function createRepositories(parts: { store: Store; dataDir: string; log: Logger }): StoredRepositories {
   const { store, dataDir, log } = parts;
-  const inTurn = createTurns();
+  const exclusively = createKeyedMutex();
   /** By project, then by checkout: what it has that nobody has agreed to. */
   const pendingOf = new Map<string, Map<string, readonly GitSettingItem[]>>();
   let worktrees: Promise<string> | undefined;
@@ -68,12 +68,12 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
       const projectId = ProjectId.parse(id);
       const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
       pendingOf.set(id, checkouts.set(checkout, pending));
-      inTurn(id, () => keepPending(projectId)).catch((error: unknown) => {
+      exclusively(id, () => keepPending(projectId)).catch((error: unknown) => {
         log.error({ err: error, projectId }, 'what was found in the git settings could not be stored');
       });
     },
 
-    settled: (id) => inTurn(id, async () => undefined),
+    settled: (id) => exclusively(id, async () => undefined),
 
     agree: (id, hash) =>
       store.transact(async (tx) => {

@@ -1,7 +1,7 @@
 import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
+import { requireNoAlarm } from '../domain/alarm.ts';
+import { reopenIn } from '../domain/reopen.ts';
 import { Rejection } from '../lib/errors.ts';
-import { requireNoAlarm } from '../session-state/alarm.ts';
-import { reopenIn } from '../session-state/reopen.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
 /** Stages as people write and change them. */

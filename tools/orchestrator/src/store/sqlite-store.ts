@@ -38,7 +38,7 @@ export async function openSqliteStore(
   file: string,
   edges: Edges,
   log: Logger,
-  noRoom: Tx['noRoom'] = () => null,
+  diskPauseReason: Tx['diskPauseReason'] = () => null,
 ): Promise<Store> {
   let db: Kysely<Schema> | undefined;
   try {
@@ -48,7 +48,7 @@ export async function openSqliteStore(
     await migrate(db);
     const bootId = await edges.bootId();
     await db.transaction().execute((trx) => beginEpoch(trx, bootId));
-    return createStore(db, opened, edges, log, noRoom);
+    return createStore(db, opened, edges, log, diskPauseReason);
   } catch (error) {
     await db?.destroy();
     throw cannotOpen(file, error);
@@ -98,7 +98,13 @@ async function migrate(db: Kysely<Schema>): Promise<void> {
 /** Few: each holds one of the four threads that read files as well. */
 const SYNCS_AT_ONCE = 2;
 
-function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Logger, noRoom: Tx['noRoom']): Store {
+function createStore(
+  db: Kysely<Schema>,
+  file: SqliteFile,
+  edges: Edges,
+  log: Logger,
+  diskPauseReason: Tx['diskPauseReason'],
+): Store {
   const listeners = new Set<(event: BoardEvent) => void>();
   const known = createKnownSessions();
   const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
@@ -169,7 +175,7 @@ function createStore(db: Kysely<Schema>, file: SqliteFile, edges: Edges, log: Lo
       const done = await work({
         ...all,
         now,
-        noRoom,
+        diskPauseReason,
         newId: edges.newId,
         newWireId: edges.newWireId,
         emit: async (event) => void emitted.push(event),

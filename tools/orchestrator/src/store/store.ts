@@ -55,7 +55,7 @@ export interface Tx extends Tables {
   /** The instant of the transaction, the same for all it writes. */
   readonly now: string;
   /** Why nothing new may be given to Claude now, in words; null while there is room on the disk. Asked anew at each call. */
-  noRoom(): string | null;
+  diskPauseReason(): string | null;
   /** A new id, for a row. */
   newId(): string;
   /** A new id, for what goes to the CLI. */

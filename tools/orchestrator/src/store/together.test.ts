@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { openTestStore, silent, stageId } from '../../test/support/test-store.ts';
-import type { LastingEvent } from '../domain/agent-event.ts';
-import { takeIn } from '../sessions/take-in.ts';
+import type { LastingEvent } from '../agent/agent-event.ts';
+import { ingestLines } from '../sessions/ingest-lines.ts';
 import type { Tx } from './store.ts';
 
 const STAGE = stageId('S1');
@@ -81,9 +81,9 @@ it('takes the lines of each session in, with its offset, beside lines that canno
   };
   const parts = { store, log: silent, context, signal: new AbortController().signal, markIn: async () => undefined };
   const others = Array.from({ length: 5 }, () =>
-    takeIn({ ...parts, stageId: stageId('of-nobody') }, [{ events: [text(9)], end: 9 }]).catch(() => 'failed'),
+    ingestLines({ ...parts, stageId: stageId('of-nobody') }, [{ events: [text(9)], end: 9 }]).catch(() => 'failed'),
   );
-  const ours = takeIn({ ...parts, stageId: id }, [
+  const ours = ingestLines({ ...parts, stageId: id }, [
     { events: [text(1)], end: 10 },
     { events: [text(2)], end: 20 },
   ]);

@@ -10,9 +10,9 @@ import {
 } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, Rejection, systemCode } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import { moveFile } from '../lib/move-file.ts';
-import { createTurns } from '../lib/turns.ts';
 import type { Store } from '../store/store.ts';
 import { type Manifest, readManifest, writeManifest } from './manifest.ts';
 
@@ -54,7 +54,7 @@ export interface Trash {
 
 export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
   const root = join(dataDir, 'trash');
-  const turns = createTurns();
+  const turns = createKeyedMutex();
   const folderOf = (id: string) => join(root, id);
   const filesOf = (id: string) => join(root, id, 'files');
 

@@ -4,7 +4,7 @@ import { OperationalError, Rejection } from '../lib/errors.ts';
 import { filePatch } from './file-patch.ts';
 import { type AboutObjects, withPlainGit } from './plain-git.ts';
 import type { Git } from './run-git.ts';
-import { takeIn } from './take-in.ts';
+import { takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges } from './tree-changes.ts';
 
 /** A stage's worktree, and the main checkout that its branch would be merged into. */
@@ -70,7 +70,7 @@ async function endsOf(
   tree: string | undefined,
 ): Promise<Ends> {
   const { path, branch } = worktree;
-  const taken = tree === undefined ? await takeIn(git, path, index) : { tree, unread: [] };
+  const taken = tree === undefined ? await takeSnapshot(git, path, index) : { tree, unread: [] };
   return { base: await baseOf(git, worktree, checkout, head), branch, head, ...taken };
 }
 

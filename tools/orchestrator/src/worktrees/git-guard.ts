@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { GitSettingItem } from '@callboard/contract';
-import { isAgreed } from '../domain/git-agreement.ts';
 import { OperationalError } from '../lib/errors.ts';
 import { signOf } from '../lib/file-signs.ts';
+import { isAgreed } from '../lib/git-agreement.ts';
 import type { GitResult } from './execute-git.ts';
 import { runsHooks, withSafeOptions } from './git-call.ts';
 import { type ConfigEntry, LIST_CONFIGURATION, parseConfiguration } from './git-configuration.ts';

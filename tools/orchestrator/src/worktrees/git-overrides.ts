@@ -1,5 +1,5 @@
 import type { GitSettingItem } from '@callboard/contract';
-import { isAgreed } from '../domain/git-agreement.ts';
+import { isAgreed } from '../lib/git-agreement.ts';
 import type { ConfigEntry } from './git-configuration.ts';
 import { programKeyOf } from './git-program-keys.ts';
 

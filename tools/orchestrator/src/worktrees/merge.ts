@@ -3,7 +3,7 @@ import { Rejection } from '../lib/errors.ts';
 import { headOf } from './diff.ts';
 import { rememberCheckout } from './remember-checkout.ts';
 import type { Git } from './run-git.ts';
-import { takeIn } from './take-in.ts';
+import { takeSnapshot } from './snapshot.ts';
 
 /** What a merge is of, and into what. */
 interface Mergeable {
@@ -55,7 +55,7 @@ export async function requireMergeable(
 async function requireSeen(git: Git, worktree: Worktree, seen: SeenDiff): Promise<string> {
   const { path, branch } = worktree;
   const head = await headOf(git, worktree);
-  const { tree } = await takeIn(git, path);
+  const { tree } = await takeSnapshot(git, path);
   const moved = [
     seen.head !== undefined && seen.head !== head ? `${branch} has other commits` : '',
     seen.tree !== undefined && seen.tree !== tree ? 'files in the worktree have changed' : '',

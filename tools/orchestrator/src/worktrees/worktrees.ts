@@ -12,8 +12,8 @@ import type {
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
-import { createTurns } from '../lib/turns.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { execute } from './execute-git.ts';
@@ -119,9 +119,9 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
   /** Reading objects runs nothing that a repository could name, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   /** By main checkout: two merges at once would see, and take back, each other's work. */
-  const merges = createTurns();
+  const merges = createKeyedMutex();
   /** By main checkout: git reads its notes of all worktrees when it makes one, and fails over one that is just being made (seen). */
-  const makings = createTurns();
+  const makings = createKeyedMutex();
 
   return {
     async inspect(path) {

@@ -1,6 +1,6 @@
 import { type Decision, RequestId } from '@callboard/contract';
-import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
-import { decideRequest, type Verdict } from '../../src/session-state/requests.ts';
+import { openChange, saveChange } from '../../src/domain/change-session.ts';
+import { decideRequest, type Verdict } from '../../src/domain/requests.ts';
 import type { TestSession, Told } from './test-session.ts';
 
 export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
@@ -19,9 +19,9 @@ export async function decide(
     if (stored === null) throw new Error(`no request ${id}`);
     const row = { id: edges.newId(), stageId, launchId: stored.launchId, wireId: id, actor: 'Ada', createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: { kind: 'answer', response } });
-    const draft = await openDraft(tx, stageId);
-    await decideRequest(tx, draft, stored.request, { ...verdict, delivery: 'accepted' });
-    await saveDraft(tx, draft);
+    const change = await openChange(tx, stageId);
+    await decideRequest(tx, change, stored.request, { ...verdict, delivery: 'accepted' });
+    await saveChange(tx, change);
   });
 }
 

@@ -6,13 +6,13 @@ import type {
   StageId,
   TranscriptEntry,
 } from '@callboard/contract';
-import type { Ask, LastingEvent } from '../../src/domain/agent-event.ts';
+import type { Ask, LastingEvent } from '../../src/agent/agent-event.ts';
+import { applyEvent } from '../../src/domain/apply-agent-event.ts';
+import { openChange, saveChange } from '../../src/domain/change-session.ts';
+import { queuedMessage } from '../../src/domain/delivery.ts';
+import { endLaunch, type LaunchEnd } from '../../src/domain/end-launch.ts';
+import type { EventContext } from '../../src/domain/event-context.ts';
 import type { Edges } from '../../src/lib/edges.ts';
-import { applyEvent } from '../../src/session-state/apply-event.ts';
-import { openDraft, saveDraft } from '../../src/session-state/change-session.ts';
-import { queuedMessage } from '../../src/session-state/delivery.ts';
-import { endLaunch, type LaunchEnd } from '../../src/session-state/end-launch.ts';
-import type { EventContext } from '../../src/session-state/event-context.ts';
 import { beginLaunch } from '../../src/sessions/begin-launch.ts';
 import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -84,11 +84,11 @@ export async function beginTestSession(
     alarms: () => alarms,
     tell: (...told) =>
       store.transact(async (tx) => {
-        const draft = await openDraft(tx, stageId);
+        const change = await openChange(tx, stageId);
         const onAlarm = () => void alarms++;
         const context = {
           tx,
-          draft,
+          change,
           launchId: newestLaunch(),
           edges,
           worktree: '/w',
@@ -99,7 +99,7 @@ export async function beginTestSession(
           onAlarm,
         };
         for (const event of told) await applyEvent(context, event);
-        return saveDraft(tx, draft);
+        return saveChange(tx, change);
       }),
     async begin(messageId) {
       const row = (await store.read.outbox.queueOf(stageId)).find(({ wireId }) => wireId === messageId);
@@ -117,9 +117,9 @@ export async function beginTestSession(
         const row = { id: edges.newId(), wireId, stageId, launchId: null, actor: 'Ada', createdAt: tx.now };
         const body = OutboxBody.parse({ kind: 'message', text, entered: false });
         await tx.outbox.insert({ ...row, body, position: ++position });
-        const draft = await openDraft(tx, stageId);
-        draft.queueChanged = true;
-        await saveDraft(tx, draft);
+        const change = await openChange(tx, stageId);
+        change.queueChanged = true;
+        await saveChange(tx, change);
         return wireId;
       }),
     async record() {

@@ -1,5 +1,5 @@
 import { Project, type ProjectId } from '@callboard/contract';
-import { GitAgreement, gitSettingsOf } from '../../domain/git-agreement.ts';
+import { GitAgreement, gitSettingsOf } from '../../lib/git-agreement.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 

@@ -1,0 +1,79 @@
+import { type Decision, isUnsettled, type RequestId, type SendMessageReply, type StageId } from '@callboard/contract';
+import { updateDecision } from '../domain/requests.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { StoredRequest } from '../store/tables/requests.ts';
+import { retryMessage } from './retry-message.ts';
+
+export interface LostAnswerParts {
+  store: Store;
+  /** Gives Claude a message in this transaction; an ended session is resumed for it. */
+  sendText: (tx: Tx, stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
+}
+
+/** Answers whose process ended before it confirmed them. A person settles each of them once. */
+export interface LostAnswers {
+  /**
+   * Takes note of it; nothing is sent. What was dismissed already stays as it is.
+   * @throws Rejection `unknown_request` (also another stage's); with the decision `nothing_to_settle`, `already_settled`
+   */
+  dismiss(stageId: StageId, requestId: RequestId, actor: string): Promise<Decision>;
+  /**
+   * Tells Claude in a message what was decided and that it may not have arrived. Message and settlement are stored in
+   * one step. It allows nothing.
+   * @throws as `dismiss`, and Rejection `already_done` for a stage that is done
+   */
+  retry(stageId: StageId, requestId: RequestId, actor: string): Promise<Retried>;
+}
+
+interface Retried {
+  decision: Decision;
+  message: SendMessageReply;
+}
+
+export function createLostAnswers({ store, sendText }: LostAnswerParts): LostAnswers {
+  async function settle(tx: Tx, decision: Decision, how: 'dismissed' | 'retried', by: string): Promise<Decision> {
+    requireUnsettled(decision);
+    const settled: Decision = { ...decision, settlement: { how, by, at: tx.now } };
+    await updateDecision(tx, settled);
+    return settled;
+  }
+
+  return {
+    dismiss: (stageId, requestId, actor) =>
+      store.transact(async (tx) => {
+        const { decision } = await requireDecided(tx, stageId, requestId);
+        return decision.settlement?.how === 'dismissed' ? decision : settle(tx, decision, 'dismissed', actor);
+      }),
+    retry: (stageId, requestId, actor) =>
+      store.transact(async (tx) => {
+        const { request, decision } = await requireDecided(tx, stageId, requestId);
+        const settled = await settle(tx, decision, 'retried', actor);
+        return { decision: settled, message: await sendText(tx, stageId, retryMessage(request, decision), actor) };
+      }),
+  };
+}
+
+type Decided = StoredRequest & { decision: Decision };
+
+async function requireDecided(tx: Tx, stageId: StageId, requestId: RequestId): Promise<Decided> {
+  const stored = await tx.requests.find(stageId, requestId);
+  if (stored === null) {
+    throw new Rejection('unknown_request', `${stageId} has no request ${requestId}. It may belong to another stage.`);
+  }
+  const { decision } = stored;
+  if (decision !== null) return { ...stored, decision };
+  throw new Rejection('nothing_to_settle', 'This request still waits for an answer. Answer it instead.');
+}
+
+function requireUnsettled(decision: Decision): void {
+  if (isUnsettled(decision)) return;
+  const { settlement } = decision;
+  if (settlement === null) {
+    const message = 'It is known what became of this answer, so there is nothing to settle.';
+    throw new Rejection('nothing_to_settle', message, { decision });
+  }
+  const how = settlement.how === 'retried' ? 'sent to Claude again' : 'dismissed';
+  const message = `This answer was already ${how} by ${settlement.by} at ${settlement.at}; nothing was done now.`;
+  throw new Rejection('already_settled', message, { decision });
+}

@@ -1,0 +1,83 @@
+import type { SessionState, StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import { type SessionRecord, summaryOf } from '../store/records.ts';
+import type { Tables, Tx } from '../store/store.ts';
+import { deliverNext, queuedMessage } from './delivery.ts';
+import { followPipeline } from './pipeline.ts';
+import type { SessionChange } from './session-change.ts';
+
+/** @throws Rejection `no_session` when the stage was never started, `unknown_stage` */
+export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {
+  const record = await tx.sessions.find(stageId);
+  if (record === null) throw await noSession(tx, stageId);
+  return { before: record, record, entries: [], queueChanged: false, delivered: [] };
+}
+
+/** Why the stage has no session: it was never started, or does not exist. */
+export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: StageId): Promise<Rejection> {
+  if ((await stages.find(stageId)) === null) return new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
+}
+
+/** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
+export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
+  backgroundTasks.some(({ type }) => type !== 'local_bash' && type !== 'unknown');
+
+/** The state that follows from what is known. */
+export function deriveState(record: SessionRecord, openRequests: number): SessionState {
+  if (record.phase !== 'live') return record.phase;
+  if (openRequests > 0) return 'waiting';
+  return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
+}
+
+/**
+ * Derives the state, gives a session that has become idle its next queued message or its next phase, stores everything and tells of
+ * what changed. A session never shows as idle while a message waits that it could work on.
+ */
+export async function saveChange(tx: Tx, change: SessionChange): Promise<SessionRecord> {
+  const { stageId } = change.record;
+  const open = await tx.requests.countOpenOf(stageId);
+  if (deriveState(change.record, open) === 'idle') await deliverNext(tx, change);
+  if (deriveState(change.record, open) === 'idle') await followPipeline(tx, change);
+  const state = deriveState(change.record, open);
+  const queued = await tx.outbox.countQueued(stageId); // their attachments are read only when they are told of
+  change.record = {
+    ...change.record,
+    state,
+    stateSince: state === change.before.state ? change.before.stateSince : tx.now,
+    // Only what should be working can be silent for too long.
+    stalledSince: state === 'busy' ? change.record.stalledSince : null,
+    queued,
+    queueHeld: change.record.queueHeld && queued > 0,
+    heldSinceAlarm: change.record.heldSinceAlarm && change.record.queueHeld && queued > 0,
+    turnUsage: change.record.turnRunning ? change.record.turnUsage : null,
+  };
+  await tx.sessions.save(change.record);
+  if (change.entries.length > 0) {
+    await tx.transcript.append(change.entries);
+    await tx.emit({ type: 'transcript-appended', data: { stageId, index: change.record.transcriptLength } });
+  }
+  if (change.queueChanged || change.record.queueHeld !== change.before.queueHeld) {
+    const rows = queued === 0 ? [] : (await tx.outbox.queueOf(stageId)).map(queuedMessage);
+    await tx.emit({ type: 'queue-updated', data: { stageId, queue: rows, held: change.record.queueHeld } });
+  }
+  if (change.record.mode !== change.before.mode) {
+    await tx.emit({ type: 'mode-changed', data: { stageId, mode: change.record.mode } });
+  }
+  const summary = summaryOf(change.record);
+  if (JSON.stringify(summary) !== JSON.stringify(summaryOf(change.before))) {
+    await tx.emit({ type: 'session-updated', data: summary });
+  }
+  return change.record;
+}
+
+/** Changes a session in a transaction of the caller's. */
+export async function changeSession(
+  tx: Tx,
+  stageId: StageId,
+  work: (change: SessionChange) => void | Promise<void>,
+): Promise<SessionRecord> {
+  const change = await openChange(tx, stageId);
+  await work(change);
+  return saveChange(tx, change);
+}

@@ -1,0 +1,67 @@
+import type { Attachment, AttachmentInfo, LaunchId, QueuedMessage } from '@callboard/contract';
+import type { MessageRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import { closeDenial } from './denials.ts';
+import { addEntry, type SessionChange } from './session-change.ts';
+
+/** A row of the queue, as everyone sees it. */
+export const queuedMessage = (row: MessageRow): QueuedMessage => ({
+  stageId: row.stageId,
+  messageId: row.wireId,
+  text: row.body.text,
+  by: row.actor,
+  createdAt: row.createdAt,
+  position: row.position,
+  attachments: row.body.attachments.map(attachmentInfo),
+  isCommand: row.body.isCommand,
+});
+
+const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ name, mediaType });
+
+/**
+ * Gives the first row of the queue to the session's launch, if there is one that may go: one a person wants sent now
+ * goes also while the queue is held. Nothing goes while the disk is nearly full, or the
+ * session under alarm. The outbox then writes it.
+ */
+export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
+  if (change.record.alarm !== null) return;
+  const [first] = await tx.outbox.queueOf(change.record.stageId);
+  if (first === undefined || (change.record.queueHeld && !first.body.urgent)) return;
+  if (change.record.launchId !== null && tx.diskPauseReason() === null) await deliver(tx, change, first);
+}
+
+/** Puts a row of the queue in front of all others, to go next, held or not. */
+export async function makeUrgent(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
+  const first = (await tx.outbox.queueOf(row.stageId))[0];
+  if (first !== undefined && first.id !== row.id) await tx.outbox.setPosition(row.id, first.position - 1);
+  await tx.outbox.setBody(row.id, { ...row.body, urgent: true });
+  change.queueChanged = true;
+}
+
+/** Gives one message to the session's launch. It gets its transcript entry now, once in its life. */
+export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
+  const { launchId, stageId } = change.record;
+  if (launchId === null) return; // no process: the rows stay where they are
+  // What let it go is used up: one that comes back unread waits like every other.
+  await tx.outbox.give(row, launchId, { ...row.body, entered: true, urgent: false, awaitsRoom: false });
+  change.delivered.push(row.id);
+  if (!row.body.entered) {
+    addEntry(change, tx.now, {
+      kind: 'user',
+      parentToolUseId: null,
+      text: row.body.text,
+      messageId: row.wireId,
+      by: row.actor,
+      attachments: row.body.attachments.map(attachmentInfo),
+    });
+  }
+  change.record = { ...change.record, turnRunning: true };
+  closeDenial(change); // whoever writes has had their say about it
+  change.queueChanged = true;
+  await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });
+}
+
+/** Whether messages were given to the launch that the CLI has not begun to work on. */
+export async function hasUnreadMessages(tx: Tx, launchId: LaunchId): Promise<boolean> {
+  return (await tx.outbox.countUnread(launchId)) > 0;
+}

@@ -1,0 +1,358 @@
+import { type Delivery, ProjectId } from '@callboard/contract';
+import { describe, expect, it } from 'vitest';
+import { ALLOWED, allow, decide, decision, echo } from '../../test/support/test-answers.ts';
+import {
+  asked,
+  busyTestSession,
+  sampleAsk,
+  type TestSession,
+  type Told,
+  turnEnded,
+  up,
+} from '../../test/support/test-session.ts';
+import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
+import type { Ask } from '../agent/agent-event.ts';
+
+const answerRow = async (session: TestSession, id = 'r1') =>
+  (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
+const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
+const notices = async (session: TestSession) =>
+  (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
+
+const listed = (requestId: string, ask: Partial<Ask>) =>
+  ({ requestId, kind: 'approval', ask: sampleAsk(ask) }) as const;
+
+const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
+
+describe('a request', () => {
+  it('is open from the moment it is told, and told of once', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1', { description: 'Build it' }));
+    await session.tell(asked('r1'));
+    expect(await session.pending()).toMatchObject([{ requestId: 'r1', kind: 'approval', description: 'Build it' }]);
+    expect(session.events('approval-requested')).toHaveLength(1);
+  });
+
+  it('names the agent that asks, as far as it is known', async () => {
+    const session = await busyTestSession();
+    const started = { type: 'task-started', taskId: 't1', toolUseId: 'u1', taskType: 'local_agent' } as const;
+    await session.tell({ ...started, description: 'Look around' });
+    const ids = ['t1', 't9', 'constructor'];
+    await session.tell(...ids.map((agentId) => asked(agentId, { agentId })));
+    expect((await session.pending()).map(({ agent }) => agent).sort()).toEqual(['Look around', 'constructor', 't9']);
+  });
+
+  it('is closed by nobody when the CLI withdraws it', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    expect(await session.tell(withdrawn)).toMatchObject({ state: 'busy' });
+    expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null, delivery: 'none' });
+    expect(session.events('approval-cancelled')).toMatchObject([{ requestId: 'r1' }]);
+    expect(session.events('approval-resolved')).toMatchObject([{ outcome: 'closed' }]);
+    await session.tell(withdrawn); // once is enough
+    expect(session.events('approval-resolved')).toHaveLength(1);
+  });
+
+  it('that is withdrawn because its turn is ended from here says so, and who wanted it', async () => {
+    const session = await busyTestSession();
+    const { store, edges, stageId } = session;
+    const send = (subtype: string, reason?: string) =>
+      store.transact(async (tx) => {
+        const row = {
+          id: edges.newId(),
+          stageId,
+          launchId: session.launchId(),
+          wireId: edges.newWireId(),
+          actor: null,
+        };
+        await tx.outbox.insert({ ...row, createdAt: tx.now, body: { kind: 'control', request: { subtype }, reason } });
+      });
+    const withdraw = async (requestId: string) => {
+      await session.tell({ type: 'withdrawn', requestId });
+      return (await decision(session, requestId))?.reason;
+    };
+    await send('interrupt', 'Interrupted by Bo.'); // of another turn
+    await session.tell(turnEnded('interrupted'), asked('r1'), asked('r2'), asked('r3'));
+    await send('get_context_usage');
+    expect(await withdraw('r1')).toContain('something else decided');
+    await send('interrupt', 'Stopped by Ada.');
+    await send('end_session', 'Stopped by Ada.');
+    const words = 'Claude Code withdrew the request, since its turn was ended.';
+    expect(await withdraw('r2')).toBe(`${words} Stopped by Ada.`);
+    await session.tell(turnEnded('interrupted'));
+    expect(await withdraw('r3')).toContain('something else decided');
+  });
+
+  it('of a kind that nobody answers is refused at once, so that the CLI does not wait for it', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked-unknown', permissionFor: null, requestId: 'r1', subtype: 'hook_callback' });
+    const row = await answerRow(session);
+    expect(row).toMatchObject({ state: 'accepted', body: { response: { subtype: 'error' } } });
+    expect(await session.pending()).toEqual([]);
+    expect(await notices(session)).toEqual(['unknown-request']);
+    await session.tell(echo({ subtype: 'error', error: 'Callboard does not answer "hook_callback" requests' }));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('that was open in a process that died is closed, and says why', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'), asked('r2'));
+    await session.end();
+    expect(await session.pending()).toEqual([]);
+    expect(await decision(session, 'r2')).toMatchObject({ outcome: 'closed', reason: 'The process is gone.' });
+  });
+});
+
+describe('an answer', () => {
+  it('is confirmed by an equal echo, in whatever order its keys come', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session, 'r1', {
+      subtype: 'success',
+      response: { behavior: 'allow', updatedInput: { a: 1, b: [2] } } as never,
+    });
+    expect(await session.record()).toMatchObject({ state: 'busy' });
+    await session.tell(echo({ response: { updatedInput: { b: [2], a: 1 }, behavior: 'allow' }, subtype: 'success' }));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(await delivery(session)).toBe('confirmed');
+    expect(session.events('decision-updated')).toMatchObject([{ delivery: 'confirmed', by: 'Ada' }]);
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('that the CLI did not confirm before it withdrew the request was not applied', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(withdrawn);
+    expect(await delivery(session)).toBe('not-applied');
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+    expect(await decision(session)).toMatchObject({ outcome: 'allowed', by: 'Ada' });
+  });
+
+  it('that was confirmed stays so when the request is withdrawn afterwards', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo(), withdrawn);
+    expect(await delivery(session)).toBe('confirmed');
+  });
+
+  it.each([
+    ['that was not written is not applied', false, 'not-applied'],
+    ['that was written and not confirmed may have counted: nobody knows', true, 'unknown'],
+  ] as const)('of a process that died %s', async (_what, isWritten, expected) => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    const row = await answerRow(session);
+    if (isWritten && row !== undefined) await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
+    await session.end();
+    expect(await delivery(session)).toBe(expected);
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+  });
+
+  it('that was confirmed in a process that died stays confirmed', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo());
+    await session.end();
+    expect(await delivery(session)).toBe('confirmed');
+  });
+});
+
+describe('an answer that nobody gave here', () => {
+  it('raises an alarm, closes the request and stands in the transcript', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await session.tell(echo());
+    expect(session.alarms()).toBe(1);
+    expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null });
+    expect(await notices(session)).toEqual(['foreign-answer']);
+  });
+
+  it('raises an alarm also if it came before ours, which was not applied then', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(echo({ subtype: 'success', response: { behavior: 'allow', updatedInput: { command: 'rm' } } }));
+    expect(session.alarms()).toBe(1);
+    expect(await delivery(session)).toBe('not-applied');
+    expect(await answerRow(session)).toMatchObject({ state: 'void' });
+  });
+
+  it('is no alarm where it is the one reply to a request of ours', async () => {
+    const session = await busyTestSession();
+    const control = (await session.outbox()).find((row) => row.kind === 'control');
+    await session.tell(echo(ALLOWED, control?.wireId ?? ''));
+    expect(session.alarms()).toBe(0);
+    expect((await session.outbox()).find((row) => row.kind === 'control')).toMatchObject({ state: 'confirmed' });
+  });
+});
+
+describe('a repeated initialize', () => {
+  const open = (requestId: string) => ({ requestId, kind: 'approval', ask: sampleAsk() }) as const;
+
+  it('closes what the CLI no longer waits for, opens what it does, and leaves the rest', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('gone'), asked('kept'));
+    await session.tell(up([open('kept'), open('new')]));
+    expect((await session.pending()).map(({ requestId }) => requestId).sort()).toEqual(['kept', 'new']);
+    expect(await decision(session, 'gone')).toMatchObject({ outcome: 'closed', by: null });
+    expect(session.events('approval-requested').map(({ requestId }) => requestId)).toEqual(['gone', 'kept', 'new']);
+  });
+
+  it('does not ask again what has an answer that is still on its way', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1'));
+    await allow(session);
+    await session.tell(up([open('r1')]));
+    expect(await session.pending()).toEqual([]);
+    await session.tell(echo());
+    expect(await delivery(session)).toBe('confirmed');
+  });
+
+  it('leaves the form of an MCP server open, since the CLI lists tool calls only', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked', requestId: 'f1', kind: 'elicitation', ask: sampleAsk() });
+    await session.tell(up());
+    expect(await session.pending()).toMatchObject([{ requestId: 'f1' }]);
+  });
+
+  it('makes the session live, in the mode that the CLI names', async () => {
+    const session = await busyTestSession();
+    await session.tell(turnEnded());
+    const record = await session.tell({ type: 'initialized', mode: 'plan', open: [], unclear: [] });
+    expect(record).toMatchObject({ state: 'idle', mode: 'plan' });
+  });
+});
+
+it('lists the decisions of a project', async () => {
+  const given = await openTestStore();
+  await given.store.transact((tx) => tx.projects.save(sampleProject({ id: 'api', path: '/repos/api' })));
+  for (const projectId of ['shop', 'api']) {
+    const session = await busyTestSession({ projectId }, given);
+    await session.tell(asked('r1'));
+    await allow(session);
+  }
+  const listed = await given.store.read.requests.decisions({ projectId: ProjectId.parse('api'), limit: 10 });
+  expect(listed.decisions.map(({ stageId }) => stageId)).toEqual(['S2']);
+  expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
+});
+
+it('gives long decisions in pages that a connection can bear, and every one of them once', async () => {
+  const session = await busyTestSession();
+  const long = (mib: number) => ({ command: 'x'.repeat(mib * 1024 * 1024) });
+  const withdrawn = ['a', 'b', 'c'].map((requestId) => ({ type: 'withdrawn', requestId }) as const);
+  await session.tell(...withdrawn.map(({ requestId }) => asked(requestId)));
+  await session.tell(...withdrawn); // these share their instant
+  const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null } as const;
+  for (const [n, mib] of [0.4, 0.4, 0.4, 1.5, 0.4].entries()) {
+    await session.tell(asked(`r${n}`));
+    await decide(session, `r${n}`, ALLOWED, { ...verdict, updatedInput: long(mib) });
+  }
+  const pages = async (limit: number) => {
+    const all: string[][] = [];
+    for (let before: string | undefined; ; ) {
+      const { decisions, next } = await session.store.read.requests.decisions({ limit, before });
+      all.push(decisions.map(({ requestId }) => requestId));
+      if (next === null) return all;
+      before = next;
+    }
+  };
+  expect(await pages(100)).toEqual([['r4'], ['r3'], ['r2', 'r1'], ['r0', 'a', 'b', 'c']]);
+  expect(await pages(1)).toEqual([['r4'], ['r3'], ['r2'], ['r1'], ['r0'], ['a', 'b', 'c']]);
+});
+
+it('shows an open request that is not understood, and refuses it once, so that the CLI does not wait for ever', async () => {
+  const session = await busyTestSession();
+  const unclear = [
+    { requestId: 'odd', subtype: 'can_use_tool', raw: { request_id: 'odd' } },
+    { requestId: null, subtype: 'unknown', raw: 'nonsense' },
+  ];
+  const event = { type: 'initialized', mode: 'default', open: [], unclear } as const;
+  await session.tell({ ...event, open: [], unclear: [...unclear] });
+  const refusals = async () => (await session.outbox()).filter(({ wireId }) => wireId === 'odd');
+  expect(await refusals()).toMatchObject([
+    { kind: 'answer', state: 'accepted', body: { response: { subtype: 'error', error: expect.any(String) } } },
+  ]);
+  const shown = async () =>
+    (await session.transcript()).flatMap((entry) => (entry.kind === 'unknown' ? [entry.raw] : []));
+  expect(await shown()).toEqual([{ request_id: 'odd' }, 'nonsense']);
+  await session.tell({ ...event, open: [], unclear: unclear.slice(0, 1) });
+  expect(await refusals()).toHaveLength(1);
+  expect(await session.pending()).toEqual([]);
+});
+
+describe('a request that is too large to be shown', () => {
+  const input = { command: 'x'.repeat(5 * 1024 * 1024) };
+  const tooLarge: Told = { type: 'asked', requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) };
+
+  it('is denied at once, in words for Claude and in words for people, and is not kept', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    expect(await session.pending()).toEqual([]);
+    expect(session.events('approval-requested')).toEqual([]);
+    const message = expect.stringContaining('too large to be shown to a person');
+    expect(await answerRow(session)).toMatchObject({
+      ...{ state: 'accepted', actor: null },
+      body: { response: { subtype: 'success', response: { behavior: 'deny', message } } },
+    });
+    expect(await notices(session)).toEqual(['too-large']);
+    expect(JSON.stringify(await session.transcript()).length).toBeLessThan(10_000);
+  });
+
+  it('is denied once, however often it is listed, and confirmed by its echo', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    await session.tell(up([{ requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) }]));
+    expect((await session.outbox()).filter(({ kind }) => kind === 'answer')).toHaveLength(1);
+    const body = (await answerRow(session))?.body;
+    await session.tell(echo(body?.kind === 'answer' ? body.response : {}));
+    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
+    expect(session.alarms()).toBe(0);
+  });
+
+  it('raises an alarm where something else allowed it', async () => {
+    const session = await busyTestSession();
+    await session.tell(tooLarge);
+    await session.tell(echo());
+    expect(session.alarms()).toBe(1);
+    expect(await notices(session)).toEqual(['too-large', 'foreign-answer']);
+  });
+
+  it('is measured in bytes, as it is sent', async () => {
+    const session = await busyTestSession();
+    await session.tell(asked('r1', { input: { command: '字'.repeat(1.5 * 1024 * 1024) } }));
+    expect(await notices(session)).toEqual(['too-large']);
+  });
+
+  it('is one that does not fit beside all that waits; small ones are asked, and it is again when there is room', async () => {
+    const session = await busyTestSession();
+    const large = { input: { command: 'x'.repeat(4_000_000) } };
+    for (let n = 1; n <= 8; n += 1) await session.tell(asked(`r${n}`, large));
+    expect(await session.pending()).toHaveLength(8);
+    await session.tell(asked('r9', large));
+    expect(await answerRow(session, 'r9')).toMatchObject({
+      body: {
+        response: { response: { message: expect.stringMatching(/^Requests of 31 MiB wait for the user already/) } },
+      },
+    });
+    expect(await notices(session)).toEqual(['too-large']);
+
+    await session.tell(up((await session.pending()).map(({ requestId }) => listed(requestId, large))));
+    await session.tell(asked('small'));
+    expect(await session.pending()).toHaveLength(9);
+    expect(await notices(session)).toEqual(['too-large']);
+
+    await session.tell({ type: 'withdrawn', requestId: 'r1' }, asked('r10', large));
+    expect((await session.pending()).map(({ requestId }) => requestId)).toContain('r10');
+  });
+
+  it('is a form as well, which is declined', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'asked', requestId: 'r1', kind: 'elicitation', ask: sampleAsk({ input }) });
+    expect(await answerRow(session)).toMatchObject({ body: { response: { response: { action: 'decline' } } } });
+  });
+});

@@ -1,0 +1,121 @@
+import { type Decision, type PendingRequest, RequestId, type RequestKind, type StageId } from '@callboard/contract';
+import type { Ask } from '../agent/agent-event.ts';
+import { ownProperty } from '../lib/own-property.ts';
+import type { OutboxRow } from '../store/records.ts';
+import type { Tx } from '../store/store.ts';
+import type { StoredRequest } from '../store/tables/requests.ts';
+import { describeRequest } from '../text/describe-request.ts';
+import { commandsOf } from './commands-of.ts';
+import { addEntry, type SessionChange } from './session-change.ts';
+
+/** The event that tells of a new request, by its kind. */
+const REQUESTED = {
+  approval: 'approval-requested',
+  question: 'question-requested',
+  plan: 'plan-requested',
+  elicitation: 'elicitation-requested',
+  network: 'network-requested',
+} as const satisfies Record<RequestKind, string>;
+
+/** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
+export async function openRequest(
+  tx: Tx,
+  change: SessionChange,
+  requestId: RequestId,
+  kind: RequestKind,
+  ask: Ask,
+): Promise<void> {
+  const { stageId, launchId, agents, alarm } = change.record;
+  if (launchId === null || alarm !== null) return;
+  const { agentId, ...shown } = ask;
+  const agent = agentId === null ? null : (ownProperty(agents, agentId)?.description ?? agentId);
+  const request: PendingRequest = {
+    stageId,
+    requestId,
+    kind,
+    agent,
+    commands: [],
+    createdAt: tx.now,
+    expiresAt: await expiry(tx, stageId),
+    ...shown,
+    ...(kind === 'network' && (await networkFields(tx, change))),
+  };
+  if (!(await tx.requests.open(request, launchId))) return;
+  await tx.emit({ type: REQUESTED[kind], data: request });
+}
+
+/**
+ * The id that the CLI names is that of no call, and the rule that it suggests would let WebFetch read the host as well:
+ * Callboard keeps one of its own.
+ */
+const networkFields = async (tx: Tx, change: SessionChange) => ({
+  toolUseId: '',
+  suggestions: [],
+  commands: await commandsOf(tx, change),
+});
+
+/** When a request that comes now is denied by itself; null without a time limit in its project. */
+async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {
+  const stage = await tx.stages.find(stageId);
+  const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
+  return limitMs == null ? null : new Date(Date.parse(tx.now) + limitMs).toISOString();
+}
+
+/** What a person, a time limit or nobody decided, before its bookkeeping. */
+export type Verdict = Pick<Decision, 'outcome' | 'by' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
+
+/** Records how a request ended and tells of it. From here on every answer to it is a conflict. */
+export async function decideRequest(
+  tx: Tx,
+  change: SessionChange,
+  request: PendingRequest,
+  verdict: Verdict,
+): Promise<Decision> {
+  const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
+  const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
+  const asked = describeRequest(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
+  const open = { denial: null, lost: null, settlement: null };
+  const decision: Decision = {
+    ...{ stageId, requestId, kind, toolName, toolUseId, asked },
+    ...{ at: tx.now, waitedMs, ...verdict, ...open },
+  };
+  await tx.requests.decide(decision);
+  addEntry(change, tx.now, { kind: 'decision', parentToolUseId: null, decision });
+  await tx.emit({ type: 'approval-resolved', data: decision });
+  return decision;
+}
+
+/** Closes a request that nobody answered: the CLI withdrew it, or its process is gone. */
+export async function closeRequest(
+  tx: Tx,
+  change: SessionChange,
+  request: PendingRequest,
+  reason: string,
+): Promise<void> {
+  const { stageId, requestId } = request;
+  await tx.emit({ type: 'approval-cancelled', data: { stageId, requestId, reason } });
+  const verdict = { outcome: 'closed', by: null, reason, answers: null, updatedInput: null, delivery: 'none' } as const;
+  await decideRequest(tx, change, request, verdict);
+}
+
+/** Records how far an answer got, which is not `unknown` any more. */
+export async function setDelivery(
+  tx: Tx,
+  { decision }: StoredRequest,
+  delivery: Exclude<Decision['delivery'], 'unknown'>,
+): Promise<void> {
+  if (decision !== null && decision.delivery !== delivery)
+    await updateDecision(tx, { ...decision, delivery, lost: null });
+}
+
+/** Records what became of a decision, and tells of it. */
+export async function updateDecision(tx: Tx, decision: Decision): Promise<void> {
+  await tx.requests.decide(decision);
+  await tx.emit({ type: 'decision-updated', data: decision });
+}
+
+/** The request that an outbox row answers; null for an answer of our own (a refusal). */
+export async function requestOf(tx: Tx, row: OutboxRow): Promise<StoredRequest | null> {
+  // The wire id of an answer is the id of its request.
+  return tx.requests.find(row.stageId, RequestId.parse(row.wireId));
+}

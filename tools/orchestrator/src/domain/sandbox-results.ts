@@ -1,0 +1,41 @@
+import { CLAUDE_CODE, type Decision, type PendingRequest, RequestId } from '@callboard/contract';
+import type { AgentEvent } from '../agent/agent-event.ts';
+import { ownProperty } from '../lib/own-property.ts';
+import type { SessionRecord } from '../store/records.ts';
+import type { EventContext } from './event-context.ts';
+import { commandLeft } from './isolation.ts';
+
+type Result = Extract<AgentEvent, { type: 'tool-result' }>;
+type Call = SessionRecord['calls'][string];
+
+/** What a result says of the sandbox: that its command ran outside, or inside without a question. */
+export async function sandboxResult(context: EventContext, result: Result): Promise<void> {
+  const { tx, change, sandbox } = context;
+  const call = ownProperty(change.record.calls, result.toolUseId);
+  if (call?.toolName !== 'Bash') return;
+  // Whoever let it out, a person or what nobody foresaw.
+  if (sandbox.isOn && result.leftSandbox === true) commandLeft(change, tx.now, call.asked);
+  if (sandbox.autoAllows && result.unruled === true) await allowedBySandbox(context, result.toolUseId, call);
+}
+
+/** It stands in the decision log, as nobody was asked, and is counted. */
+async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseId: string, call: Call): Promise<void> {
+  const { stageId } = change.record;
+  const { toolName, asked } = call;
+  const requestId = RequestId.parse(`sandboxed:${toolUseId}`.slice(0, 200));
+  const of = { stageId, requestId, kind: 'approval', toolName, toolUseId } as const;
+  const decision: Decision = {
+    ...{ ...of, asked, outcome: 'allowed', by: CLAUDE_CODE, at: tx.now, waitedMs: 0, reason: IN_SANDBOX },
+    ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null, denial: null },
+  };
+  const request: PendingRequest = {
+    ...{ ...of, displayName: toolName, input: {}, description: asked, agent: null, reason: null, blockedPath: null },
+    ...{ suggestions: [], suppressAlwaysAllow: true, leavesSandbox: null, commands: [] },
+    ...{ createdAt: tx.now, expiresAt: null },
+  };
+  if (!(await tx.requests.addDecided(request, decision, launchId))) return;
+  await tx.emit({ type: 'decision-updated', data: decision });
+  change.record = { ...change.record, sandboxAllowed: change.record.sandboxAllowed + 1 };
+}
+
+const IN_SANDBOX = 'It ran in the sandbox, where this project lets commands run without a question.';

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import {
+  asked,
+  beginTestSession,
+  busyTestSession,
+  read,
+  type Told,
+  turnEnded,
+  up,
+} from '../../test/support/test-session.ts';
+import { changeSession } from './change-session.ts';
+
+describe('the state of a session', () => {
+  it('is starting until the process is up, then busy with the prompt', async () => {
+    const session = await beginTestSession();
+    expect(await session.record()).toMatchObject({ state: 'starting', queued: 0 });
+    expect(await session.tell(up())).toMatchObject({ state: 'busy' });
+  });
+
+  it('is waiting while at least one request is open', async () => {
+    const session = await busyTestSession();
+    expect(await session.tell(asked('r1'), asked('r2'))).toMatchObject({ state: 'waiting' });
+    expect(await session.tell({ type: 'withdrawn', requestId: 'r1' })).toMatchObject({ state: 'waiting' });
+    expect(await session.tell({ type: 'withdrawn', requestId: 'r2' })).toMatchObject({ state: 'busy' });
+  });
+
+  it('is idle once the turn has ended, and keeps since when', async () => {
+    const session = await busyTestSession();
+    const idle = await session.tell(turnEnded());
+    expect(idle).toMatchObject({ state: 'idle', lastTurn: { outcome: 'succeeded' }, costUsd: 0.5 });
+    const later = await session.tell({ type: 'mode-changed', mode: 'plan' });
+    expect(later).toMatchObject({ state: 'idle', stateSince: idle.stateSince, mode: 'plan' });
+  });
+
+  it('is silent for too long only while it is busy, also in what is told', async () => {
+    const session = await busyTestSession();
+    const silent = (stalledSince: string) =>
+      session.store.transact((tx) =>
+        changeSession(tx, session.stageId, (change) => {
+          change.record = { ...change.record, stalledSince };
+        }),
+      );
+    const since = '2026-01-01T10:00:00.000Z';
+    expect(await silent(since)).toMatchObject({ state: 'busy', stalledSince: since });
+    expect(await session.tell(asked('r1'))).toMatchObject({ state: 'waiting', stalledSince: null });
+    await session.tell({ type: 'withdrawn', requestId: 'r1' });
+    await silent(since);
+    expect(await session.tell(turnEnded())).toMatchObject({ state: 'idle', stalledSince: null });
+    // Who looked while it was busy, and says so now, comes too late.
+    expect(await silent(since)).toMatchObject({ state: 'idle', stalledSince: null });
+    const told = session.events('session-updated').filter(({ stalledSince }) => stalledSince !== null);
+    expect(told.map(({ state }) => state)).toEqual(['busy', 'busy']);
+  });
+
+  it('takes the mode that a confirmation names, which need not be the one asked for, and tells of it once', async () => {
+    const session = await busyTestSession();
+    const { edges, stageId, store } = session;
+    const wireId = edges.newWireId();
+    await store.transact(async (tx) => {
+      const row = { id: edges.newId(), stageId, launchId: session.launchId(), wireId, actor: null, createdAt: tx.now };
+      const request = { subtype: 'set_permission_mode', mode: 'manual' };
+      await tx.outbox.insert({ ...row, body: { kind: 'control', request } });
+    });
+    const reply = { subtype: 'success', request_id: wireId, response: { mode: 'plan' } };
+    const confirmed = await session.tell({ type: 'response', requestId: wireId, ok: true, response: reply });
+    expect(confirmed).toMatchObject({ mode: 'plan' });
+    await session.tell({ type: 'mode-changed', mode: 'plan' });
+    expect(session.events('mode-changed').map(({ mode }) => mode)).toEqual(['plan']);
+  });
+
+  it('is not idle while a request of a background agent is open, or an agent works', async () => {
+    const session = await busyTestSession();
+    const agent = { taskId: 't1', type: 'local_agent', description: 'Look' };
+    expect(await session.tell({ type: 'tasks', tasks: [agent] }, turnEnded())).toMatchObject({ state: 'busy' });
+    expect(await session.tell(asked('r1'))).toMatchObject({ state: 'waiting' });
+    const closed = await session.tell({ type: 'withdrawn', requestId: 'r1' }, { type: 'tasks', tasks: [] });
+    expect(closed).toMatchObject({ state: 'idle' });
+  });
+
+  it('is idle although a command such as a dev server runs on', async () => {
+    const session = await busyTestSession();
+    const server = { taskId: 't1', type: 'local_bash', description: 'npm run dev' };
+    const record = await session.tell({ type: 'tasks', tasks: [server] }, turnEnded());
+    expect(record).toMatchObject({ state: 'idle', backgroundTasks: [server] });
+  });
+
+  it('is busy again when the CLI begins a turn of its own', async () => {
+    const session = await busyTestSession();
+    await session.tell(turnEnded());
+    const record = await session.tell({ type: 'turn-started', model: null, mode: 'plan', messageIds: [] });
+    expect(record).toMatchObject({ state: 'busy', mode: 'plan', model: 'opus' });
+  });
+
+  it('is ended once the process is gone, and failed if it never came up', async () => {
+    const idle = await busyTestSession();
+    await idle.tell(turnEnded());
+    expect(await idle.end()).toMatchObject({ state: 'ended', launchId: null, lastTurn: { outcome: 'succeeded' } });
+    const early = await beginTestSession();
+    const end = { kind: 'not-started', reason: 'No such program.' } as const;
+    const lastTurn = { outcome: 'failed', message: 'No such program.' };
+    expect(await early.end(end)).toMatchObject({ state: 'failed', launchId: null, lastTurn });
+  });
+
+  const agent = { taskId: 't', type: 'local_agent', description: '' };
+  const cutOff: [string, Told[]][] = [
+    ['a turn', []],
+    ['an open request', [asked('r1')]],
+    ['an agent in the background', [{ type: 'tasks', tasks: [agent] }, turnEnded()]],
+  ];
+  it.each(cutOff)('shows a session that was cut off in %s as interrupted', async (_what, told) => {
+    const session = await busyTestSession();
+    await session.tell(...told);
+    const lastTurn = { outcome: 'interrupted', message: 'The process is gone.' };
+    expect(await session.end()).toMatchObject({ state: 'ended', lastTurn, backgroundTasks: [] });
+    expect((await session.transcript()).at(-1)).toMatchObject({ kind: 'notice', code: 'process-ended' });
+  });
+});
+
+describe('what is told of a session', () => {
+  it('is each new state once, and nothing when nothing changed', async () => {
+    const session = await busyTestSession();
+    await session.tell(turnEnded());
+    const states = session.events('session-updated').map((summary) => summary.state);
+    expect(states).toEqual(['starting', 'busy', 'idle']);
+    const before = session.events('session-updated').length;
+    await session.tell({ type: 'mode-changed', mode: 'default' });
+    expect(session.events('session-updated')).toHaveLength(before);
+    expect(session.events('mode-changed')).toEqual([]);
+  });
+
+  it('is the conversation that a resume would take up', async () => {
+    const session = await busyTestSession();
+    await session.tell({ type: 'conversation', sessionId: 's1' });
+    await session.tell({ type: 'conversation', sessionId: 's2' }); // after a /clear
+    expect(await session.record()).toMatchObject({ sessionId: 's2' });
+  });
+});
+
+describe('the transcript', () => {
+  it('has an entry for everything a person should read, in order, and names blocks as the stream does', async () => {
+    const session = await busyTestSession();
+    const block = { type: 'block', apiMessageId: 'm1', parentToolUseId: null } as const;
+    await session.tell(
+      { ...block, block: { kind: 'other' } },
+      { ...block, block: { kind: 'text', text: 'I make it.' } },
+    );
+    await session.tell(
+      { ...block, block: { kind: 'tool-use', toolUseId: 'u1', toolName: 'Bash', input: { command: 'make' } } },
+      {
+        type: 'tool-result',
+        parentToolUseId: null,
+        toolUseId: 'u1',
+        isError: false,
+        text: 'done',
+        allowedBy: null,
+        sandboxFailure: null,
+      },
+      turnEnded(),
+    );
+    expect(await session.transcript()).toMatchObject([
+      { index: 1, kind: 'user', text: 'Do it', by: 'Ada' },
+      { index: 2, kind: 'text', text: 'I make it.', blockId: 'm1:1' },
+      { index: 3, kind: 'tool-use', toolName: 'Bash' },
+      { index: 4, kind: 'tool-result', text: 'done' },
+      { index: 5, kind: 'turn-end', outcome: 'succeeded' },
+    ]);
+    expect(await session.record()).toMatchObject({ lastAction: 'Bash make', transcriptLength: 5 });
+    expect(session.events('transcript-appended').map(({ index }) => index)).toEqual([1, 2, 5]);
+  });
+
+  it('numbers the blocks of messages that are printed at once each for itself', async () => {
+    const session = await busyTestSession();
+    const text = (apiMessageId: string) =>
+      ({ type: 'block', apiMessageId, parentToolUseId: null, block: { kind: 'text', text: 'x' } }) as const;
+    await session.tell(text('a'), text('b'), text('a'), text('constructor'), text('constructor'), text('b'));
+    const ids = (await session.transcript()).flatMap((entry) => (entry.kind === 'text' ? [entry.blockId] : []));
+    expect(ids).toEqual(['a:0', 'b:0', 'a:1', 'constructor:0', 'constructor:1', 'b:1']);
+  });
+
+  it('shows a message once, also when it is given to a second process', async () => {
+    const session = await beginTestSession();
+    await session.end();
+    await session.begin();
+    await session.tell(up());
+    const users = (await session.transcript()).filter((entry) => entry.kind === 'user');
+    expect(users).toHaveLength(1);
+    const [message] = (await session.outbox()).filter((row) => row.kind === 'message');
+    expect(message).toMatchObject({ state: 'accepted', wireId: users[0]?.kind === 'user' ? users[0].messageId : '' });
+    expect(await session.tell(read(message?.wireId ?? ''), turnEnded())).toMatchObject({ state: 'idle' });
+  });
+});

@@ -1,0 +1,29 @@
+import { agentsWork } from './change-session.ts';
+import { backgroundCommands, newestEntries } from './commands-of.ts';
+import type { EventContext } from './event-context.ts';
+import { closeRequest } from './requests.ts';
+
+const ENDED = 'The command that asked has ended. Its next try asks again.';
+
+/**
+ * Closes network requests whose command has ended: the CLI leaves them open for ever, and would let each later connection
+ * to that host wait for them without a word (seen with 2.1.330). It is told no, so that the next connection asks anew.
+ * @param isTurnOver whether nothing but what works in the background can ask any more
+ */
+export async function closeStaleNetwork(context: EventContext, isTurnOver: boolean): Promise<void> {
+  const { tx, change, launchId, edges } = context;
+  const open = (await tx.requests.listOpenOf(change.record.stageId)).filter(({ kind }) => kind === 'network');
+  if (open.length === 0 || backgroundCommands(change).length > 0) return;
+  const entries = await newestEntries(tx, change);
+  const ended = new Set(entries.flatMap((entry) => (entry.kind === 'tool-result' ? [entry.toolUseId] : [])));
+  const isOver = isTurnOver && !agentsWork(change.record);
+  for (const request of open) {
+    const { commands, requestId } = request;
+    const haveEnded = commands.length > 0 && commands.every(({ id, isBackground }) => isBackground || ended.has(id));
+    if (!isOver && !haveEnded) continue;
+    const response = { subtype: 'success', response: { behavior: 'deny', message: ENDED } };
+    const row = { id: edges.newId(), stageId: request.stageId, launchId, wireId: requestId, actor: null };
+    await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, createdAt: tx.now });
+    await closeRequest(tx, change, request, ENDED);
+  }
+}

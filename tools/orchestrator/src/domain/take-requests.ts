@@ -1,0 +1,197 @@
+import { type LaunchId, type PendingRequest, RequestId } from '@callboard/contract';
+import { z } from 'zod';
+import type { AgentEvent } from '../agent/agent-event.ts';
+import { withLeaving } from '../agent/leaves-sandbox.ts';
+import type { Tx } from '../store/store.ts';
+import { alarmOf, raiseAlarm } from './alarm.ts';
+import type { EventContext } from './event-context.ts';
+import { foreignControl, takeMode } from './foreign.ts';
+import { closeRequest, openRequest, setDelivery } from './requests.ts';
+import { isSameAnswer } from './same-answer.ts';
+import { addEntry, addRaw, type SessionChange } from './session-change.ts';
+
+const MIB = 1024 * 1024;
+/** More than a person can look through, and enough to fill every board and every frame that it would be sent in, as JSON. */
+const LONGEST_ASK = 4 * MIB;
+/** All that waits is in one frame to the web server and on every board: room for it, and for the small ones that come after. */
+const ALL_ASKS = 32 * MIB;
+/** Such a request is put to a person however much waits. */
+const SMALL_ASK = MIB / 16;
+
+type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' | 'ask'>;
+
+/**
+ * Claude waits for a person. What is too large to be shown is denied at once, in words that the model reads: nobody is
+ * asked to allow what cannot be looked at.
+ */
+export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
+  const { tx, change, launchId, sandbox } = context;
+  const ask = withLeaving(told, sandbox.isOn);
+  const id = RequestId.parse(requestId);
+  const bytes = Buffer.byteLength(JSON.stringify(ask));
+  if (bytes <= SMALL_ASK) return openRequest(tx, change, id, kind, ask);
+  const isRefused = (await tx.outbox.findByWireId(launchId, requestId)) !== null;
+  if (isRefused || (await tx.requests.find(change.record.stageId, id)) !== null) return; // or open, when it was first printed
+  const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
+  if (refusal === null) return openRequest(tx, change, id, kind, ask);
+  const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
+  const response = kind === 'elicitation' ? { action: 'decline' } : { behavior: 'deny', message };
+  await answer(context, requestId, { subtype: 'success', response });
+  const text = `Claude asked to use ${ask.displayName} with ${inMib(bytes)} of input. ${refusal.toPerson}, so nobody was asked: it was denied, and Claude was told to ${refusal.instead}.`;
+  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'too-large', text });
+}
+
+const inMib = (bytes: number) => (bytes < MIB ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / MIB)} MiB`);
+
+/** Null where there is room for it. @param waiting the bytes of all requests that wait. */
+function whyNotShown(bytes: number, waiting: number) {
+  if (bytes > LONGEST_ASK)
+    return {
+      toClaude: `This is too large to be shown to a person (${inMib(bytes)})`,
+      toPerson: 'That is too large to be shown',
+      instead: 'split it up into smaller calls',
+    };
+  if (bytes + waiting > ALL_ASKS)
+    return {
+      toClaude: `Requests of ${inMib(waiting)} wait for the user already, and there is no room to show this one (${inMib(bytes)}) beside them`,
+      toPerson: `Requests of ${inMib(waiting)} wait already, and there is no room to show it beside them`,
+      instead: 'try again when they are answered, or split it up into smaller calls',
+    };
+  return null;
+}
+
+/** An answer that no person is asked for. */
+async function answer(
+  { tx, change, launchId, edges }: EventContext,
+  requestId: string,
+  response: Record<string, unknown>,
+): Promise<void> {
+  const row = { id: edges.newId(), stageId: change.record.stageId, launchId, wireId: requestId };
+  await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, actor: null, createdAt: tx.now });
+}
+
+/** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
+export async function initialized(
+  context: EventContext,
+  event: Extract<AgentEvent, { type: 'initialized' }>,
+): Promise<void> {
+  const { tx, change, launchId } = context;
+  const isFirst = change.record.phase === 'starting';
+  change.record = { ...change.record, phase: 'live' };
+  if (event.mode !== null && isFirst) change.record = { ...change.record, mode: event.mode };
+  else if (event.mode !== null) await takeMode(context, event.mode);
+  const theirs = new Set(event.open.map((open) => open.requestId));
+  for (const request of await tx.requests.listOpenOf(change.record.stageId)) {
+    if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
+    if (!theirs.has(request.requestId)) await closeRequest(tx, change, request, 'Claude Code no longer waits for it.');
+  }
+  for (const open of event.open) await asked(context, open);
+  for (const { requestId, subtype, raw } of event.unclear) {
+    const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
+    if (isAnswered) continue; // when it was first printed
+    addRaw(change, tx.now, raw);
+    if (requestId !== null) await refuse(context, { requestId, subtype, permissionFor: null });
+  }
+}
+
+/** An unknown request is answered at once, so that the CLI cannot hang on it. */
+export async function refuse(
+  context: EventContext,
+  {
+    requestId,
+    subtype,
+    permissionFor,
+  }: Pick<Extract<AgentEvent, { type: 'asked-unknown' }>, 'requestId' | 'subtype' | 'permissionFor'>,
+): Promise<void> {
+  const { tx, change, launchId } = context;
+  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // when it was first printed
+  await answer(context, requestId, { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` });
+  const notice = { kind: 'notice', parentToolUseId: null } as const;
+  if (permissionFor === null) {
+    const text = `Claude Code asked for "${subtype}", which Callboard does not know. It was told so.`;
+    addEntry(change, tx.now, { ...notice, level: 'warning', code: 'unknown-request', text });
+    return;
+  }
+  const text = `Claude Code asked permission for ${permissionFor} in a way that Callboard does not understand ("${subtype}"), so nobody was asked and it was denied. Update Callboard, or install an older Claude Code, and start the stage again.`;
+  addEntry(change, tx.now, { ...notice, level: 'error', code: 'unknown-permission-request', text });
+  const cliGaps = [...new Set([...change.record.cliGaps, UNASKED])];
+  change.record = { ...change.record, cliGaps };
+}
+
+/** Kept with the session, so that its card says it. */
+const UNASKED = 'it asks permission in a way that Callboard does not understand, so all of it is denied';
+
+/** The CLI took its request back. An answer that it has not confirmed until now did not count. */
+export async function withdrawn({ tx, change, launchId }: EventContext, requestId: string): Promise<void> {
+  const stored = await tx.requests.find(change.record.stageId, RequestId.parse(requestId));
+  if (stored === null) return;
+  if (stored.decision === null) {
+    await closeRequest(tx, change, stored.request, await whyWithdrawn(tx, change, launchId, stored.request));
+    return;
+  }
+  const row = await tx.outbox.findByWireId(launchId, requestId);
+  if (row === null || row.state === 'confirmed' || row.state === 'void') return;
+  await tx.outbox.setVoid(row.id, 'the request was withdrawn first');
+  await setDelivery(tx, stored, 'not-applied');
+}
+
+const ENDS_TURN = new Set(['interrupt', 'end_session']);
+
+/** The CLI does not say why; but where its turn is being ended from here, that is why, and who wanted it is known. */
+async function whyWithdrawn(
+  tx: Tx,
+  { record }: SessionChange,
+  launchId: LaunchId,
+  { createdAt }: PendingRequest,
+): Promise<string> {
+  // An interrupt before the end of the last turn is over.
+  const { lastTurn } = record;
+  const since = lastTurn !== null && lastTurn.at > createdAt ? lastTurn.at : createdAt;
+  const endings = (await tx.outbox.controlsSince(launchId, since)).flatMap(({ body }) =>
+    body.kind === 'control' && ENDS_TURN.has(body.request.subtype) ? [body.reason ?? ''] : [],
+  );
+  if (endings.length === 0)
+    return 'Claude Code withdrew the request: its turn was interrupted or something else decided.';
+  // The first of them has done it; a stop is an interrupt and then `end_session`, for one reason.
+  return `Claude Code withdrew the request, since its turn was ended. ${endings.at(-1)}`.trim();
+}
+
+/** A reply of the CLI, or its echo of the answer that counted. */
+export async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
+  const { tx, change, launchId } = context;
+  const row = await tx.outbox.findByWireId(launchId, event.requestId);
+  if (row?.body.kind === 'control') {
+    if (row.state === 'confirmed') return foreignControl(context); // by the one reply that there is
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    // Whatever the reply looks like: who answers is up.
+    const isUp = event.ok && row.body.request.subtype === 'initialize';
+    if (isUp && change.record.phase === 'starting') change.record = { ...change.record, phase: 'live' };
+    if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(change, event.response);
+    return;
+  }
+  const { request_id: _id, ...echoed } = event.response;
+  const stored = await tx.requests.find(change.record.stageId, RequestId.parse(event.requestId));
+  if (row?.body.kind === 'answer' && isSameAnswer(row.body.response, echoed, stored?.request.input)) {
+    await tx.outbox.setConfirmed(row.id, tx.now);
+    if (stored !== null) await setDelivery(tx, stored, 'confirmed');
+    return;
+  }
+  if (stored === null && row === null) return foreignControl(context);
+  if (row !== null) await tx.outbox.setVoid(row.id, 'another answer counted');
+  if (stored?.decision === null)
+    await closeRequest(tx, change, stored.request, 'Something other than Callboard answered it.');
+  else if (stored !== null && row !== null) await setDelivery(tx, stored, 'not-applied');
+  await raiseAlarm(context, alarmOf('foreign-answer'));
+}
+
+/** The mode that the CLI says it is in, which need not be the one that was asked for. The status line that follows says the same. */
+const ModeReply = z.object({ response: z.object({ mode: z.string() }) });
+
+function modeConfirmed(change: SessionChange, reply: Record<string, unknown>): void {
+  const { data } = ModeReply.safeParse(reply);
+  if (data !== undefined) change.record = { ...change.record, mode: data.response.mode };
+}
+
+/** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
+export const foreignHook = (context: EventContext): Promise<void> =>
+  raiseAlarm(context, alarmOf('foreign-hook', 'Look at the settings files of the worktree.'));

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { createKeyedMutex } from './keyed-mutex.ts';
+
+it('does work on one thing in turn, also behind work that failed, and on others at once', async () => {
+  const exclusively = createKeyedMutex();
+  const done: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = exclusively('a', async () => {
+    await gate.promise;
+    done.push('first');
+    throw new Error('no');
+  });
+  const second = exclusively('a', async () => done.push('second'));
+  await exclusively('b', async () => done.push('other'));
+  gate.resolve();
+  await expect(first).rejects.toThrow('no');
+  await second;
+  await exclusively('a', async () => done.push('third'));
+  expect(done).toEqual(['other', 'first', 'second', 'third']);
+});

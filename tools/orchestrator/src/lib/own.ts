@@ -1,4 +1,0 @@
-/** A record's own value for a name from outside, which may be one that every object has, such as `constructor`. */
-export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
-}

@@ -1,0 +1,44 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { beginTestSession, type TestSession } from '../../test/support/test-session.ts';
+import { createBell } from '../lib/bell.ts';
+import { resumeDeferredWork } from './resume-deferred-work.ts';
+
+const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
+
+/** Which messages a session is resumed for. */
+async function resumedFor({ store }: TestSession): Promise<string[]> {
+  const resumed: string[] = [];
+  await resumeDeferredWork({
+    store,
+    log: pino({ level: 'silent' }),
+    outboxBell: createBell(),
+    resumeWith: async (_tx, _stageId, { body }) => resumed.push(body.text) > 0,
+  });
+  return resumed;
+}
+
+/** A session that has ended, to which two messages were sent while there was no room. */
+async function setUp(): Promise<TestSession> {
+  const session = await beginTestSession();
+  await session.end(STOPPED);
+  for (const text of ['one', 'two']) await session.enqueue(text);
+  await session.store.transact(async (tx) => {
+    for (const { id, body } of await tx.outbox.queueOf(session.stageId)) {
+      if (body.text !== 'Do it') await tx.outbox.setBody(id, { ...body, awaitsRoom: true });
+    }
+  });
+  return session;
+}
+
+it('resumes an ended session for what was sent to it while there was no room', async () => {
+  expect(await resumedFor(await setUp())).toEqual(['one']);
+});
+
+it('resumes none that ran since then and was stopped: what is left waits for a person', async () => {
+  const session = await setUp();
+  await session.begin();
+  await session.end(STOPPED);
+  expect((await session.queue()).map(({ text }) => text)).toContain('two');
+  expect(await resumedFor(session)).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { copyFile, lstat, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { OperationalError } from '../lib/errors.ts';
+import type { Git } from './run-git.ts';
+
+/** A worktree's files at one moment. */
+export interface Snapshot {
+  /** The tree of all of them: what is committed, staged, changed and new, but not what is ignored. */
+  tree: string;
+  /** Paths that git could not take in. */
+  unread: string[];
+}
+
+/** How many paths one call of git is given; the length of a command line is limited. */
+const PATHS_PER_CALL = 500;
+
+/** An untracked cache may have been made to leave files out; line endings are converted as usual, without a refusal. */
+const ADD = ['-c', 'core.untrackedCache=false', '-c', 'core.safecrlf=false', 'add', '--all', '--ignore-errors'];
+
+/**
+ * Writes a worktree's files into a tree as `git add --all` would take them (filters and line endings included), by an
+ * index of our own, so that nothing is staged. Only objects are added to the repository.
+ * @param ownIndex its index, for who knows where that is
+ * @throws OperationalError `worktree_failed`
+ */
+export async function takeSnapshot(git: Git, path: string, ownIndex?: string): Promise<Snapshot> {
+  const folder = await mkdtemp(join(tmpdir(), 'callboard-index-'));
+  try {
+    const index = join(folder, 'index');
+    const env = { GIT_INDEX_FILE: index, LC_ALL: 'C' };
+    // From a copy of the worktree's index git knows which files need not be read again, however many there are.
+    const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
+    await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
+    await lookAtAll(git, path, env);
+    const added = await git.try(path, ADD, env);
+    if (added.wasKilled || /^fatal:/m.test(added.stderr))
+      throw new OperationalError('worktree_failed', `git add failed in ${path}: ${added.stderr}`);
+    const unread = added.failed ? await listUnread(git, path, env) : [];
+    return { tree: await git.must(path, ['write-tree'], env), unread };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Takes back the marks that make git skip a file without looking at it. A sparse checkout's missing files keep theirs. */
+async function lookAtAll(git: Git, path: string, env: Record<string, string>): Promise<void> {
+  const lines = (await git.must(path, ['ls-files', '-v', '-z'], env)).split('\0');
+  const marked = (isMarked: (letter: string) => boolean) =>
+    lines.filter((line) => isMarked(line.charAt(0))).map((line) => line.slice(2));
+  const skipped: string[] = [];
+  for (const file of marked((letter) => letter.toUpperCase() === 'S'))
+    if (await isThere(join(path, file))) skipped.push(file);
+  await mark(git, path, env, '--no-skip-worktree', skipped);
+  await mark(
+    git,
+    path,
+    env,
+    '--no-assume-unchanged',
+    marked((letter) => letter >= 'a' && letter <= 'z'),
+  );
+}
+
+async function mark(git: Git, path: string, env: Record<string, string>, how: string, files: string[]): Promise<void> {
+  for (let at = 0; at < files.length; at += PATHS_PER_CALL)
+    await git.must(path, ['update-index', how, '--', ...files.slice(at, at + PATHS_PER_CALL)], env);
+}
+
+async function listUnread(git: Git, path: string, env: Record<string, string>): Promise<string[]> {
+  const status = ['status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=dirty'];
+  const entries = (await git.try(path, status, env)).stdout.split('\0');
+  return entries.filter((entry) => /^.[^ ] /.test(entry)).map((entry) => entry.slice(3));
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
