@@ -1,4 +1,4 @@
-import type { SessionSummary } from './sessions.ts';
+import { isActive, type SessionSummary } from './sessions.ts';
 import type { Column, Stage } from './stages.ts';
 
 /** All that a stage's column follows from. */
@@ -19,11 +19,10 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
   if (pending > 0 || unsettled > 0) return 'needs-you';
   if (session?.alarm != null) return 'needs-you';
   if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
-  switch (session.state) {
-    case 'starting':
-    case 'busy':
-    case 'waiting': // without an open request: between the answer and the next sign of life
-      return session.stalledSince === null ? 'running' : 'needs-you';
+  const { state } = session;
+  // `waiting` without an open request: between the answer and the next sign of life.
+  if (isActive(state)) return session.stalledSince === null ? 'running' : 'needs-you';
+  switch (state) {
     case 'failed':
       return 'needs-you';
     case 'idle':
@@ -31,6 +30,6 @@ export function column({ stage, session, pending, unsettled, isDone }: ColumnFac
       if (session.atGate || session.openDenial !== null) return 'needs-you';
       return session.lastTurn?.outcome === 'succeeded' ? 'review' : 'needs-you';
     default:
-      return session.state satisfies never;
+      return state satisfies never;
   }
 }

@@ -16,6 +16,20 @@ export type PermissionMode = z.infer<typeof PermissionMode>;
 export const SessionState = z.enum(['starting', 'busy', 'waiting', 'idle', 'ended', 'failed']);
 export type SessionState = z.infer<typeof SessionState>;
 
+/** Whether Claude itself is at work. Such a session counts against the limit of parallel sessions; one that waits for a person does not. */
+export const isWorking = (state: SessionState): state is 'starting' | 'busy' =>
+  state === 'starting' || state === 'busy';
+
+/** Whether a turn is running: only such a session can be interrupted or steered. */
+export const isMidTurn = (state: SessionState): state is 'busy' | 'waiting' => state === 'busy' || state === 'waiting';
+
+/** Whether the session has something to do: it starts, works, or waits for an answer. */
+export const isActive = (state: SessionState): state is 'starting' | 'busy' | 'waiting' =>
+  isWorking(state) || isMidTurn(state);
+
+/** Whether the session has no process. */
+export const hasEnded = (state: SessionState): state is 'ended' | 'failed' => state === 'ended' || state === 'failed';
+
 /** How the newest turn ended. `interrupted`: a person stopped it, or the process died in it. */
 export const TurnOutcome = z.object({
   outcome: z.enum(['succeeded', 'failed', 'interrupted']),

@@ -1,4 +1,4 @@
-import type { LaunchId, StageId } from '@callboard/contract';
+import { isActive, type LaunchId, type StageId } from '@callboard/contract';
 import type { MessageRow, OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
@@ -127,7 +127,7 @@ async function settleRow(
 
 function endSession(tx: Tx, change: SessionChange, end: LaunchEnd): void {
   const { record } = change;
-  const wasWorking = ['starting', 'busy', 'waiting'].includes(change.before.state);
+  const wasActive = isActive(change.before.state);
   const gone = {
     ...record,
     launchId: null,
@@ -158,11 +158,11 @@ function endSession(tx: Tx, change: SessionChange, end: LaunchEnd): void {
     return;
   }
   change.record = { ...gone, phase: 'ended' };
-  if (wasWorking) {
+  if (wasActive) {
     change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: end.reason };
     change.record.queueHeld = true;
   }
-  if (wasWorking || end.kind === 'died')
+  if (wasActive || end.kind === 'died')
     addNotice(end.kind === 'died' ? 'warning' : 'info', 'process-ended', end.reason);
 
   function addNotice(level: 'info' | 'warning' | 'error', code: string, text: string): void {

@@ -8,6 +8,7 @@ import {
   type CommandReply,
   type CommandType,
   type DiffQuery,
+  isActive,
   type LoopDelay,
   type ProjectId,
   type Removal,
@@ -160,7 +161,7 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
     const project = stage === null ? null : await store.read.projects.find(stage.projectId);
     const session = await store.read.sessions.find(stageId);
     const toMerge = merge && stage?.completedAt === null && stage.worktree !== null ? stage.worktree : null;
-    const works = session !== null && !['idle', 'ended', 'failed'].includes(session.state);
+    const works = session !== null && isActive(session.state);
     // Before its process is ended, which a refusal would not take back.
     if (toMerge !== null && project !== null && !works) await worktrees.requireMergeable(project, toMerge, seen);
     if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {

@@ -1,4 +1,5 @@
 import {
+  isMidTurn,
   type MessageBody,
   MessageId,
   type MessagePatch,
@@ -111,7 +112,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
     if (state === 'idle') {
       // Past rows that are held after a failed turn: those wait for a word of their own. Where none waits it is the next anyway.
       if (queueHeld || queued === 0 || mode === 'steer' || mode === 'now') await deliver(tx, change, row);
-    } else if (state === 'busy' || state === 'waiting') {
+    } else if (isMidTurn(state)) {
       if (mode === 'steer') await deliver(tx, change, row);
       if (mode === 'now') await interruptFor(tx, change, row);
     }

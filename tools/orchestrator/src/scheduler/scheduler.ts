@@ -1,9 +1,9 @@
-import { boardView, type StageId } from '@callboard/contract';
+import { boardView, isWorking, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createNudged } from '../lib/wait.ts';
 import type { Store } from '../store/store.ts';
-import { isWorking, pickRunnable } from './pick-runnable.ts';
+import { pickRunnable } from './pick-runnable.ts';
 
 export interface SchedulerParts {
   store: Store;
@@ -58,7 +58,7 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
   const unlisten = store.onEvent(({ type, data }) => {
     if (HINTS.has(type)) passes.nudge();
     if (type !== 'session-updated') return;
-    if (isWorking(data)) resting.delete(data.stageId);
+    if (isWorking(data.state)) resting.delete(data.stageId);
     else if (!resting.has(data.stageId)) {
       resting.add(data.stageId);
       if (doesAnyWait) passes.nudge();

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -104,7 +104,7 @@ export async function startFollowUps({ store, edges, log }: FollowUpsParts): Pro
     schedule(stageId, session);
   }
 
-  const isAtWork = (state: string) => state !== 'idle' && state !== 'ended';
+  const isAtWork = (state: SessionState) => isActive(state) || state === 'failed';
   const unlisten = store.onEvent((event) => {
     if (event.type === 'session-updated') setAtWork(event.data.stageId, isAtWork(event.data.state));
   });

@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { isMidTurn, type StageView } from '@callboard/contract';
 import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight';
 import '@mantine/spotlight/styles.css';
@@ -122,7 +122,7 @@ function useStageActions(): SpotlightActionData[] {
     const state = stage.session?.state;
     if (!canCommand || stage.completedAt !== null) return [];
     if (state === undefined) return [command('Start', start)];
-    if (state === 'busy' || state === 'waiting') return [command('Interrupt', interrupt)];
+    if (isMidTurn(state)) return [command('Interrupt', interrupt)];
     if (state === 'starting') return [];
     return [...(stage.session?.atGate ? [command('Let go on', advance)] : []), command('Complete', complete)];
   };

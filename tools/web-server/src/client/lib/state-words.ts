@@ -1,4 +1,4 @@
-import type { OpenDenial, StageView } from '@callboard/contract';
+import { isActive, type OpenDenial, type StageView } from '@callboard/contract';
 import { denierWords } from './denial-words.ts';
 
 /** Where a stage stands, for the head of its page. `tone` says which colour the words may have. */
@@ -50,7 +50,7 @@ function restWords({ session }: StageView): StateWords {
 /** Why it does not go on, where the newest turn says so; null where the state says all. */
 export function reasonWords({ session, completedAt }: StageView): string | null {
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
-  if (session.state !== 'idle' && session.state !== 'ended' && session.state !== 'failed') return null;
+  if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;
   return session.openDenial === null ? null : denialReason(session.openDenial);
 }

@@ -1,4 +1,4 @@
-import type { BoardEvent } from '@callboard/contract';
+import { type BoardEvent, isActive } from '@callboard/contract';
 import { type RawMessage, readMessage, type StreamMessage } from '@callboard/contract/client';
 import type { QueryClient } from '@tanstack/react-query';
 import { applyEvent, applyNotices, resync } from './apply-event.ts';
@@ -14,7 +14,7 @@ export function createReceiver(cache: QueryClient, store: LiveStore, streamOpene
   function onEvent(event: BoardEvent): void {
     applyEvent(cache, event);
     if (event.type === 'transcript-appended') feed.appended(event.data.stageId, event.data.index);
-    if (event.type === 'session-updated' && !['busy', 'starting', 'waiting'].includes(event.data.state)) {
+    if (event.type === 'session-updated' && !isActive(event.data.state)) {
       // What streamed and was never stored (an interrupted sentence) goes; what was stored has its time to arrive.
       setTimeout(() => store.setState((state) => ({ text: dropStage(state.text, event.data.stageId) })), 1_000);
     }

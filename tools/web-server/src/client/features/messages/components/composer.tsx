@@ -1,4 +1,4 @@
-import type { MessageMode, SessionState, StageId } from '@callboard/contract';
+import { isActive, type MessageMode, type SessionState, type StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { errorText } from '../../../lib/api.ts';
@@ -40,7 +40,7 @@ export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
   const hintId = useId();
   const isStarted = state !== null;
   const isOff = !isStarted || !canCommand || send.isPending || text.trim() === '';
-  const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
+  const isWorking = state !== null && isActive(state);
   const isCommand = wantsCommand && mayBeCommand(text);
 
   const submit = (mode: MessageMode) => {

@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import { isActive, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { Composer } from './composer.tsx';
@@ -20,7 +20,7 @@ export function MessageBox({ stageId }: { stageId: StageId }) {
     ...boardQuery,
     select: (view) => (stageOf(stageId)(view)?.session?.alarm ?? null) !== null,
   });
-  const isWorking = state === 'busy' || state === 'waiting' || state === 'starting';
+  const isWorking = state !== null && isActive(state);
   return (
     <section className={css.box} aria-label="Write to Claude">
       {state !== null && <ReplacedMessages stageId={stageId} isWorking={isWorking} />}

@@ -1,4 +1,4 @@
-import { Effort, PermissionMode, type StageView } from '@callboard/contract';
+import { Effort, hasEnded, PermissionMode, type StageView } from '@callboard/contract';
 import { Loader, NativeSelect } from '@mantine/core';
 import { modeOptionsOf } from '../../../lib/modes.ts';
 import { useCapabilities } from '../../../live/capabilities.ts';
@@ -13,16 +13,16 @@ type Session = NonNullable<StageView['session']>;
 export function SessionSwitches({ stage, session }: { stage: StageView; session: Session }) {
   const setMode = useSetMode(stage.id, stage.title);
   const setModel = useSetModel(stage.id, stage.title);
-  const hasEnded = session.state === 'ended' || session.state === 'failed';
+  const isOver = hasEnded(session.state);
   const canCommand = useCanCommand();
   const isBusy = setMode.isPending || setModel.isPending;
   const shared = {
     size: 'xs' as const,
     disabled: session.state === 'starting' || !canCommand || isBusy || stage.completedAt !== null,
-    title: hasEnded ? 'Holds from the next start' : undefined,
+    title: isOver ? 'Holds from the next start' : undefined,
   };
   const mode = setMode.isPending ? setMode.variables : session.mode;
-  const modes = modeOptionsOf(!hasEnded, mode, stage.permissionMode);
+  const modes = modeOptionsOf(!isOver, mode, stage.permissionMode);
   const asked = setModel.isPending ? setModel.variables : {};
   const model = asked.model === undefined ? session.model : asked.model;
   const effort = asked.effort ?? session.effort;
@@ -33,10 +33,10 @@ export function SessionSwitches({ stage, session }: { stage: StageView; session:
       <span role="status" className={css.confirming}>
         {isBusy && (
           <>
-            <Loader size={12} color="gray" aria-hidden /> {hasEnded ? 'Saving' : 'Waiting for Claude to confirm'}
+            <Loader size={12} color="gray" aria-hidden /> {isOver ? 'Saving' : 'Waiting for Claude to confirm'}
           </>
         )}
-        {!isBusy && hasEnded && stage.completedAt === null && 'From the next start'}
+        {!isBusy && isOver && stage.completedAt === null && 'From the next start'}
       </span>
       <NativeSelect
         {...shared}

@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import { hasEnded, type StageView } from '@callboard/contract';
 import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots, IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ export function StageMenu({ stage }: { stage: StageView }) {
   const stop = useStopStage(stage.title);
   const remove = useDeleteStage(stage.title, () => void navigate('/'));
   const off = !useCanCommand();
-  const runs = stage.session !== null && stage.session.state !== 'ended' && stage.session.state !== 'failed';
+  const runs = stage.session !== null && !hasEnded(stage.session.state);
   return (
     <>
       <Menu>
