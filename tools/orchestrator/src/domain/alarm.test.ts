@@ -98,7 +98,7 @@ describe('a session under alarm', () => {
     expect(last).toMatchObject({ code: 'alarm-acknowledged', text: expect.stringContaining('Ada') });
     await expect(acknowledge(session)).rejects.toMatchObject({ code: 'no_alarm' });
     await session.begin();
-    expect(await session.record()).toMatchObject({ phase: 'starting' });
+    expect(await session.record()).toMatchObject({ launchState: 'starting' });
     await raise(session, 'foreign-answer');
     expect((await notices(session)).filter((code) => code === 'foreign-answer')).toHaveLength(2);
   });

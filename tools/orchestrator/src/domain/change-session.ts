@@ -25,7 +25,7 @@ export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
 
 /** The state that follows from what is known. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
-  if (record.phase !== 'live') return record.phase;
+  if (record.launchState !== 'live') return record.launchState;
   if (openRequests > 0) return 'waiting';
   return record.turnRunning || agentsWork(record) ? 'busy' : 'idle';
 }

@@ -143,21 +143,21 @@ function endSession(tx: Tx, change: SessionChange, end: LaunchEnd): void {
     costCounted: end.kind === 'died' ? null : record.costCounted,
   };
   if (end.kind === 'not-started' && end.isBegunAgain) {
-    change.record = { ...gone, phase: 'ended' };
+    change.record = { ...gone, launchState: 'ended' };
     addNotice('info', 'begun-again', end.reason);
     return;
   }
   if (end.kind === 'not-started') {
     change.record = {
       ...gone,
-      phase: 'failed',
+      launchState: 'failed',
       lastTurn: { outcome: 'failed', at: tx.now, message: end.reason },
       queueHeld: true,
     };
     addNotice('error', 'launch-failed', end.reason);
     return;
   }
-  change.record = { ...gone, phase: 'ended' };
+  change.record = { ...gone, launchState: 'ended' };
   if (wasActive) {
     change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: end.reason };
     change.record.queueHeld = true;

@@ -76,8 +76,8 @@ export async function initialized(
   event: Extract<AgentEvent, { type: 'initialized' }>,
 ): Promise<void> {
   const { tx, change, launchId } = context;
-  const isFirst = change.record.phase === 'starting';
-  change.record = { ...change.record, phase: 'live' };
+  const isFirst = change.record.launchState === 'starting';
+  change.record = { ...change.record, launchState: 'live' };
   if (event.mode !== null && isFirst) change.record = { ...change.record, mode: event.mode };
   else if (event.mode !== null) await takeMode(context, event.mode);
   const theirs = new Set(event.open.map((open) => open.requestId));
@@ -165,7 +165,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
     await tx.outbox.setConfirmed(row.id, tx.now);
     // Whatever the reply looks like: who answers is up.
     const isUp = event.ok && row.body.request.subtype === 'initialize';
-    if (isUp && change.record.phase === 'starting') change.record = { ...change.record, phase: 'live' };
+    if (isUp && change.record.launchState === 'starting') change.record = { ...change.record, launchState: 'live' };
     if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(change, event.response);
     return;
   }

@@ -73,7 +73,7 @@ export async function beginLaunch(
   if (costCounted === null) await ask('get_usage', edges.newWireId());
   const change: SessionChange = {
     before,
-    record: { ...before, costCounted, phase: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
+    record: { ...before, costCounted, launchState: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
     entries: [],
     queueChanged: false,
     delivered: [],
@@ -189,7 +189,7 @@ function newSession(stage: Stage, now: string): SessionRecord {
     promptBlocked: null,
     turnBegun: false,
     costCounted: 0,
-    phase: 'ended',
+    launchState: 'ended',
     blocks: {},
     agents: {},
     calls: {},

@@ -73,7 +73,9 @@ export function watchLaunch(
     const record = await store.read.sessions.find(launch.stageId);
     const end = ((): LaunchEnd => {
       if (stopReason !== null && !wasQuicker(exit)) return { kind: 'stopped', reason: stopReason };
-      return record?.phase === 'starting' ? { kind: 'not-started', reason } : { kind: 'died', reason, wasWatched };
+      return record?.launchState === 'starting'
+        ? { kind: 'not-started', reason }
+        : { kind: 'died', reason, wasWatched };
     })();
     const inConversation = await lookUp(record);
     const settle = async (tx: Tx) => {

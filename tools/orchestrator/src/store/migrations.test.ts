@@ -1,20 +1,22 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RequestId } from '@callboard/contract';
+import { sampleSession } from '@callboard/contract/samples';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { sampleProject, sampleStage, silent, tickingEdges } from '../../test/support/test-store.ts';
+import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../test/support/test-store.ts';
 import { migrations } from './migrations.ts';
+import { SessionRecord } from './records.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 const AT = '2026-01-01T10:00:00.000Z';
 const REQUEST = RequestId.parse('request-1');
 
-/** A store of the version before decisions outlived their stage, with one open request and one that was decided. */
-async function oldStore(): Promise<string> {
+/** A store that has run the migrations up to `version`, with one stage, S1. */
+async function storeOfVersion(version: number): Promise<{ file: string; db: DatabaseSync }> {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const db = new DatabaseSync(file);
-  for (const { id, statements } of migrations.filter((migration) => migration.id < 4)) {
+  for (const { id, statements } of migrations.filter((migration) => migration.id <= version)) {
     for (const statement of statements) db.exec(statement);
     db.exec(`pragma user_version = ${id}`);
   }
@@ -27,6 +29,12 @@ async function oldStore(): Promise<string> {
     projectId,
     JSON.stringify(stage),
   );
+  return { file, db };
+}
+
+/** A store from before decisions outlived their stage, with one open request and one that was decided. */
+async function oldStore(): Promise<string> {
+  const { file, db } = await storeOfVersion(3);
   const ofRequest = { stageId: 'S1', kind: 'approval', toolName: 'Bash', toolUseId: 'toolu_1' };
   const decision = {
     ...{ ...ofRequest, requestId: REQUEST, asked: 'Bash ls', outcome: 'allowed', by: 'Ada', at: AT, waitedMs: 5 },
@@ -78,4 +86,21 @@ it('tells decisions of a deleted stage from those of a later one of its id', asy
   });
   const { decisions } = await store.read.requests.decisions({ limit: 10 });
   expect(decisions).toMatchObject([{ stageTitle: 'Login', isStageDeleted: true }]);
+});
+
+it('renames the phase of a stored session to launchState and leaves the rest as it was', async () => {
+  const { file, db } = await storeOfVersion(7);
+  const session = sampleSession({ stageId: 'S1', costUsd: 0.1 });
+  const rest = { transcriptLength: 2, turnRunning: false, blocks: { 'msg "1" é': 3 }, agents: {} };
+  const before = SessionRecord.parse({ ...session, ...rest, launchState: 'live' });
+  const { launchState, ...others } = before;
+  const insert = db.prepare('insert into sessions (stage_id, state, document) values (?, ?, ?)');
+  insert.run('S1', session.state, JSON.stringify({ ...others, phase: launchState }));
+  db.close();
+  const store = await openSqliteStore(file, tickingEdges(), silent);
+  onTestFinished(store.close);
+  expect(await store.read.sessions.find(stageId('S1'))).toEqual(before);
+  using migrated = new DatabaseSync(file, { readOnly: true });
+  const [row] = migrated.prepare('select document from sessions').all();
+  expect(JSON.parse(String(row?.document))).toEqual(before);
 });

@@ -98,4 +98,12 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
   },
   { id: 6, statements: [`alter table launches add column leftovers text`] },
   { id: 7, statements: [`create table boot (id text not null)`] },
+  {
+    // The state of a session's launch was called `phase`, which is a step of a pipeline.
+    id: 8,
+    statements: [
+      `update sessions set document = json_remove(
+         json_set(document, '$.launchState', json_extract(document, '$.phase')), '$.phase')`,
+    ],
+  },
 ];

@@ -42,8 +42,8 @@ export const SessionRecord = SessionSummary.extend({
    * process died, so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
-  /** What is known of the process: `failed` means that it could not be started. */
-  phase: z.enum(['starting', 'live', 'ended', 'failed']),
+  /** The state of the newest launch; `failed`: its process could not be started. */
+  launchState: z.enum(['starting', 'live', 'ended', 'failed']),
   /** How many content blocks of each recent model message were printed, to name them as the stream events do. */
   blocks: z.record(z.string(), z.int()),
   /** Codes of all that was seen since the session is under alarm: each is told once. */
