@@ -35,18 +35,18 @@ import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
-import { startBackgroundSync } from './sessions/background-sync.ts';
-import { startChangeCounts } from './sessions/change-counts.ts';
-import { createSessionControls } from './sessions/controls.ts';
-import { startFollowUps } from './sessions/follow-ups.ts';
-import { startIdleWatch } from './sessions/idle-watch.ts';
-import { createLeftovers } from './sessions/leftovers.ts';
-import { createNameDenyingRule } from './sessions/name-denying-rule.ts';
-import { reAttachAll } from './sessions/re-attach.ts';
-import type { StopGraces } from './sessions/running-launch.ts';
+import { createLeftoverProcesses } from './sessions/launch/leftover-processes.ts';
+import { reAttachLaunches } from './sessions/launch/re-attach-launches.ts';
+import type { StopGraces } from './sessions/launch/running-launch.ts';
+import { createSessionControls } from './sessions/session-controls.ts';
 import { createSessions } from './sessions/sessions.ts';
-import { startSettingsWatch } from './sessions/settings-watch.ts';
-import { startWatchdog } from './sessions/watchdog.ts';
+import { startBackgroundSync } from './sessions/watch/background-sync.ts';
+import { startChangeCounts } from './sessions/watch/change-counts.ts';
+import { createDenyingRuleLookup } from './sessions/watch/denying-rule-lookup.ts';
+import { startIdleWatch } from './sessions/watch/idle-watch.ts';
+import { startLowPriorityWork } from './sessions/watch/low-priority-work.ts';
+import { startSettingsWatch } from './sessions/watch/settings-watch.ts';
+import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
 import { createGitSettings } from './stages/git-settings.ts';
 import { createStageImports } from './stages/import-stages.ts';
@@ -174,13 +174,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('claude', claude.stop);
     const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(claudeEnv, signal) });
     life.onStop('sandbox', sandbox.stop);
-    const followUps = await startFollowUps({ store, edges, log });
-    life.onStop('follow-ups', followUps.stop);
+    const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
+    life.onStop('follow-ups', lowPriorityWork.stop);
     const sessions = createSessions({
       store,
       edges,
       log,
-      followUps,
+      lowPriorityWork,
       outboxBell,
       worktrees,
       trust,
@@ -195,10 +195,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       },
       onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
       onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
-      onRuleDenied: (stageId, toolUseId) => nameDenyingRule(stageId, toolUseId),
+      onRuleDenied: (stageId, toolUseId) => denyingRuleLookup(stageId, toolUseId),
     });
-    const nameDenyingRule = createNameDenyingRule({
-      ...{ store, log, followUps, home: env.HOME ?? '' },
+    const denyingRuleLookup = createDenyingRuleLookup({
+      ...{ store, log, lowPriorityWork, home: env.HOME ?? '' },
       running: sessions.executors,
     });
     life.onStop('sessions', sessions.detachAll);
@@ -211,7 +211,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     life.onStop('settings watch', settingsWatch.stop);
     const { signalMs } = limits.graces;
-    const reAttaching = await reAttachAll({ store, sessions, log, signalGraceMs: signalMs, againMs: limits.againMs });
+    const reAttaching = await reAttachLaunches({
+      store,
+      sessions,
+      log,
+      signalGraceMs: signalMs,
+      againMs: limits.againMs,
+    });
     life.onStop('re-attaching', reAttaching.stop);
 
     const projects = createProjects({ store, worktrees });
@@ -263,7 +269,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       stages: createStages({ store }),
       sessions,
       controls: createSessionControls({ store, ask: sessions.ask }),
-      leftovers: createLeftovers({ store, graceMs: signalMs }),
+      leftovers: createLeftoverProcesses({ store, graceMs: signalMs }),
       approvals,
       lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
       messages,
@@ -290,10 +296,10 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       start: (id) => sessions.start(id, null),
     });
     life.onStop('scheduler', scheduler.stop);
-    life.onStop('change counts', await startChangeCounts({ store, worktrees, followUps }));
+    life.onStop('change counts', await startChangeCounts({ store, worktrees, lowPriorityWork }));
     const idleWatch = startIdleWatch({ store, edges, log, idleMs: limits.idleMs, endIdle: sessions.endIdle });
     life.onStop('idle watch', idleWatch.stop);
-    const watchdog = startWatchdog({
+    const silenceWatch = startSilenceWatch({
       store,
       log,
       silenceMs: config.attentionAfterMinutes * 60_000,
@@ -301,7 +307,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       running: sessions.executors,
       onSilent: sessions.askAnew,
     });
-    life.onStop('watchdog', watchdog.stop);
+    life.onStop('silenceWatch', silenceWatch.stop);
     const tellNotices = () => {
       notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'the notices are not known'));
     };

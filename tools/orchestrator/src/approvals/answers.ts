@@ -9,8 +9,8 @@ import {
 import { formContentProblem } from '../agent/form-content.ts';
 import { permissionUpdatesProblem } from '../agent/permission-updates.ts';
 import { toolInputProblem } from '../agent/tool-input.ts';
+import { forSession, type Kept, keepable } from '../domain/permission-rules.ts';
 import type { Verdict } from '../domain/requests.ts';
-import { forSession, type Kept, keepable } from '../domain/rules.ts';
 import { Rejection } from '../lib/errors.ts';
 
 /** What is recorded of an answer, and what goes to the CLI for it (shapes as seen with 2.1.330). */

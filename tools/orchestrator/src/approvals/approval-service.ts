@@ -10,8 +10,8 @@ import type {
 import { leavesByInput } from '../agent/leaves-sandbox.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { commandLeft } from '../domain/isolation.ts';
+import { keepRules, tellRules } from '../domain/permission-rules.ts';
 import { decideRequest } from '../domain/requests.ts';
-import { keepRules, tellRules } from '../domain/rules.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';

@@ -2,7 +2,7 @@ import type { SessionState, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
 import type { Tables, Tx } from '../store/store.ts';
-import { deliverNext, queuedMessage } from './delivery.ts';
+import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
 import type { SessionChange } from './session-change.ts';
 

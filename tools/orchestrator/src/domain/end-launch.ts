@@ -2,10 +2,10 @@ import { isActive, type LaunchId, type StageId } from '@callboard/contract';
 import type { MessageRow, OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { changeSession } from './change-session.ts';
-import { type Found, isInConversation } from './messages-in-doubt.ts';
 import { closeRequest, requestOf, setDelivery } from './requests.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 import { loseAnswer } from './unconfirmed-answers.ts';
+import { type FoundMessages, isInConversation } from './unconfirmed-messages.ts';
 
 /** Why a launch ended. */
 export type LaunchEnd =
@@ -20,14 +20,14 @@ export type LaunchEnd =
  * Settles everything that hung on a process that is gone: its open requests are closed, its messages that were not
  * read go back to the queue (under their old ids, since the CLI knows what it has read, also after a resume), answers
  * it did not confirm are marked as what they are. Nothing is written into another process by itself.
- * @param inConversation which of `messagesInDoubt` were found in the conversation: those are not given to Claude again
+ * @param inConversation which of `unconfirmedMessages` were found in the conversation: those are not given to Claude again
  */
 export async function endLaunch(
   tx: Tx,
   stageId: StageId,
   launchId: LaunchId,
   end: LaunchEnd,
-  inConversation: Found = null,
+  inConversation: FoundMessages = null,
 ): Promise<void> {
   await tx.launches.setEnded(launchId, tx.now, end.reason);
   await changeSession(tx, stageId, async (change) => {
@@ -66,7 +66,7 @@ async function notInConversation(
   tx: Tx,
   record: SessionRecord,
   ids: readonly string[],
-  inConversation: Found,
+  inConversation: FoundMessages,
 ): Promise<OutboxRow[]> {
   const rows = await Promise.all(ids.map((id) => tx.outbox.find(id)));
   return rows.filter((row) => row !== null).filter((row) => !isInConversation(row, record, inConversation));
@@ -94,7 +94,7 @@ async function settleRow(
   change: SessionChange,
   row: OutboxRow,
   end: LaunchEnd,
-  inConversation: Found,
+  inConversation: FoundMessages,
 ): Promise<void> {
   switch (row.kind) {
     case 'message':

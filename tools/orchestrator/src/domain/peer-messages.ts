@@ -1,7 +1,7 @@
 import { shortened } from '../text/shortened.ts';
-import { alarmOf, raiseAlarm } from './alarm.ts';
+import { checkMessages } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
-import { checkMessages } from './foreign.ts';
+import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry } from './session-change.ts';
 
 /** More than a session has to say to another. */

@@ -1,7 +1,7 @@
 import type { Phase, Stage } from '@callboard/contract';
 import { textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { deliverNext } from './delivery.ts';
+import { deliverNext } from './message-delivery.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
 /** What the first message of a stage says: its own prompt, and the first phase's if it has phases. */

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { beginTestSession, sampleAsk, type TestSession, type Told } from '../../test/support/test-session.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
-import { acknowledgeAlarm } from './alarm.ts';
 import { changeSession, deriveState } from './change-session.ts';
+import { acknowledgeAlarm } from './session-alarm.ts';
 
 const id = fc.constantFrom('r1', 'r2', 'r3', 'm1', 'constructor', '__proto__');
 const name = fc.oneof(id, fc.string());

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { withLeaving } from '../agent/leaves-sandbox.ts';
 import type { Tx } from '../store/store.ts';
-import { alarmOf, raiseAlarm } from './alarm.ts';
+import { foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
-import { foreignControl, takeMode } from './foreign.ts';
 import { closeRequest, openRequest, setDelivery } from './requests.ts';
 import { isSameAnswer } from './same-answer.ts';
+import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addRaw, type SessionChange } from './session-change.ts';
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { Actor, CommandInput, CommandReply } from '@callboard/contract';
-import type { SessionControls } from '../sessions/controls.ts';
+import type { SessionControls } from '../sessions/session-controls.ts';
 
 type Controls = 'get_tasks' | 'stop_task' | 'get_task_output' | 'get_mcp_servers' | 'reconnect_mcp_server';
 type Handlers = {

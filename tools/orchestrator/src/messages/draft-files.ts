@@ -4,7 +4,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { keepDraft } from './keep-draft.ts';
 import { draftFile, keepFile } from './kept-file.ts';
-import { withoutFiles } from './replaced.ts';
+import { withoutFiles } from './replaced-messages.ts';
 
 /** The files that are to go with the next message of a stage, the same on all devices. */
 export interface DraftFiles {

@@ -7,10 +7,10 @@ import {
   type SendMessageReply,
   type StageId,
 } from '@callboard/contract';
-import { requireNoAlarm } from '../domain/alarm.ts';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
-import { deliver, makeUrgent, queuedMessage } from '../domain/delivery.ts';
-import { reopenIn } from '../domain/reopen.ts';
+import { deliver, makeUrgent, queuedMessage } from '../domain/message-delivery.ts';
+import { reopenStage } from '../domain/reopen-stage.ts';
+import { requireNoAlarm } from '../domain/session-alarm.ts';
 import type { SessionChange } from '../domain/session-change.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
@@ -18,7 +18,7 @@ import { Rejection } from '../lib/errors.ts';
 import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { takeFiles } from './draft-files.ts';
-import { putAside, takeBack } from './replaced.ts';
+import { putAside, takeBack } from './replaced-messages.ts';
 
 export interface MessageQueueParts {
   store: Store;
@@ -178,7 +178,7 @@ export function createMessageQueue(parts: MessageQueueParts): MessageQueue {
   async function reopen(tx: Tx, stageId: StageId, actor: string): Promise<boolean> {
     const stage = await tx.stages.find(stageId);
     if (stage === null || stage.completedAt === null) return false;
-    await reopenIn(tx, stage, actor);
+    await reopenStage(tx, stage, actor);
     return true;
   }
 

@@ -5,8 +5,8 @@ import { addEntry } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Tx } from '../store/store.ts';
-import type { SessionExecutor } from './session-executor.ts';
-import { type UntilStoredParts, untilStored } from './until-stored.ts';
+import type { SessionExecutor } from './executor/session-executor.ts';
+import { type RetryParts, retryUntilStored } from './retry-until-stored.ts';
 
 const REPLY_MS = 10_000;
 
@@ -20,7 +20,7 @@ const REPLY_MS = 10_000;
  */
 export async function recoverLostOutput(
   executor: SessionExecutor,
-  parts: UntilStoredParts & { edges: Edges },
+  parts: RetryParts & { edges: Edges },
   since: Date | null,
 ): Promise<void> {
   const { stageId, id: launchId } = executor.launch;
@@ -29,14 +29,14 @@ export async function recoverLostOutput(
     const record = await store.read.sessions.find(stageId);
     if (record?.launchId !== launchId || record.state === 'idle') return; // it had nothing to say
     if (since !== null) {
-      await untilStored(parts, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
+      await retryUntilStored(parts, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
     }
     await executor.marked();
     const given = await store.read.outbox.listOf(launchId, ['written']);
     // Twice: a message that it had just read may not have begun its turn when it answers for the first time.
     if (!(await isAtRest(executor)) || !(await isAtRest(executor))) return;
     const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
-    await untilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
+    await retryUntilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
   } catch (error) {
     log.warn({ stageId, reason: messageOf(error) }, 'what was lost could not be made good');
   }

@@ -32,7 +32,7 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
   const sessions = createSessions({
     ...{ store: { ...store, read: { ...store.read, launches: { ...store.read.launches, find } } }, edges, log: silent },
     ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
-    followUps: { add: () => undefined, stir: () => undefined },
+    lowPriorityWork: { add: () => undefined, stir: () => undefined },
     sandbox: { forLaunch: async () => ({ ...SANDBOX_UNTRIED, isRefused: false }), refused: () => undefined },
     graces: { interruptMs: 100, endSessionMs: 100, signalMs: 1_000 },
     worktrees: {

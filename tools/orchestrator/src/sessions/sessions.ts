@@ -2,10 +2,10 @@ import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@call
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { refusedMode } from '../claude/refused-mode.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
-import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/alarm.ts';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';
+import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
@@ -13,15 +13,15 @@ import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Trust } from '../trust/trust.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
-import { attachLaunch } from './attach-launch.ts';
-import { requireStage } from './begin-launch.ts';
-import { clearSandbox } from './clear-sandbox.ts';
+import type { ExecutorParts, SessionExecutor } from './executor/session-executor.ts';
 import { keepModel } from './keep-model.ts';
-import { createLaunching, type LaunchPrograms, type LaunchSandboxes } from './launching.ts';
+import { attachLaunch } from './launch/attach-launch.ts';
+import { requireStage } from './launch/begin-launch.ts';
+import { clearSandbox } from './launch/clear-sandbox.ts';
+import { createLauncher, type LaunchPrograms, type LaunchSandboxes } from './launch/launcher.ts';
+import type { RunningLaunch, StopGraces } from './launch/running-launch.ts';
 import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
 import { resumeDeferredWork } from './resume-deferred-work.ts';
-import type { RunningLaunch, StopGraces } from './running-launch.ts';
-import type { ExecutorParts, SessionExecutor } from './session-executor.ts';
 import { tellProgram } from './tell-program.ts';
 
 export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'> {
@@ -55,7 +55,7 @@ export interface Sessions {
    * that went shows in the session. False: the disk is nearly full, so the message waits, and `goOn` resumes the session.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
-  /** As `Launching.beginAgain`. For the time after a restart. */
+  /** As `Launcher.beginAgain`. For the time after a restart. */
   beginAgain(launch: LaunchRecord): Promise<void>;
   /** There is room again, or the store can write again: every session gets what waited for that. Rejects with no error of one session. */
   goOn(): Promise<void>;
@@ -123,7 +123,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   const running = new Map<StageId, RunningLaunch>();
   const letting = new AbortController();
   const storing = { store, log, signal: letting.signal };
-  const { start, launchIn, beginAgain, takenUp, settled } = createLaunching({ ...parts, storing, attach });
+  const { start, launchIn, beginAgain, takenUp, settled } = createLauncher({ ...parts, storing, attach });
 
   function forget({ id, stageId }: LaunchRecord): void {
     if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);

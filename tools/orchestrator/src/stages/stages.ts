@@ -1,6 +1,6 @@
 import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
-import { requireNoAlarm } from '../domain/alarm.ts';
-import { reopenIn } from '../domain/reopen.ts';
+import { reopenStage } from '../domain/reopen-stage.ts';
+import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
@@ -91,7 +91,7 @@ export function createStages({ store }: { store: Store }): Stages {
       store.transact(async (tx) => {
         const stage = await require(tx, stageId);
         if (stage.completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
-        await reopenIn(tx, stage, actor);
+        await reopenStage(tx, stage, actor);
       }),
 
     requireRemovable: (stageId) => removable(store.read, stageId),

@@ -9,11 +9,11 @@ import type {
 import type { Ask, LastingEvent } from '../../src/agent/agent-event.ts';
 import { applyEvent } from '../../src/domain/apply-agent-event.ts';
 import { openChange, saveChange } from '../../src/domain/change-session.ts';
-import { queuedMessage } from '../../src/domain/delivery.ts';
 import { endLaunch, type LaunchEnd } from '../../src/domain/end-launch.ts';
 import type { EventContext } from '../../src/domain/event-context.ts';
+import { queuedMessage } from '../../src/domain/message-delivery.ts';
 import type { Edges } from '../../src/lib/edges.ts';
-import { beginLaunch } from '../../src/sessions/begin-launch.ts';
+import { beginLaunch } from '../../src/sessions/launch/begin-launch.ts';
 import { OutboxBody, type OutboxRow, type SessionRecord } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTestStore, type TestStore } from './test-store.ts';

@@ -1,0 +1,75 @@
+import type { LastingEvent } from '../../agent/agent-event.ts';
+import { applyEvent } from '../../domain/apply-agent-event.ts';
+import { openChange, saveChange } from '../../domain/change-session.ts';
+import type { EventContext } from '../../domain/event-context.ts';
+import { addRaw } from '../../domain/session-change.ts';
+import { refuse } from '../../domain/take-requests.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { retryUntilStored } from '../retry-until-stored.ts';
+
+/** What a line of the spool told, without what is only passed on live, and the offset behind it. */
+export interface LastingLine {
+  events: LastingEvent[];
+  end: number;
+}
+
+export interface IngestParts {
+  store: Store;
+  log: Logger;
+  context: Omit<EventContext, 'tx' | 'change'>;
+  stageId: Parameters<typeof openChange>[1];
+  signal: AbortSignal;
+  /** Stores what was written to the process since: it rides along. */
+  markIn: (tx: Tx) => Promise<void>;
+}
+
+/**
+ * Takes lines into the store together with the spool offset behind them, in one transaction. A store that fails (a
+ * full disk, say) is tried again until it works or the signal aborts: what the process printed stays in the spool
+ * meanwhile. A line that cannot be applied is kept and shown raw, so that one that nobody foresaw does not stop a session.
+ */
+export async function ingestLines(parts: IngestParts, lines: readonly LastingLine[]): Promise<void> {
+  try {
+    await retryUntilStored(parts, (tx) => applyLines(tx, parts, lines), { together: true });
+  } catch (error) {
+    const [line, ...others] = lines;
+    if (line === undefined || parts.signal.aborted) throw error;
+    if (others.length === 0) return keepUnapplied(parts, line, error);
+    for (const each of lines) await ingestLines(parts, [each]);
+  }
+}
+
+async function keepUnapplied(parts: IngestParts, line: LastingLine, cause: unknown): Promise<void> {
+  const types = line.events.map(({ type }) => type);
+  parts.log.error({ err: cause, types }, 'a line could not be applied and is kept raw');
+  await retryUntilStored(parts, (tx) => keepRaw(tx, parts, line));
+}
+
+async function applyLines(tx: Tx, parts: IngestParts, lines: readonly LastingLine[]): Promise<void> {
+  const { context, stageId } = parts;
+  await parts.markIn(tx);
+  const events = lines.flatMap((line) => line.events);
+  if (events.length > 0) {
+    const change = await openChange(tx, stageId);
+    for (const event of events) await applyEvent({ ...context, tx, change }, event);
+    await saveChange(tx, change);
+  }
+  await tx.launches.setOffset(context.launchId, lines.at(-1)?.end ?? 0);
+}
+
+async function keepRaw(tx: Tx, parts: IngestParts, { events, end }: LastingLine): Promise<void> {
+  const { context, stageId } = parts;
+  await parts.markIn(tx);
+  const change = await openChange(tx, stageId);
+  for (const raw of events) {
+    addRaw(change, tx.now, raw);
+    // Nobody will be asked, so the CLI must not wait.
+    if (raw.type === 'asked') {
+      const asked = { requestId: raw.requestId, subtype: raw.ask.toolName, permissionFor: raw.ask.toolName };
+      await refuse({ ...context, tx, change }, asked);
+    }
+  }
+  await saveChange(tx, change);
+  await tx.launches.setOffset(context.launchId, end);
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
+import { silent } from '../../../test/support/test-store.ts';
+import type { LowPriorityTask } from '../watch/low-priority-work.ts';
+import { createUsageTracker } from './usage-tracker.ts';
+
+it('asks for the context after a turn only when it may, and takes what it is told', async () => {
+  const { store, edges, stageId, tell, record } = await busyTestSession();
+  const asked: string[] = [];
+  const waiting: LowPriorityTask[] = [];
+  const figures = createUsageTracker({
+    ...{ store, log: silent, stageId, uptimeMs: edges.uptimeMs, everyMs: 10_000 },
+    request: async ({ subtype }) => {
+      asked.push(subtype);
+      return { response: { totalTokens: 2_000, maxTokens: 200_000, percentage: 1 } };
+    },
+    whenQuiet: (_, work) => waiting.push(work),
+  });
+  await tell(turnEnded());
+  figures.worked(); // a look into the turn is due, and comes to nothing with its end
+  figures.turnEnded();
+  expect([asked, waiting.length]).toEqual([[], 1]);
+  await waiting[0]?.(new AbortController().signal);
+  expect(asked).toEqual(['get_context_usage']);
+  expect((await record()).contextUsage).toEqual({ usedTokens: 2_000, maxTokens: 200_000, percentage: 1 });
+});

@@ -1,0 +1,120 @@
+import type { StageId, TokenUsage } from '@callboard/contract';
+import { ContextUsageReply, SessionCostReply } from '../../claude/wire/messages.ts';
+import { changeSession } from '../../domain/change-session.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Store } from '../../store/store.ts';
+import type { LowPriorityTask } from '../watch/low-priority-work.ts';
+
+/** What a session uses (context, cost, tokens), kept current while a turn runs and after it. */
+export interface UsageTracker {
+  /** The process did something in a turn: the figures are asked for soon, and not more often than every ten seconds. */
+  worked(): void;
+  /** A model call ended, and used this much. */
+  used(tokens: TokenUsage): void;
+  turnEnded(): void;
+  stop(): void;
+}
+
+export interface UsageTrackerParts {
+  store: Store;
+  log: Logger;
+  stageId: StageId;
+  uptimeMs: () => number;
+  /** Asks the CLI. */
+  request: (fields: { subtype: string; detail?: string }, signal: AbortSignal) => Promise<Record<string, unknown>>;
+  /** Has something done once the session is quiet. */
+  whenQuiet: (name: string, work: LowPriorityTask) => void;
+  /** The least time between two looks at a running turn. */
+  everyMs: number;
+}
+
+const REPLY_MS = 10_000;
+/** A turn that is over by then is not asked in its midst. */
+const WORK_PAUSE_MS = 2_000;
+
+const NOTHING: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 };
+
+export function createUsageTracker({
+  store,
+  log,
+  stageId,
+  uptimeMs,
+  request,
+  whenQuiet,
+  everyMs,
+}: UsageTrackerParts): UsageTracker {
+  let timer: NodeJS.Timeout | undefined;
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let used = NOTHING;
+
+  function stop(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  function lookIn(ms: number): void {
+    timer = setTimeout(() => {
+      timer = undefined;
+      lookedAt = uptimeMs();
+      // A reply that does not come, or is not understood, changes nothing.
+      lookAtTurn().catch((error: unknown) =>
+        log.info({ reason: messageOf(error) }, 'what the session uses is not known'),
+      );
+    }, ms).unref();
+  }
+
+  /** The CLI takes a while to count (18 ms, seen), and reads no message meanwhile. */
+  async function lookAtContext(signal?: AbortSignal): Promise<void> {
+    const late = AbortSignal.timeout(REPLY_MS);
+    const limit = signal === undefined ? late : AbortSignal.any([signal, late]);
+    const { response } = ContextUsageReply.parse(
+      await request({ subtype: 'get_context_usage', detail: 'summary' }, limit),
+    );
+    const { totalTokens: usedTokens, maxTokens, percentage } = response;
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, contextUsage: { usedTokens, maxTokens, percentage } };
+        }),
+      { sync: 'later' },
+    );
+  }
+
+  /** `get_session_cost` counts locally; `get_usage` may ask the API for rate limits, so it is not asked in a turn. */
+  async function lookAtTurn(): Promise<void> {
+    const reply = await request({ subtype: 'get_session_cost' }, AbortSignal.timeout(REPLY_MS));
+    const counted = SessionCostReply.safeParse(reply).data?.response.text;
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (change) => {
+          const { turnRunning, costCounted, costUsd } = change.record;
+          if (!turnRunning) return; // it ended meanwhile, and told its own figures
+          const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
+          change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens: used } };
+        }),
+      { sync: 'later' },
+    );
+    await lookAtContext();
+  }
+
+  return {
+    worked() {
+      if (timer === undefined) lookIn(Math.max(WORK_PAUSE_MS, lookedAt + everyMs - uptimeMs()));
+    },
+    used(tokens) {
+      used = {
+        input: used.input + tokens.input,
+        output: used.output + tokens.output,
+        cacheRead: used.cacheRead + tokens.cacheRead,
+        cacheCreation: used.cacheCreation + tokens.cacheCreation,
+      };
+    },
+    turnEnded() {
+      used = NOTHING;
+      stop();
+      whenQuiet('context', lookAtContext);
+    },
+    stop,
+  };
+}

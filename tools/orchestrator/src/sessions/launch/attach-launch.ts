@@ -1,0 +1,65 @@
+import type { LaunchId } from '@callboard/contract';
+import type { Channel } from '../../claude/channel.ts';
+import { messagesInConversation } from '../../claude/conversation-file.ts';
+import { conversationTail } from '../../claude/conversation-tail.ts';
+import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
+import { openSpoolOnly, openStdioChannel } from '../../claude/stdio-channel.ts';
+import { mayUserHooksAllow } from '../../claude/user-hooks.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { ProcessIdentity } from '../../lib/process-identity.ts';
+import type { LaunchRecord } from '../../store/records.ts';
+import { createSessionExecutor, type ExecutorParts } from '../executor/session-executor.ts';
+import { type RunningLaunch, type StopGraces, watchLaunch } from './running-launch.ts';
+
+export interface AttachParts extends ExecutorParts {
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+  /** As `RunningParts.onEnded`. */
+  onEnded: (launch: LaunchRecord) => void;
+  /** As `RunningParts.onGone`. */
+  onGone: (launch: LaunchRecord) => Promise<void>;
+}
+
+/** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
+export async function attachLaunch(
+  parts: AttachParts,
+  launchId: LaunchId,
+  process: AgentProcess,
+  open: typeof openStdioChannel = openStdioChannel,
+): Promise<RunningLaunch> {
+  const { store, edges, log, env, graces } = parts;
+  const launch = await store.read.launches.find(launchId);
+  if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
+  const stage = await store.read.stages.find(launch.stageId);
+  // One that lives is of this boot.
+  const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
+  const place = {
+    isOfEarlierBoot,
+    worktree: stage?.worktree?.path ?? null,
+    mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
+    readConversation: (conversationId: string) => conversationTail(env, conversationId),
+  };
+  const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
+  const findMessages = (conversationId: string, messageIds: readonly string[]) =>
+    messagesInConversation(env, conversationId, messageIds);
+  const wasWatched = open === openStdioChannel;
+  const [onEnded, onGone] = [() => parts.onEnded(launch), () => parts.onGone(launch)];
+  return watchLaunch(executor, { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone });
+}
+
+const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;
+
+/** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
+function openOrRead(
+  open: typeof openStdioChannel,
+  { folder, spoolOffset }: LaunchRecord,
+  process: AgentProcess,
+): Channel {
+  try {
+    return open(folder, spoolOffset, process.identity.pid);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'process_gone') return openSpoolOnly(folder, spoolOffset);
+    throw error;
+  }
+}

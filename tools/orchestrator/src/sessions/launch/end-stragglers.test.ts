@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { LaunchId } from '@callboard/contract';
+import { expect, it, onTestFinished } from 'vitest';
+import { openTestStore, silent } from '../../../test/support/test-store.ts';
+import { endStragglers } from '../../claude/launch/end-stragglers.ts';
+import { LAUNCH_MARKER } from '../../claude/launch/marked-processes.ts';
+import { endAllSessions } from '../../end-all-sessions.ts';
+import { nodeEdges } from '../../lib/edges.ts';
+import { reAttachLaunches } from './re-attach-launches.ts';
+
+const newLaunchId = () => LaunchId.parse(nodeEdges.newId());
+
+/** A process that a launch has started; it ends with its test. */
+async function marked(id: LaunchId) {
+  const child = spawn('sleep', ['600'], { env: { PATH: process.env.PATH, [LAUNCH_MARKER]: id }, stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  return { isGone: () => child.exitCode !== null || child.signalCode !== null, exited };
+}
+
+async function setUp() {
+  const testStore = await openTestStore();
+  const { store, addStage } = testStore;
+  const stageId = await addStage();
+  /** A launch in that state, with a process of its own. */
+  const launch = async (state: 'starting' | 'ended') => {
+    const id = newLaunchId();
+    await store.transact(async (tx) => {
+      await tx.launches.insert({ id, stageId, folder: '/nowhere', createdAt: tx.now });
+      if (state === 'ended') await tx.launches.setEnded(id, tx.now, 'it died');
+    });
+    return marked(id);
+  };
+  return { ...testStore, launch };
+}
+
+it('ends what ended launches have left, and nothing of those that go on or belong to another Callboard', async () => {
+  const { store, launch } = await setUp();
+  const [left, living, other] = [await launch('ended'), await launch('starting'), await marked(newLaunchId())];
+  expect(await endStragglers(store.read.launches, 5_000)).toBe(true);
+  await left.exited;
+  expect([living.isGone(), other.isGone()]).toEqual([false, false]);
+});
+
+it('does so at the next start', async () => {
+  const { store, launch } = await setUp();
+  const left = await launch('ended');
+  const none = () => Promise.reject(new Error('no launch goes on'));
+  const sessions = { adopt: none, settle: none, beginAgain: none };
+  const { stop } = await reAttachLaunches({ store, log: silent, signalGraceMs: 5_000, againMs: 1_000, sessions });
+  await left.exited;
+  await stop();
+});
+
+it('does so when all sessions are ended while no Callboard runs', async () => {
+  const { file, launch } = await setUp();
+  const left = await launch('ended');
+  expect(await endAllSessions(dirname(file), { log: () => undefined })).toEqual({ ended: 0, failed: [] });
+  await left.exited;
+});

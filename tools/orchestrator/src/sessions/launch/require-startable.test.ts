@@ -1,0 +1,79 @@
+import { Phase, StageId } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { beginTestSession, busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
+import { openTestStore } from '../../../test/support/test-store.ts';
+import { beginLaunch } from './begin-launch.ts';
+
+const DONE = '2026-01-02T03:04:05.678Z';
+
+async function setUp() {
+  const test = await openTestStore();
+  const { store, edges } = test;
+  const start = (stageId: StageId) =>
+    store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada'));
+  return { ...test, start };
+}
+
+it('does not start a stage before those that it depends on are done, and names them', async () => {
+  const { addStage, start, store } = await setUp();
+  const done = await addStage({ title: 'Cart', completedAt: DONE });
+  const open = await addStage({ title: 'Checkout' });
+  const stageId = await addStage({ dependsOn: [done, open] });
+  await expect(start(stageId)).rejects.toMatchObject({
+    code: 'waits_for_dependency',
+    message: `${stageId} waits for ${open} (Checkout), not done yet. Complete that one first, or take it out of "Depends on".`,
+  });
+  expect(await store.read.sessions.find(stageId)).toBeNull();
+});
+
+it('fails closed on one that does not exist, and names no more than three', async () => {
+  const { addStage, start } = await setUp();
+  const gone = ['G1', 'G2', 'G3', 'G4', 'G5'].map((id) => StageId.parse(id));
+  const stageId = await addStage({ dependsOn: gone });
+  await expect(start(stageId)).rejects.toMatchObject({
+    code: 'waits_for_dependency',
+    message: expect.stringContaining(
+      'G1 (which does not exist), G2 (which does not exist), G3 (which does not exist), and 2 more',
+    ),
+  });
+});
+
+it('starts one that is held, and one whose dependencies are done', async () => {
+  const { addStage, start } = await setUp();
+  const done = await addStage({ completedAt: DONE });
+  const held = await addStage({ held: true, dependsOn: [done] });
+  await expect(start(held)).resolves.toMatchObject({ permissionMode: 'default' });
+});
+
+it('starts one again that has run before, whatever it depends on by now', async () => {
+  const session = await busyTestSession();
+  const { store, stageId } = session;
+  await session.end();
+  await store.transact(async (tx) => {
+    const stage = await tx.stages.find(stageId);
+    if (stage !== null) await tx.stages.update({ ...stage, dependsOn: [StageId.parse('G1')] });
+  });
+  await session.begin();
+  expect(await session.record()).toMatchObject({ state: 'starting' });
+});
+
+it('says of one at its gate that it waits there, and of one that is done what to do instead', async () => {
+  const phase = (name: string) => Phase.parse({ name, prompt: 'Do it', gate: 'human' });
+  const atGate = await busyTestSession({ pipeline: [phase('Design'), phase('Build')] });
+  await atGate.tell(turnEnded());
+  await expect(atGate.begin()).rejects.toMatchObject({
+    code: 'already_running',
+    message: expect.stringContaining(
+      'waits at its gate: "Design" is finished, and "Build" begins when you let it. Advance it',
+    ),
+  });
+  const running = await beginTestSession();
+  await expect(running.begin()).rejects.toMatchObject({ message: `${running.stageId} is running already (starting).` });
+
+  const { addStage, start } = await setUp();
+  const done = await addStage({ completedAt: DONE });
+  await expect(start(done)).rejects.toMatchObject({
+    code: 'already_done',
+    message: `${done} is done. Reopen it, or send it a message.`,
+  });
+});

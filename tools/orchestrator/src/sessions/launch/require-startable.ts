@@ -1,0 +1,49 @@
+import type { Stage } from '@callboard/contract';
+import { requireNoAlarm } from '../../domain/session-alarm.ts';
+import { Rejection } from '../../lib/errors.ts';
+import type { SessionRecord } from '../../store/records.ts';
+import type { Tables, Tx } from '../../store/store.ts';
+
+/**
+ * Whether a launch of the stage may begin now.
+ * @param session null for a stage that was never started: only that one waits for other stages
+ * @throws Rejection `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
+ */
+export async function requireStartable(tx: Tx, stage: Stage, session: SessionRecord | null): Promise<void> {
+  if (stage.completedAt !== null)
+    throw new Rejection('already_done', `${stage.id} is done. Reopen it, or send it a message.`);
+  requireNoAlarm(session);
+  if (session !== null && session.launchId !== null)
+    throw new Rejection('already_running', whyNotAgain(stage, session));
+  if (session === null) await requireDependenciesDone(tx, stage);
+  const diskPauseReason = tx.diskPauseReason();
+  if (diskPauseReason !== null) throw new Rejection('disk_low', diskPauseReason);
+}
+
+function whyNotAgain({ id, pipeline }: Stage, { atGate, phaseIndex, state }: SessionRecord): string {
+  if (!atGate) return `${id} is running already (${state}).`;
+  const finished = pipeline[phaseIndex];
+  const next = pipeline[phaseIndex + 1];
+  const phases = finished && next ? `: "${finished.name}" is finished, and "${next.name}" begins when you let it` : '';
+  return `${id} is running already, and waits at its gate${phases}. Advance it instead of starting it.`;
+}
+
+/** How many of the stages that are not done are named. */
+const NAMED = 3;
+
+/** Fails closed: a stage that is not there is not done. */
+async function requireDependenciesDone(tx: Tables, { id, dependsOn }: Stage): Promise<void> {
+  const found = await Promise.all(dependsOn.map(async (other) => ({ other, stage: await tx.stages.find(other) })));
+  const open = found.filter(({ stage }) => stage === null || stage.completedAt === null);
+  if (open.length === 0) return;
+  const named = open
+    .slice(0, NAMED)
+    .map(({ other, stage }) => (stage === null ? `${other} (which does not exist)` : `${other} (${stage.title})`));
+  const more = open.length > NAMED ? [`${open.length - NAMED} more`] : [];
+  const list = new Intl.ListFormat('en', { type: 'conjunction' }).format([...named, ...more]);
+  const advice =
+    open.length === 1
+      ? 'Complete that one first, or take it out of "Depends on".'
+      : 'Complete those first, or take them out of "Depends on".';
+  throw new Rejection('waits_for_dependency', `${id} waits for ${list}, not done yet. ${advice}`);
+}

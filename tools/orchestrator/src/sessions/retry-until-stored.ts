@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '../lib/logger.ts';
+import { isStorageFailure } from '../store/storage-failure.ts';
+import type { CommitOptions, Store, Tx } from '../store/store.ts';
+
+export interface RetryParts {
+  store: Store;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Runs the transaction until the store takes it: for what has happened already, and only has to be written down. What
+ * was printed stands in the spool as well, so it is committed without a sync of its own unless told otherwise.
+ * @throws what is no failure of the store, and the signal's reason
+ */
+export async function retryUntilStored<T>(
+  { store, log, signal }: RetryParts,
+  work: (tx: Tx) => Promise<T>,
+  options: CommitOptions = { sync: 'later' },
+): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    signal.throwIfAborted();
+    try {
+      return await store.transact(work, options);
+    } catch (error) {
+      if (!isStorageFailure(error)) throw error;
+      log.info({ err: error }, 'the store failed; trying again');
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+}

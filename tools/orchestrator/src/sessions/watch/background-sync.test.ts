@@ -1,0 +1,57 @@
+import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { busyTestSession } from '../../../test/support/test-session.ts';
+import { openTestStore, silent, tickingEdges } from '../../../test/support/test-store.ts';
+import type { Tx } from '../../store/store.ts';
+import { startBackgroundSync } from './background-sync.ts';
+
+/** A session whose spool is a file of the test, and the files that were synced, in their order. */
+async function syncedSession(failures: Error[] = []) {
+  const synced: string[] = [];
+  const edges = tickingEdges();
+  const syncFile = async (path: string) => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    await edges.syncFile(path);
+    synced.push(path);
+  };
+  const test = await openTestStore({ ...edges, syncFile });
+  const session = await busyTestSession({}, test);
+  const launch = await session.store.read.launches.find(session.launchId());
+  if (launch === null) throw new Error('no launch');
+  const path = join(await temporaryFolder(), 'out.jsonl');
+  await writeFile(path, '');
+  let readTo = 0;
+  const running = () => [{ launch, spool: () => ({ path, readTo }) }];
+  const { stop } = startBackgroundSync({ store: session.store, log: silent, everyMs: 5, running });
+  onTestFinished(stop);
+  const line = async () => {
+    await appendFile(path, '{}\n');
+    readTo += 3;
+    await session.store.transact((tx) => tx.launches.setOffset(launch.id, readTo), { sync: 'later' });
+  };
+  const said = (tx: Tx) => tx.launches.setOffset(launch.id, readTo);
+  return { store: session.store, synced, line, said, path, log: `${test.file}-wal` };
+}
+
+it('syncs the spool that was read, then the store, and nothing while nothing waits', async () => {
+  const { store, synced, line, said, path, log } = await syncedSession();
+  await store.transact(said);
+  await line();
+  await expect.poll(() => synced).toEqual([path, log]);
+  await store.transact(said, { sync: 'later' }); // of a spool that has not grown
+  await expect.poll(() => synced).toEqual([path, log, log]);
+});
+
+it('tries again what could not be synced, the spool included', async () => {
+  const { synced, line, path, log, store } = await syncedSession([new Error('EIO'), new Error('EIO')]);
+  const troubles: (string | undefined)[] = [];
+  store.onWrite((trouble) => troubles.push(trouble?.words));
+  await line();
+  await expect.poll(() => synced).toEqual([path]); // after a failure the log is written into the database instead
+  expect(troubles).toContainEqual(expect.stringContaining('does not reach the disk'));
+  await line();
+  await expect.poll(() => synced).toEqual([path, path, log]);
+});

@@ -1,0 +1,56 @@
+import type { LaunchId } from '@callboard/contract';
+import type { Logger } from '../../lib/logger.ts';
+import { createNudged } from '../../lib/wait.ts';
+import type { Store } from '../../store/store.ts';
+import type { SessionExecutor } from '../executor/session-executor.ts';
+
+export interface BackgroundSyncParts {
+  store: Pick<Store, 'onUnsynced' | 'sync'>;
+  log: Logger;
+  /** How long a commit without a sync of its own may wait for one. */
+  everyMs: number;
+  running: () => readonly Pick<SessionExecutor, 'launch' | 'spool'>[];
+}
+
+/**
+ * Brings to the disk what was committed without a sync of its own: first the spools that it was read from, so that the
+ * store does not know more than they hold, then the store. Nothing runs while there is nothing to sync. A failure is
+ * told by the store like any other write that failed, and tried again.
+ */
+export function startBackgroundSync({ store, log, everyMs, running }: BackgroundSyncParts): {
+  stop(): Promise<void>;
+} {
+  /** How far each spool was read when it was last synced. */
+  let synced = new Map<LaunchId, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const syncing = createNudged(
+    async () => {
+      const spools = running().map(({ launch, spool }) => ({ id: launch.id, ...spool() }));
+      const grown = spools.filter(({ id, readTo }) => readTo !== synced.get(id));
+      await store.sync(grown.map(({ path }) => path));
+      synced = new Map(spools.map(({ id, readTo }) => [id, readTo]));
+    },
+    (error) => {
+      log.info({ err: error }, 'a sync in the background failed; trying again');
+      due();
+    },
+  );
+
+  function due(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      syncing.nudge();
+    }, everyMs).unref();
+  }
+
+  const unlisten = store.onUnsynced(due);
+  return {
+    stop: () => {
+      unlisten();
+      clearTimeout(timer);
+      timer = undefined;
+      return syncing.stop();
+    },
+  };
+}

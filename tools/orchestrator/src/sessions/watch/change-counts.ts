@@ -1,0 +1,53 @@
+import type { StageId } from '@callboard/contract';
+import { changeSession } from '../../domain/change-session.ts';
+import { createKeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Store } from '../../store/store.ts';
+import type { Worktrees } from '../../worktrees/worktrees.ts';
+import type { LowPriorityWork } from './low-priority-work.ts';
+
+interface ChangeCountsParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'countChanges'>;
+  lowPriorityWork: Pick<LowPriorityWork, 'add'>;
+}
+
+/**
+ * Counts what a worktree has changed once each turn has ended and its session is quiet, so that a card can show it and nobody who
+ * looks at the board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
+ * @returns how to count no more; what is counted just now is a follow-up
+ */
+export async function startChangeCounts({ store, worktrees, lowPriorityWork }: ChangeCountsParts): Promise<() => void> {
+  const lastTurns = new Map<StageId, string>();
+  const exclusively = createKeyedMutex();
+
+  async function count(stageId: StageId, signal: AbortSignal): Promise<void> {
+    const record = await store.read.sessions.find(stageId);
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    const worktree = stage?.worktree ?? null;
+    const turn = record?.lastTurn?.at;
+    if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
+    signal.throwIfAborted(); // others were counted first
+    const changes = await worktrees.countChanges(project, worktree, signal);
+    await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, changes, changesCountedFor: turn };
+        }),
+      { sync: 'later' },
+    );
+  }
+
+  const want = (stageId: StageId): void =>
+    lowPriorityWork.add(stageId, 'changes', (signal) => exclusively('all', () => count(stageId, signal)));
+
+  const unlisten = store.onEvent((event) => {
+    if (event.type !== 'session-updated' || event.data.lastTurn === null) return;
+    const { stageId, lastTurn } = event.data;
+    if (lastTurns.get(stageId) === lastTurn.at) return;
+    lastTurns.set(stageId, lastTurn.at);
+    want(stageId);
+  });
+  for (const { stageId } of await store.read.sessions.list()) want(stageId);
+  return unlisten;
+}

@@ -1,0 +1,74 @@
+import { RequestId, type StageId, type TranscriptEntry } from '@callboard/contract';
+import { z } from 'zod';
+import { denyingRule } from '../../agent/denying-rule.ts';
+import { changeSession } from '../../domain/change-session.ts';
+import { denialId, nameDenial } from '../../domain/denials.ts';
+import { updateDecision } from '../../domain/requests.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Store } from '../../store/store.ts';
+import type { SessionExecutor } from '../executor/session-executor.ts';
+import type { LowPriorityWork } from './low-priority-work.ts';
+
+type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
+
+interface DenyingRuleLookupParts {
+  store: Store;
+  log: Logger;
+  /** What `~` in a rule stands for. */
+  home: string;
+  running: () => Iterable<Pick<SessionExecutor, 'launch' | 'request'>>;
+  lowPriorityWork: Pick<LowPriorityWork, 'add'>;
+}
+
+/** What Claude Code says that holds, settings of all files included. */
+const RulesReply = z.object({
+  response: z.object({ state: z.object({ rules: z.array(z.object({ behavior: z.string(), rule: z.string() })) }) }),
+});
+const REPLY_MS = 10_000;
+/** Claude Code is asked beside its turn only where that takes long. */
+const LATEST_MS = 5_000;
+/** A call is among the newest entries when it is denied. */
+const RECENT = 200;
+
+/**
+ * Finds out which rule denied a call: Claude Code does not say, but lists its rules. Where one of them alone can have been it, the
+ * decision names it; otherwise it stays as it is.
+ * @returns what is to be called with a call that a rule denied
+ */
+export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupParts) {
+  async function find(stageId: StageId, toolUseId: string): Promise<void> {
+    const entries = await store.read.transcript.page(stageId, { after: undefined, before: undefined, limit: RECENT });
+    const call = entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
+    if (call?.kind !== 'tool-use') return;
+    lowPriorityWork.add(stageId, `rule for ${toolUseId}`, (signal) => name(stageId, call, signal), LATEST_MS);
+  }
+
+  async function name(stageId: StageId, call: ToolUse, signal: AbortSignal): Promise<void> {
+    const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
+    if (executor === undefined) return;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(REPLY_MS)]);
+    const reply = await executor.request({ subtype: 'list_permission_rules' }, limit);
+    const rules = RulesReply.safeParse(reply).data?.response.state.rules ?? [];
+    const rule = denyingRule(
+      rules.flatMap((one) => (one.behavior === 'deny' ? [one.rule] : [])),
+      call,
+      home,
+    );
+    if (rule === null) return;
+    await store.transact(
+      async (tx) => {
+        const decision = await tx.requests.findDecision(stageId, RequestId.parse(denialId(call.toolUseId)));
+        if (decision?.denial == null || decision.denial.detail !== null) return;
+        await updateDecision(tx, { ...decision, denial: { ...decision.denial, detail: rule } });
+        await changeSession(tx, stageId, (change) => nameDenial(change, call.toolUseId, rule));
+      },
+      { sync: 'later' },
+    );
+  }
+
+  return (stageId: StageId, toolUseId: string): void => {
+    find(stageId, toolUseId).catch((error: unknown) =>
+      log.debug({ err: error, stageId }, 'which rule denied a call could not be found out'),
+    );
+  };
+}

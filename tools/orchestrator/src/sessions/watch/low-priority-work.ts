@@ -1,0 +1,134 @@
+import { isActive, type SessionState, type StageId } from '@callboard/contract';
+import type { Edges } from '../../lib/edges.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Something that follows from what a session did, and may wait. It is tried again later where the signal aborts it. */
+export type LowPriorityTask = (signal: AbortSignal) => Promise<void>;
+
+/** Work that keeps out of the way of turns. */
+export interface LowPriorityWork {
+  /**
+   * Has it done once the session is quiet, one after another for each session. When a turn begins meanwhile it is
+   * aborted, and waits again. What waits under the same name is dropped for it.
+   * @param latestMs after that long it is done beside a turn
+   */
+  add(stageId: StageId, name: string, work: LowPriorityTask, latestMs?: number): void;
+  /** The session has printed or was told something: it is not quiet. */
+  stir(stageId: StageId): void;
+  /** Nothing is begun any more; resolves when what runs was aborted and has ended. */
+  stop(): Promise<void>;
+}
+
+export interface LowPriorityWorkParts {
+  store: Store;
+  edges: Edges;
+  log: Logger;
+}
+
+/** How long nothing may have happened in a session for it to be quiet. */
+const QUIET_MS = 1_000;
+
+interface Waiting {
+  work: LowPriorityTask;
+  /** In `uptimeMs`. */
+  latestAt: number;
+}
+
+interface Session {
+  stirredAt: number;
+  isAtWork: boolean;
+  waiting: Map<string, Waiting>;
+  timer: NodeJS.Timeout | undefined;
+  running: { control: AbortController; done: Promise<void> } | undefined;
+}
+
+export async function startLowPriorityWork({ store, edges, log }: LowPriorityWorkParts): Promise<LowPriorityWork> {
+  const sessions = new Map<StageId, Session>();
+  let stopped = false;
+
+  function sessionOf(stageId: StageId): Session {
+    const known = sessions.get(stageId);
+    if (known !== undefined) return known;
+    const session = {
+      ...{ stirredAt: edges.uptimeMs(), isAtWork: false, waiting: new Map() },
+      ...{ timer: undefined, running: undefined },
+    };
+    sessions.set(stageId, session);
+    return session;
+  }
+
+  function dueAt({ isAtWork, stirredAt }: Session, { latestAt }: Waiting): number {
+    return Math.min(latestAt, isAtWork ? Number.POSITIVE_INFINITY : stirredAt + QUIET_MS);
+  }
+
+  /** A line that comes meanwhile moves no timer: it is looked at anew when the timer fires. */
+  function schedule(stageId: StageId, session: Session): void {
+    clearTimeout(session.timer);
+    if (stopped || session.running !== undefined) return;
+    const next = Math.min(...[...session.waiting.values()].map((one) => dueAt(session, one)));
+    if (next === Number.POSITIVE_INFINITY) return;
+    session.timer = setTimeout(() => runNext(stageId, session), Math.max(0, next - edges.uptimeMs())).unref();
+  }
+
+  function runNext(stageId: StageId, session: Session): void {
+    const now = edges.uptimeMs();
+    const due = [...session.waiting].find(([, one]) => dueAt(session, one) <= now);
+    if (due !== undefined) session.running = begin(stageId, session, ...due);
+    else schedule(stageId, session);
+  }
+
+  function begin(stageId: StageId, session: Session, name: string, one: Waiting): Session['running'] {
+    session.waiting.delete(name);
+    const control = new AbortController();
+    const done = one
+      .work(control.signal)
+      .catch((error: unknown) => {
+        if (!control.signal.aborted) log.info({ stageId, name, reason: messageOf(error) }, 'a follow-up did not work');
+        else if (!session.waiting.has(name)) session.waiting.set(name, one);
+      })
+      .finally(() => {
+        session.running = undefined;
+        schedule(stageId, session);
+      });
+    return { control, done };
+  }
+
+  function setAtWork(stageId: StageId, isAtWork: boolean): void {
+    const session = sessionOf(stageId);
+    if (session.isAtWork === isAtWork) return;
+    session.isAtWork = isAtWork;
+    session.stirredAt = edges.uptimeMs();
+    if (isAtWork) session.running?.control.abort();
+    schedule(stageId, session);
+  }
+
+  const isAtWork = (state: SessionState) => isActive(state) || state === 'failed';
+  const unlisten = store.onEvent((event) => {
+    if (event.type === 'session-updated') setAtWork(event.data.stageId, isAtWork(event.data.state));
+  });
+  for (const { stageId, state } of await store.read.sessions.list()) setAtWork(stageId, isAtWork(state));
+
+  return {
+    add(stageId, name, work, latestMs = Number.POSITIVE_INFINITY) {
+      const session = sessionOf(stageId);
+      session.waiting.delete(name); // and to the end of the line
+      session.waiting.set(name, { work, latestAt: edges.uptimeMs() + latestMs });
+      schedule(stageId, session);
+    },
+    stir(stageId) {
+      sessionOf(stageId).stirredAt = edges.uptimeMs();
+    },
+    async stop() {
+      stopped = true;
+      unlisten();
+      const all = [...sessions.values()];
+      for (const { timer, running } of all) {
+        clearTimeout(timer);
+        running?.control.abort();
+      }
+      await Promise.all(all.map(({ running }) => running?.done));
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { setClocks } from '../../../test/support/set-clocks.ts';
+import { write } from '../../../test/support/settings-files.ts';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { busyTestSession } from '../../../test/support/test-session.ts';
+import { openTestStore, silent } from '../../../test/support/test-store.ts';
+import { createTrust } from '../../trust/trust.ts';
+import { createWorktrees } from '../../worktrees/worktrees.ts';
+import { startSettingsWatch } from './settings-watch.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+const LOOK_MS = 2_000;
+const LOCAL = '.claude/settings.local.json';
+
+async function setUp() {
+  const folder = await temporaryFolder();
+  const { edges, pass } = setClocks();
+  const test = await openTestStore(edges);
+  const worktree = { path: join(folder, 'worktree'), branch: 'callboard/S1', base: 'a'.repeat(40) };
+  const session = await busyTestSession({ worktree }, test);
+  const { store } = session;
+  const [launch] = await store.read.launches.listOf(session.stageId);
+  if (launch === undefined) throw new Error('nothing was begun');
+  const settings = { ...launch.settings, isKnown: true };
+  const env = { HOME: folder };
+  const worktrees = createWorktrees({ dataDir: folder, env });
+  const trust = createTrust({ store, worktrees, log: silent, env });
+  const ask = vi.spyOn(trust, 'settingsPaths');
+  const reading = vi.spyOn(trust, 'grownSince');
+  const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('nobody is there')) };
+  let isRunning = true;
+  const watch = startSettingsWatch({
+    ...{ store, trust, edges, log: silent, lookMs: LOOK_MS },
+    running: () => (isRunning ? [executor] : []),
+    raiseAlarm: () => Promise.resolve(),
+  });
+  onTestFinished(() => {
+    isRunning = false;
+    watch.stop();
+  });
+  /** So many looks; how often the files were read. */
+  const look = async (times = 1) => {
+    const before = reading.mock.calls.length;
+    for (let n = 0; n < times; n++) {
+      const asked = ask.mock.calls.length;
+      await pass(LOOK_MS);
+      if (ask.mock.calls.length > asked)
+        await vi.waitFor(() => expect(reading.mock.results.length).toBe(ask.mock.calls.length));
+      await reading.mock.results.at(-1)?.value;
+      await store.transact(async () => undefined); // behind what the look stores
+    }
+    return reading.mock.calls.length - before;
+  };
+  const notices = async () => (await session.transcript()).filter(({ kind }) => kind === 'notice').length;
+  return { look, notices, file: join(worktree.path, LOCAL), worktree: worktree.path };
+}
+
+it('reads the settings files of a running session again when one has changed, and else every half minute', async () => {
+  const { look, notices, worktree, file } = await setUp();
+  expect(await look(2)).toBe(2); // once more, for what is written within one tick of the clock
+  expect(await look(10)).toBe(0);
+  await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(touch *)'] } } });
+  expect(await look()).toBe(1);
+  await vi.waitFor(async () => expect(await notices()).toBe(1));
+  expect(await look(5)).toBe(1);
+  await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(chmod *)'] } } }); // of the same size
+  await utimes(file, 0, 0);
+  expect(await look()).toBe(1);
+  await vi.waitFor(async () => expect(await notices()).toBe(2));
+  await look(5);
+  expect(await look(30)).toBe(2);
+});

@@ -1,0 +1,92 @@
+import type { StageId } from '@callboard/contract';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { setClocks } from '../../../test/support/set-clocks.ts';
+import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
+import { openTestStore, silent } from '../../../test/support/test-store.ts';
+import { startIdleWatch } from './idle-watch.ts';
+import { startSilenceWatch } from './silence-watch.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+async function setUp() {
+  const clocks = setClocks();
+  const test = await openTestStore(clocks.edges);
+  return { ...clocks, ...test, session: await busyTestSession({}, test) };
+}
+
+it.each([0, DAY, -DAY])(
+  'ends an idle process after its hour, also when the time of day jumps by %i ms',
+  async (jumpMs) => {
+    const { session, store, edges, pass, jump } = await setUp();
+    const ended: StageId[] = [];
+    const watch = startIdleWatch({
+      store,
+      edges,
+      log: silent,
+      idleMs: 60 * MINUTE,
+      endIdle: async (stageId) => void ended.push(stageId),
+    });
+    onTestFinished(watch.stop);
+    const list = vi.spyOn(store.read.sessions, 'list');
+    /** A look of the watch, to its end. */
+    const look = async (ms: number) => {
+      const before = list.mock.results.length;
+      await pass(ms);
+      await vi.waitFor(() => expect(list.mock.results.length).toBeGreaterThan(before));
+      await list.mock.results.at(-1)?.value;
+    };
+    await session.tell(turnEnded());
+    await look(MINUTE);
+    jump(jumpMs);
+    await look(58 * MINUTE);
+    expect(ended).toEqual([]);
+    await look(3 * MINUTE);
+    await vi.waitFor(() => expect(ended).toContain(session.stageId));
+  },
+);
+
+it.each([0, DAY, -DAY])('calls silence by what really went by when the time of day jumps by %i ms', async (jumpMs) => {
+  const { session, store, edges, pass, jump } = await setUp();
+  const heard = { at: edges.now(), uptimeMs: edges.uptimeMs() };
+  const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver: false });
+  const executor = { launch: { stageId: session.stageId }, lastHeard };
+  const find = vi.spyOn(store.read.sessions, 'find');
+  const silentOnes: StageId[] = [];
+  const silenceWatch = startSilenceWatch({
+    store,
+    log: silent,
+    silenceMs: 10 * MINUTE,
+    lookMs: MINUTE,
+    running: () => [executor],
+    onSilent: (stageId) => silentOnes.push(stageId),
+  });
+  onTestFinished(silenceWatch.stop);
+  jump(jumpMs);
+  await pass(9 * MINUTE);
+  await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(9));
+  expect((await session.record()).stalledSince).toBeNull();
+  await pass(MINUTE);
+  await vi.waitFor(async () => expect((await session.record()).stalledSince).toBe(heard.at.toISOString()));
+  await pass(5 * MINUTE);
+  await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(15));
+  expect(silentOnes).toEqual([session.stageId]);
+});
+
+it('ends the other idle processes also where one does not end', async () => {
+  const { session, store, edges, addStage, ...test } = await setUp();
+  const second = await busyTestSession({}, { store, edges, addStage, events: test.events, file: test.file });
+  for (const each of [session, second]) await each.tell(turnEnded());
+  const asked: StageId[] = [];
+  const endIdle = async (stageId: StageId) => {
+    asked.push(stageId);
+    throw new Error('it does not end');
+  };
+  const watch = startIdleWatch({ store, edges, log: silent, idleMs: MINUTE, endIdle });
+  onTestFinished(watch.stop);
+  await watch.endAllIdle();
+  expect(asked.toSorted()).toEqual([session.stageId, second.stageId].toSorted());
+});
