@@ -13,7 +13,8 @@ import { createLogins } from './auth/logins.ts';
 import { ownerName } from './auth/owner-name.ts';
 import { findClaude } from './claude/find-claude.ts';
 import { trySandbox } from './claude/launch/sandbox-trial.ts';
-import { createDataDir, dataDirLayout } from './data-dir.ts';
+import { lockDataDir, requireWritable } from './compose/data-dir-access.ts';
+import { dataDirLayout } from './data-dir.ts';
 import { startDiskWatch } from './disk/disk-watch.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
@@ -24,11 +25,10 @@ import { openGateway } from './gateway/gateway.ts';
 import { environmentForSandbox } from './isolation/own-bwrap.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
-import { OperationalError, systemCode } from './lib/errors.ts';
+import { OperationalError } from './lib/errors.ts';
 import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
 import { watchOwnLoop } from './lib/loop-delay.ts';
-import { AlreadyHeld, acquireProcessLock } from './lib/process-lock.ts';
 import { useSpawner } from './lib/processes/processes.ts';
 import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
@@ -55,8 +55,6 @@ import { createRepositories } from './stages/repositories.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
-import { troubleOf } from './store/storage-failure.ts';
-import type { Store } from './store/store.ts';
 import { createTrash } from './trash/trash.ts';
 import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';
@@ -139,7 +137,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
         'Running Claude Code as another user (--agent-user) is not possible yet.',
       );
     }
-    const lock = await takeDataDir(dataDir, config.port, edges);
+    const lock = await lockDataDir(dataDir, config.port, edges);
     life.onStop('lock', lock.release);
     let endSpawner = (): Promise<void> => Promise.resolve();
     life.onStop('spawner', () => endSpawner());
@@ -361,42 +359,3 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     throw error;
   }
 }
-
-async function takeDataDir(dataDir: string, port: number, edges: Edges) {
-  try {
-    await createDataDir(dataDir);
-    return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
-  } catch (error) {
-    const complaint = UNWRITABLE[systemCode(error) ?? ''];
-    if (complaint !== undefined) {
-      const advice = 'Make it writable, or use another --data-dir.';
-      throw new OperationalError('data_dir_unwritable', `${dataDir} cannot be written to: ${complaint}. ${advice}`, {
-        cause: error,
-      });
-    }
-    if (!(error instanceof AlreadyHeld)) throw error;
-    const message = `Another Callboard (process ${error.holder.pid}) works on ${dataDir}. Stop it first, or use another --data-dir.`;
-    throw new OperationalError('data_dir_in_use', message, { cause: error });
-  }
-}
-
-/** A file that can only be read is opened without a word. */
-async function requireWritable(store: Store, dataDir: string): Promise<void> {
-  try {
-    await store.probe();
-  } catch (error) {
-    const trouble = troubleOf(error instanceof OperationalError ? error.cause : error);
-    if (trouble === null) throw error;
-    throw new OperationalError('storage_failed', `The store in ${dataDir} cannot be written: ${trouble.words}`, {
-      cause: error,
-    });
-  }
-}
-
-const UNWRITABLE: Readonly<Record<string, string>> = {
-  EROFS: 'its file system is read-only',
-  EACCES: 'this account may not write there',
-  EPERM: 'this account may not write there',
-  ENOSPC: 'its disk is full',
-  EDQUOT: 'its disk quota is used up',
-};

@@ -114,8 +114,10 @@ describe('the orchestrator', () => {
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
+    compose: ['data-dir.ts', 'lib', 'store'],
     'compose.ts': [
       'claude',
+      'compose',
       'data-dir.ts',
       'doctor',
       'gateway',
