@@ -101,11 +101,11 @@ describe('the orchestrator', () => {
     disk: ['lib', 'type store'],
     isolation: ['lib'],
     scheduler: ['lib', 'type store'],
-    stages: ['domain', 'lib', 'type store', 'type worktrees'],
+    stages: ['domain', 'lib', 'store', 'type worktrees'],
     trash: ['lib', 'type store'],
     approvals: ['agent', 'domain', 'lib', 'type store'],
     messages: ['domain', 'lib', 'store'],
-    trust: ['claude', 'lib', 'type store', 'type worktrees'],
+    trust: ['claude', 'lib', 'store', 'type worktrees'],
     sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'text', 'type trust', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
     gateway: ['domain', 'lib', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],

@@ -1,6 +1,7 @@
 import type { SessionState, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { type SessionRecord, summaryOf } from '../store/records.ts';
+import { unknownStage } from '../store/require.ts';
 import type { Tables, Tx } from '../store/store.ts';
 import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
@@ -15,7 +16,7 @@ export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChang
 
 /** Why the stage has no session: it was never started, or does not exist. */
 export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: StageId): Promise<Rejection> {
-  if ((await stages.find(stageId)) === null) return new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  if ((await stages.find(stageId)) === null) return unknownStage(stageId);
   return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 }
 

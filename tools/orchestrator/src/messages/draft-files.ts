@@ -1,6 +1,7 @@
 import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } from '@callboard/contract';
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
+import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { keepDraft } from './keep-draft.ts';
 import { draftFile, keepFile } from './kept-file.ts';
@@ -25,9 +26,7 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
   return {
     add: (stageId, fileId, content) =>
       store.transact(async (tx) => {
-        if ((await tx.stages.find(stageId)) === null) {
-          throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
-        }
+        await requireStage(tx, stageId);
         const kept = await keptFiles(tx, stageId);
         const known = kept.find((file) => file.fileId === fileId);
         if (known !== undefined) return known;

@@ -1,5 +1,6 @@
 import { type Draft, FILES_KEY, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import { keepDraft } from './keep-draft.ts';
 
@@ -15,15 +16,14 @@ export interface Drafts {
 }
 
 export function createDrafts({ store }: { store: Store }): Drafts {
-  const unknown = (stageId: StageId) => new Rejection('unknown_stage', `There is no stage ${stageId}.`);
   return {
     async list(stageId) {
-      if ((await store.read.stages.find(stageId)) === null) throw unknown(stageId);
+      await requireStage(store.read, stageId);
       return store.read.drafts.listOf(stageId);
     },
     put: (wanted) =>
       store.transact(async (tx) => {
-        if ((await tx.stages.find(wanted.stageId)) === null) throw unknown(wanted.stageId);
+        await requireStage(tx, wanted.stageId);
         if (wanted.key === FILES_KEY) {
           throw new Rejection('bad_request', 'The list of files is kept by the server: add and remove files instead.');
         }

@@ -1,7 +1,7 @@
 import type { Effort, StageId } from '@callboard/contract';
 import { changeSession } from '../domain/change-session.ts';
+import { requireStage } from '../store/require.ts';
 import type { Tx } from '../store/store.ts';
-import { requireStage } from './launch/begin-launch.ts';
 
 /** What was chosen holds for later launches as well. */
 export async function keepModel(

@@ -9,6 +9,7 @@ import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../dom
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { ProcessIdentity } from '../lib/process-identity.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
+import { requireStage } from '../store/require.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';
 import type { Tx } from '../store/store.ts';
 import type { Trust } from '../trust/trust.ts';
@@ -16,7 +17,6 @@ import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { ExecutorParts, SessionExecutor } from './executor/session-executor.ts';
 import { keepModel } from './keep-model.ts';
 import { attachLaunch } from './launch/attach-launch.ts';
-import { requireStage } from './launch/begin-launch.ts';
 import { clearSandbox } from './launch/clear-sandbox.ts';
 import { createLauncher, type LaunchPrograms, type LaunchSandboxes } from './launch/launcher.ts';
 import type { RunningLaunch, StopGraces } from './launch/running-launch.ts';

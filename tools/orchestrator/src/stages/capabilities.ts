@@ -1,5 +1,5 @@
 import type { CapabilitiesReply, ProjectId, StageId } from '@callboard/contract';
-import { Rejection } from '../lib/errors.ts';
+import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -12,8 +12,7 @@ export async function capabilitiesOf(
   { stageId, projectId }: { stageId?: StageId | undefined; projectId?: ProjectId | undefined },
 ): Promise<CapabilitiesReply> {
   const all = store.read.capabilities;
-  const stage = stageId === undefined ? null : await store.read.stages.find(stageId);
-  if (stageId !== undefined && stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+  const stage = stageId === undefined ? null : await requireStage(store.read, stageId);
   const own = stage === null ? null : await all.find(stage.id);
   if (own !== null) return { capabilities: own, from: 'stage' };
   const project = stage?.projectId ?? projectId;

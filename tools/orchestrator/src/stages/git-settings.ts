@@ -2,6 +2,7 @@ import type { Project, ProjectId } from '@callboard/contract';
 import { forEachAtOnce } from '../lib/at-once.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { requireProject } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StoredRepositories } from './repositories.ts';
@@ -28,17 +29,11 @@ export interface GitSettingsParts {
 const LOOKS_AT_ONCE = 4;
 
 export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsParts): ProjectGitSettings {
-  async function find(id: ProjectId): Promise<Project> {
-    const project = await store.read.projects.find(id);
-    if (project === null) throw new Rejection('unknown_project', `There is no project ${id}.`);
-    return project;
-  }
-
   return {
     async agree(id, hash) {
-      await worktrees.gitSettings(await find(id));
+      await worktrees.gitSettings(await requireProject(store.read, id));
       await repositories.settled(id);
-      if (await repositories.agree(id, hash)) return find(id);
+      if (await repositories.agree(id, hash)) return requireProject(store.read, id);
       const advice = 'Look at them again, then agree.';
       throw new Rejection('git_settings_changed', `The git settings of ${id} are not those that were shown. ${advice}`);
     },

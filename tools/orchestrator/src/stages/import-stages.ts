@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
@@ -27,8 +28,7 @@ export interface StageImports {
 export function createStageImports({ store }: { store: Store }): StageImports {
   return {
     async run(projectId, path) {
-      const project = await store.read.projects.find(projectId);
-      if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
+      const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, path));
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));

@@ -9,6 +9,7 @@ import {
   ProjectSettings,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
@@ -58,13 +59,13 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
     },
     update: (id, patch) =>
       store.transact(async (tx) => {
-        const project = await require(tx, id);
+        const project = await requireProject(tx, id);
         const settings = ProjectSettings.parse({ ...project.settings, ...defined(patch.settings) });
         return save(tx, { ...project, name: patch.name ?? project.name, settings });
       }),
     remove: (id) =>
       store.transact(async (tx) => {
-        const project = await require(tx, id);
+        const project = await requireProject(tx, id);
         if (await tx.stages.isUsed(id))
           throw new Rejection('project_in_use', `${id} still has stages. Delete them first.`);
         await tx.projects.remove(id);
@@ -78,12 +79,6 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
 /** A patch without the fields it does not name. */
 const defined = (patch: object | undefined): object =>
   Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== undefined));
-
-async function require(tx: Tx, id: ProjectId): Promise<Project> {
-  const project = await tx.projects.find(id);
-  if (project === null) throw new Rejection('unknown_project', `There is no project ${id}.`);
-  return project;
-}
 
 /** A readable id that is not taken: the folder's name, with a number when need be. */
 async function unusedId(tx: Tx, folder: string): Promise<ProjectId> {

@@ -2,6 +2,7 @@ import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@cal
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { Rejection } from '../lib/errors.ts';
+import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
 /** Stages as people write and change them. */
@@ -32,13 +33,8 @@ export function createStages({ store }: { store: Store }): Stages {
   return {
     create: (wanted) =>
       store.transact(async (tx) => {
-        if ((await tx.projects.find(wanted.projectId)) === null) {
-          throw new Rejection(
-            'unknown_project',
-            `There is no project ${wanted.projectId}. Register its repository first.`,
-          );
-        }
-        await requireStages(tx, wanted.dependsOn ?? []);
+        await requireProject(tx, wanted.projectId);
+        await requireDependencies(tx, wanted.dependsOn ?? []);
         const stage: Stage = {
           id: StageId.parse(await unusedId(tx)),
           projectId: wanted.projectId,
@@ -65,7 +61,7 @@ export function createStages({ store }: { store: Store }): Stages {
 
     update: (stageId, patch) =>
       store.transact(async (tx) => {
-        const stage = await require(tx, stageId);
+        const stage = await requireStage(tx, stageId);
         const changes = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
         const started = (await tx.sessions.find(stageId)) !== null;
@@ -89,7 +85,7 @@ export function createStages({ store }: { store: Store }): Stages {
 
     reopen: (stageId, actor) =>
       store.transact(async (tx) => {
-        const stage = await require(tx, stageId);
+        const stage = await requireStage(tx, stageId);
         if (stage.completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
         await reopenStage(tx, stage, actor);
       }),
@@ -108,22 +104,16 @@ export function createStages({ store }: { store: Store }): Stages {
 }
 
 async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
-  const stage = await require(tx, stageId);
+  const stage = await requireStage(tx, stageId);
   await requireNoProcess(tx, stageId);
   return stage;
 }
 
 async function completable(tx: Tables, stageId: StageId): Promise<Stage> {
-  const stage = await require(tx, stageId);
+  const stage = await requireStage(tx, stageId);
   if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
   requireNoAlarm(await tx.sessions.find(stageId));
   await requireNoProcess(tx, stageId);
-  return stage;
-}
-
-async function require(tx: Tables, stageId: StageId): Promise<Stage> {
-  const stage = await tx.stages.find(stageId);
-  if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
   return stage;
 }
 
@@ -134,7 +124,7 @@ async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   }
 }
 
-async function requireStages(tx: Tx, ids: readonly StageId[]): Promise<void> {
+async function requireDependencies(tx: Tx, ids: readonly StageId[]): Promise<void> {
   for (const id of ids) {
     if ((await tx.stages.find(id)) === null)
       throw new Rejection('unknown_dependency', `It cannot depend on ${id}: there is no such stage.`);
@@ -142,7 +132,7 @@ async function requireStages(tx: Tx, ids: readonly StageId[]): Promise<void> {
 }
 
 async function requireNoCycle(tx: Tx, stageId: StageId, dependsOn: readonly StageId[]): Promise<void> {
-  await requireStages(tx, dependsOn);
+  await requireDependencies(tx, dependsOn);
   const all = new Map((await tx.stages.list()).map((stage) => [stage.id, stage.dependsOn]));
   const seen = new Set<StageId>();
   const next = [...dependsOn];

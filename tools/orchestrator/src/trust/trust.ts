@@ -3,6 +3,7 @@ import { forEachAtOnce } from '../lib/at-once.ts';
 import { AppError, messageOf, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { AgreedSettings, LaunchSettings } from '../store/records.ts';
+import { requireProject, unknownStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { RepositorySettings } from '../worktrees/repository-settings.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -80,12 +81,6 @@ const isAgreed = ({ content, agreed }: Pick<Looked, 'content' | 'agreed'>): bool
   content.items.length === 0 || agreed.contents.some(({ hash }) => hash === content.hash);
 
 export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
-  async function requireProject(projectId: ProjectId): Promise<Project> {
-    const project = await store.read.projects.find(projectId);
-    if (project === null) throw new Rejection('unknown_project', `There is no project ${projectId}.`);
-    return project;
-  }
-
   async function newOfUser(): Promise<Found[]> {
     const known = await store.read.agreed.find('user');
     if (known === null) return [];
@@ -109,7 +104,7 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
   }
 
   async function look(projectId: ProjectId): Promise<Project> {
-    const project = await requireProject(projectId);
+    const project = await requireProject(store.read, projectId);
     let looked = await lookIn(project, null);
     if (looked.agreed.adopt !== null) {
       await adopt(projectId, looked);
@@ -175,14 +170,13 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
       });
     },
     async lookAtStage(projectId, stageId) {
-      const project = await requireProject(projectId);
+      const project = await requireProject(store.read, projectId);
       const stage = await store.read.stages.find(stageId);
-      if (stage === null || stage.projectId !== projectId)
-        throw new Rejection('unknown_stage', `There is no stage ${stageId} in ${projectId}.`);
+      if (stage === null || stage.projectId !== projectId) throw unknownStage(stageId);
       return viewOf(await lookIn(project, stage.worktree));
     },
     async agree(projectId, hash, by) {
-      const project = await requireProject(projectId);
+      const project = await requireProject(store.read, projectId);
       const looked = await placeWith(project, hash);
       if (looked === null) {
         const message =
@@ -244,7 +238,7 @@ export function createTrust({ store, worktrees, log, env }: TrustParts): Trust {
       return [...worktrees.settingsPaths(project, stage.worktree), userSettingsPath(env)];
     },
     async agreeToRules(projectId, rules) {
-      const project = await requireProject(projectId);
+      const project = await requireProject(store.read, projectId);
       const { content, newOfUser: ofUser } = await lookIn(project, null);
       const wanted = (items: readonly Found[]) => items.filter(({ value }) => rules.includes(value)).map(personalKey);
       await store.transact(async (tx) => {

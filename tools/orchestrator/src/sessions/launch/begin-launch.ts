@@ -12,8 +12,8 @@ import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
 import { firstMode, firstPrompt } from '../../domain/pipeline.ts';
 import { addEntry, type SessionChange } from '../../domain/session-change.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { Rejection } from '../../lib/errors.ts';
 import { type MessageRow, type SessionRecord, textMessage } from '../../store/records.ts';
+import { requireStage } from '../../store/require.ts';
 import type { Tx } from '../../store/store.ts';
 import { requireStartable } from './require-startable.ts';
 
@@ -34,12 +34,6 @@ export interface BeginParts {
   edges: Edges;
   dataDir: string;
 }
-
-export const requireStage = async (tx: Tx, stageId: StageId): Promise<Stage> => {
-  const stage = await tx.stages.find(stageId);
-  if (stage === null) throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
-  return stage;
-};
 
 /**
  * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its

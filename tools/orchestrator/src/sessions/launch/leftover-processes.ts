@@ -10,6 +10,7 @@ import { Rejection, systemCode } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type ProcessIdentity, selfIdentity } from '../../lib/process-identity.ts';
 import type { LaunchRecord } from '../../store/records.ts';
+import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
@@ -27,8 +28,7 @@ export interface LeftoverProcesses {
 
 export function createLeftoverProcesses({ store, graceMs }: { store: Store; graceMs: number }): LeftoverProcesses {
   async function find(stageId: StageId): Promise<ProcessRow[]> {
-    if ((await store.read.stages.find(stageId)) === null)
-      throw new Rejection('unknown_stage', `There is no stage ${stageId}.`);
+    await requireStage(store.read, stageId);
     return findOf(store, stageId);
   }
 

@@ -1,12 +1,12 @@
 import type { LeftOut, NewTranscriptEntry, Project, Stage, StageId, Worktree } from '@callboard/contract';
 import { changeSession } from '../../domain/change-session.ts';
 import { addEntry } from '../../domain/session-change.ts';
+import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import { leftOutText } from '../../text/left-out-text.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
-import { requireStage } from './begin-launch.ts';
 
 /** Where a launch works, and what it may take from settings files. */
 export interface LaunchPlace {
