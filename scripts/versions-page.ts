@@ -1,4 +1,4 @@
-import { OLDEST_CLAUDE } from '../tools/orchestrator/src/claude/program.ts';
+import { OLDEST_CLAUDE } from '../tools/orchestrator/src/claude/program/claude-program.ts';
 import type { KnownVersion, KnownVersions } from '../tools/orchestrator/src/doctor/doctor.ts';
 import { keptPromises } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';

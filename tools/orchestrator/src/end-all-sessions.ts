@@ -1,7 +1,6 @@
 import { access } from 'node:fs/promises';
 import { pino } from 'pino';
-import { endMarked, terminate } from './claude/launch/end-processes.ts';
-import { endStragglers } from './claude/launch/end-stragglers.ts';
+import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
 import { isAlive } from './lib/process-identity.ts';

@@ -1,27 +1,28 @@
 import { createReadStream } from 'node:fs';
-import { access, readdir } from 'node:fs/promises';
+import { access, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { configFolder } from './config-folder.ts';
+import { configFolder } from './user-settings.ts';
 
-/** Where Claude Code keeps its conversations, one folder for each working directory. */
+/** Claude Code keeps its conversations here, in one folder for each working directory. */
 const conversationsFolder = (env: Readonly<Record<string, string>>): string => join(configFolder(env), 'projects');
 
 /** A message that began a turn. */
 const Opening = z.object({ type: z.literal('user'), uuid: z.string() });
-/** A message that was folded into a running turn: its uuid is not the line's. */
+/** A message that was folded into a running turn: its uuid differs from the line's. */
 const Folded = z.object({
   type: z.literal('attachment'),
   attachment: z.object({ type: z.literal('queued_command'), source_uuid: z.string() }),
 });
 
 /**
- * Which of these messages Claude Code has written into a conversation, so that a resume knows them. It has to be looked
- * up, since the CLI itself drops only those that began a turn when they are given again (seen with 2.1.330). To be asked
- * when the process has ended: it writes a moment after it has told of a message. Null: the conversation is not there.
- * @param env the environment that Claude Code is given
- * @throws when a file that is there cannot be read
+ * Returns which of these messages Claude Code has written into a conversation, so that a resume knows them. This must be
+ * looked up: when messages are sent again, the CLI itself drops only those that began a turn (seen with 2.1.330). Call it
+ * after the process has ended, since the CLI writes a moment after it reports a message.
+ * @param env the environment that Claude Code gets
+ * @returns null when the conversation does not exist
+ * @throws when an existing file cannot be read
  */
 export async function messagesInConversation(
   env: Readonly<Record<string, string>>,
@@ -34,18 +35,15 @@ export async function messagesInConversation(
   for (const file of files) {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
       if (!messageIds.some((id) => line.includes(id))) continue;
-      const id = messageOf(line);
+      const id = messageOf(parseJson(line));
       if (id !== null && messageIds.includes(id)) found.add(id);
     }
   }
   return files.length === 0 ? null : found;
 }
 
-/** Where the conversation is kept. One file at most, as a rule: it stays where the conversation was begun. */
-export async function conversationFiles(
-  env: Readonly<Record<string, string>>,
-  conversationId: string,
-): Promise<string[]> {
+/** Usually one file at most: a conversation stays where it began. */
+async function conversationFiles(env: Readonly<Record<string, string>>, conversationId: string): Promise<string[]> {
   const folder = conversationsFolder(env);
   const folders = await readdir(folder).catch(() => []);
   const files = folders.map((name) => join(folder, name, `${conversationId}.jsonl`));
@@ -59,12 +57,78 @@ const isThere = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** The message that a line stands for; null for a line of another kind, and for one that a kill has torn. */
-function messageOf(line: string): string | null {
+/** The id of the message that a line stands for; null for a line of another kind. */
+const messageOf = (line: unknown): string | null =>
+  Opening.safeParse(line).data?.uuid ?? Folded.safeParse(line).data?.attachment.source_uuid ?? null;
+
+/** Undefined for a line that is cut off, for instance because the process was killed. */
+function parseJson(line: string): unknown {
   try {
-    const value: unknown = JSON.parse(line);
-    return Opening.safeParse(value).data?.uuid ?? Folded.safeParse(value).data?.attachment.source_uuid ?? null;
+    return JSON.parse(line);
   } catch {
-    return null;
+    return undefined;
+  }
+}
+
+/** What Claude said at the end of a conversation, according to Claude Code's own record. */
+export interface ConversationTail {
+  /** The texts of each message of the model, by message id. */
+  texts: ReadonlyMap<string, ReadonlySet<string>>;
+  toolUseIds: ReadonlySet<string>;
+  /** False when only the end of a long record was read. */
+  isWhole: boolean;
+}
+
+/** Far longer than a turn; a longer turn is compared from where the tail begins. */
+const TAIL_BYTES = 8 * 1024 * 1024;
+
+const Said = z.object({
+  type: z.literal('assistant'),
+  message: z.object({
+    id: z.string(),
+    content: z.array(
+      z.union([
+        z.object({ type: z.literal('text'), text: z.string() }),
+        z.object({ type: z.literal('tool_use'), id: z.string() }),
+        z.object({ type: z.string() }).transform(() => null),
+      ]),
+    ),
+  }),
+});
+
+/**
+ * Reads the end of a conversation's record.
+ * @returns null when there is no record, or more than one
+ * @throws when the record cannot be read
+ */
+export async function conversationTail(
+  env: Readonly<Record<string, string>>,
+  conversationId: string,
+): Promise<ConversationTail | null> {
+  const [file, ...others] = await conversationFiles(env, conversationId);
+  if (file === undefined || others.length > 0) return null;
+  const { text, isWhole } = await readTail(file);
+  const texts = new Map<string, Set<string>>();
+  const toolUseIds = new Set<string>();
+  for (const line of text.split('\n')) {
+    const said = line.includes('"assistant"') ? Said.safeParse(parseJson(line)).data?.message : undefined;
+    for (const block of said?.content ?? []) {
+      if (said === undefined || block === null) continue;
+      if (block.type === 'tool_use') toolUseIds.add(block.id);
+      else texts.set(said.id, (texts.get(said.id) ?? new Set()).add(block.text));
+    }
+  }
+  return { texts, toolUseIds, isWhole };
+}
+
+async function readTail(path: string): Promise<{ text: string; isWhole: boolean }> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const from = Math.max(0, size - TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+    return { text: buffer.toString('utf8', 0, bytesRead), isWhole: from === 0 };
+  } finally {
+    await file.close();
   }
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Channel } from './channel.ts';
-import type { ReadLine } from './join-batches.ts';
-import { createProtocolPeer } from './protocol-peer.ts';
+import type { Channel } from './launch/channel.ts';
+import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
 import { createLineReader } from './wire/line-reader.ts';
 
 /** A line, and of a reply whose it is and what it says. */

@@ -1,28 +1,35 @@
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
 import { mark } from '../lib/marks.ts';
-import type { Channel } from './channel.ts';
-import { joinBatches, type ReadLine } from './join-batches.ts';
+import { settlesWithin } from '../lib/wait.ts';
+import type { Channel } from './launch/channel.ts';
 import { translate } from './translate.ts';
 import { parseLine } from './wire/frames.ts';
 
+/** The events of one line of the spool. */
+export interface ReadLine {
+  events: AgentEvent[];
+  /** The offset behind the line. */
+  end: number;
+}
+
 export interface PeerHandlers {
   /**
-   * Takes lines, in order. Those after the next ones are read once this has resolved, so that a full disk or a slow store holds the
+   * Handles lines, in order. The next ones are read once this has resolved, so a full disk or a slow store holds the
    * reader back instead of filling the memory.
    */
   onLines(lines: ReadLine[]): Promise<void>;
 }
 
-/** Reads one process's frames and matches its replies to our requests. It never waits for a person. */
+/** Reads the frames of one process and matches its replies to our requests. Never waits for a person. */
 export interface ProtocolPeer {
   /**
-   * The reply to the control request of that id, whenever it was or will be written.
+   * Resolves with the reply to the control request of that id, whether that was already written or will be.
    * @throws ProtocolError `refused` with the CLI's words, OperationalError `peer_closed` when the channel ends first,
-   *   the signal's reason when it aborts first.
+   *   the signal's reason when it aborts first
    */
   reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>>;
-  /** Resolves when the channel has ended and everything read was taken; rejects when taking it failed. By then every waiter was told. */
+  /** Resolves when the channel has ended and every line was handled; rejects when handling failed. All waiters are rejected before. */
   readonly closed: Promise<void>;
 }
 
@@ -39,10 +46,10 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
   }
 
   async function readLoop(): Promise<void> {
-    for await (const lines of joinBatches(read())) {
+    for await (const lines of coalesceBatches(read())) {
       mark('lines parsed');
       await onLines(lines);
-      // Only after the commit: whoever waited may rely on what the reply says being stored.
+      // Only after the commit: a waiter may rely on the reply's effects being stored.
       for (const { events } of lines) for (const event of events) if (event.type === 'response') settle(event);
     }
   }
@@ -60,7 +67,7 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
     open = false;
     for (const waiter of waiting.values()) waiter.reject(gone());
   });
-  closed.catch(() => undefined); // whoever uses the peer awaits it; this is for the time before
+  closed.catch(() => undefined); // the peer's user awaits it; this covers the time before
 
   async function reply(requestId: string, signal: AbortSignal): Promise<Record<string, unknown>> {
     signal.throwIfAborted();
@@ -78,4 +85,39 @@ export function createProtocolPeer(channel: Channel, { onLines }: PeerHandlers):
   }
 
   return { reply, closed };
+}
+
+/** The CLI's bookkeeping at the beginning of a turn: three lines, some milliseconds apart, that nobody waits for. */
+const DEFERRABLE = new Set<AgentEvent['type']>(['message-progress', 'conversation', 'turn-started', 'message-echoed']);
+
+/** How long deferrable lines wait for the next batch. */
+const WAIT_MS = 20;
+const MAX_LINES = 100;
+
+function mayWait(lines: readonly ReadLine[]): boolean {
+  const events = lines.flatMap((line) => line.events);
+  return events.length > 0 && events.every(({ type }) => DEFERRABLE.has(type)) && lines.length < MAX_LINES;
+}
+
+/**
+ * Yields each batch as it comes, except batches of deferrable lines: these are joined with the next batch, or yielded
+ * after a moment, so that they share one transaction.
+ */
+export async function* coalesceBatches(batches: AsyncGenerator<ReadLine[]>): AsyncGenerator<ReadLine[]> {
+  let ahead: Promise<IteratorResult<ReadLine[]>> | undefined;
+  for (;;) {
+    const { done, value } = await (ahead ?? batches.next());
+    if (done) return;
+    ahead = undefined;
+    let lines = value;
+    while (mayWait(lines)) {
+      ahead = batches.next();
+      if (!(await settlesWithin(ahead, WAIT_MS))) break;
+      const next = await ahead.catch(() => null);
+      if (next === null || next.done) break; // the next round handles the end or the failure, once these lines are yielded
+      lines = [...lines, ...next.value];
+      ahead = undefined;
+    }
+    yield lines;
+  }
 }

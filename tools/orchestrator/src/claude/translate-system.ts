@@ -1,5 +1,4 @@
 import type { AgentEvent } from '../agent/agent-event.ts';
-import { mcpState } from './mcp-state.ts';
 import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';
 
@@ -45,7 +44,7 @@ export function translateSystem(message: Record<string, unknown>): AgentEvent[] 
       const { model, permissionMode: mode, claude_code_version: version, user_message_uuids: messageIds } = data;
       const minimal = isMinimal(data) && { isMinimal: true as const };
       const servers = data.mcp_servers?.flatMap((server) => server ?? []);
-      const mcpServers = servers?.map(({ name, status }) => ({ name, state: mcpState(status) }));
+      const mcpServers = servers?.map(({ name, status }) => ({ name, state: wire.mcpState(status) }));
       return [
         { type: 'turn-started', model, mode, version, messageIds, ...(mcpServers && { mcpServers }), ...minimal },
       ];

@@ -1,11 +1,12 @@
 import type { RequestKind, TokenUsage } from '@callboard/contract';
 import type { AgentBlock, AgentEvent, Ask } from '../agent/agent-event.ts';
 import { requestKind } from '../agent/request-kinds.ts';
-import { sandboxFailure } from './sandbox-failure.ts';
+import { sandboxFailure } from './sandbox/sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';
 import { translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
+import * as control from './wire/control.ts';
 import type { Frame } from './wire/frames.ts';
 import * as wire from './wire/messages.ts';
 
@@ -48,7 +49,7 @@ export function translate(frame: Frame): AgentEvent[] {
 function replyToNobody(text: string): AgentEvent[] {
   if (!text.includes('control_response')) return [];
   try {
-    return wire.ReplyToNobody.safeParse(JSON.parse(text)).success ? [{ type: 'reply-to-nobody' }] : [];
+    return control.ReplyToNobody.safeParse(JSON.parse(text)).success ? [{ type: 'reply-to-nobody' }] : [];
   } catch {
     return [];
   }
@@ -83,17 +84,17 @@ function translateRequest({ requestId, request }: Extract<Frame, { kind: 'reques
 
 /** The tool that a request which is not understood seems to ask permission for; null for one that asks something else. */
 const permissionFor = (request: { subtype: string }): string | null =>
-  wire.PermissionLike.safeParse(request).data?.tool_name ?? (request.subtype === 'can_use_tool' ? 'a tool' : null);
+  control.PermissionLike.safeParse(request).data?.tool_name ?? (request.subtype === 'can_use_tool' ? 'a tool' : null);
 
 /** What a request asks of a person; null for one that is not for people, or not understood. */
 function askedFor(request: { subtype: string }): { kind: RequestKind; ask: Ask } | null {
   switch (request.subtype) {
     case 'can_use_tool': {
-      const { data } = wire.CanUseTool.safeParse(request);
+      const { data } = control.CanUseTool.safeParse(request);
       return data === undefined ? null : { kind: requestKind(data.tool_name), ask: askOf(data) };
     }
     case 'elicitation': {
-      const { data } = wire.Elicitation.safeParse(request);
+      const { data } = control.Elicitation.safeParse(request);
       return data === undefined ? null : { kind: 'elicitation', ask: elicitationOf(data) };
     }
     default:
@@ -101,7 +102,7 @@ function askedFor(request: { subtype: string }): { kind: RequestKind; ask: Ask }
   }
 }
 
-function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof wire.Elicitation>): Ask {
+function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof control.Elicitation>): Ask {
   return {
     toolName: 'elicitation',
     displayName: input.mcp_server_name,
@@ -117,7 +118,7 @@ function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof wire.Elici
   };
 }
 
-function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
+function askOf(data: Parsed<typeof control.CanUseTool>): Ask {
   const leaves = data.decision_reason_type === 'sandboxOverride';
   return {
     toolName: data.tool_name,
@@ -135,14 +136,14 @@ function askOf(data: Parsed<typeof wire.CanUseTool>): Ask {
 }
 
 function costCount(response: Record<string, unknown>): AgentEvent[] {
-  const parsed = wire.UsageReply.safeParse(response);
+  const parsed = control.UsageReply.safeParse(response);
   return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
 }
 
 /** Only the answer to `initialize` lists the open requests. */
 function initialized(response: Record<string, unknown>): AgentEvent[] {
-  if (!wire.InitializedMark.safeParse(response).success) return [];
-  const parsed = wire.Initialized.safeParse(response);
+  if (!control.InitializedMark.safeParse(response).success) return [];
+  const parsed = control.Initialized.safeParse(response);
   if (!parsed.success) return [];
   const event: Extract<AgentEvent, { type: 'initialized' }> = {
     type: 'initialized',

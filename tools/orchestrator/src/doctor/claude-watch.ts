@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { missingFlags } from '../claude/arguments.ts';
-import { type ClaudeProgram, identifyBinary, isSameBinary, readProgram, tooOld } from '../claude/program.ts';
+import { missingFlags } from '../claude/launch/arguments.ts';
+import {
+  type ClaudeProgram,
+  identifyBinary,
+  isSameBinary,
+  readProgram,
+  tooOld,
+} from '../claude/program/claude-program.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { HandshakeOptions } from './handshake.ts';

@@ -1,10 +1,10 @@
 /** What Callboard can find out about the machine and the `claude` on it: for `callboard doctor`, and for the board. */
-export { OLDEST_CLAUDE, tooOld } from '../claude/program.ts';
+export { OLDEST_CLAUDE, tooOld } from '../claude/program/claude-program.ts';
 export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
+export { askLogin, type ClaudeSurvey, surveyClaude } from './inspect-claude.ts';
+export { surveySandbox } from './inspect-sandbox.ts';
 export { KnownVersion, KnownVersions } from './known-versions.ts';
 export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';
 export { readLastReports, saveReport } from './report-file.ts';
-export { askLogin, type ClaudeSurvey, surveyClaude } from './survey-claude.ts';
-export { surveySandbox } from './survey-sandbox.ts';

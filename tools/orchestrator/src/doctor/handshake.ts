@@ -1,9 +1,9 @@
-import { identifyBinary } from '../claude/program.ts';
+import { identifyBinary } from '../claude/program/claude-program.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { KeptPromise } from './kept-promise.ts';
-import { createLab, type Lab } from './lab.ts';
+import type { KeptPromise } from './promises/claude-promise.ts';
 import { keptPromises } from './promises.ts';
 import type { HandshakeCheck, HandshakeReport } from './report.ts';
+import { createLab, type Lab } from './test-environment.ts';
 
 export interface HandshakeOptions {
   /** Absolute path of the program under test. */

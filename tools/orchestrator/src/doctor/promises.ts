@@ -1,5 +1,5 @@
-import type { KeptPromise } from './kept-promise.ts';
 import { answerPromises } from './promises/answers.ts';
+import type { KeptPromise } from './promises/claude-promise.ts';
 import { conversationPromises } from './promises/conversation.ts';
 import { requestPromises } from './promises/requests.ts';
 import { settingsPromises } from './promises/settings.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
-import type { trySandbox } from '../claude/launch/sandbox-trial.ts';
+import type { trySandbox } from '../claude/sandbox/sandbox-check.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface SandboxWatchParts {

@@ -3,7 +3,7 @@ import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type SessionRecord, textMessage } from '../store/records.ts';
 import { describeTool } from '../text/describe-tool.ts';
-import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../text/shortened.ts';
+import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../text/truncate.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { MINIMAL, tellGap } from './cli-gaps.ts';

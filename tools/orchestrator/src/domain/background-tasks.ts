@@ -2,7 +2,7 @@ import type { BackgroundTask } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { shortened } from '../text/shortened.ts';
+import { shortened } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 
 /** A long command is cut: it is part of what every board is told of the session. */

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { shortened } from '../text/shortened.ts';
+import { shortened } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 

@@ -1,4 +1,4 @@
-import { shortened } from '../text/shortened.ts';
+import { shortened } from '../text/truncate.ts';
 import { checkMessages } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';

@@ -1,6 +1,6 @@
 import { type NewTranscriptEntry, TranscriptEntry } from '@callboard/contract';
 import type { SessionRecord } from '../store/records.ts';
-import { shortenedRaw } from '../text/shortened.ts';
+import { shortenedRaw } from '../text/truncate.ts';
 
 /**
  * A session while one transaction changes it. Every change of a session goes through a change, so that the rules about

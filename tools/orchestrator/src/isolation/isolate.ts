@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { systemCode } from '../lib/errors.ts';
 import { bubblewrapArguments, type Place } from './bubblewrap.ts';
-import { layOut } from './lay-out.ts';
+import { layOut } from './mount-layout.ts';
 
 /** What to start in place of a command. */
 export interface IsolatedCommand {

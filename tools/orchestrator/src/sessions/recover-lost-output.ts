@@ -1,4 +1,4 @@
-import { InitializedState } from '../claude/wire/messages.ts';
+import { InitializedState } from '../claude/wire/control.ts';
 import { applyEvent } from '../domain/apply-agent-event.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addEntry } from '../domain/session-change.ts';

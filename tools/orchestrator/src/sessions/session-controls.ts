@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BackgroundTask, McpServer, StageId, TaskOutput } from '@callboard/contract';
-import { mcpState } from '../claude/mcp-state.ts';
-import { McpStatusReply, TaskOutputReply } from '../claude/wire/messages.ts';
+import { McpStatusReply, TaskOutputReply } from '../claude/wire/control.ts';
+import { mcpState } from '../claude/wire/messages.ts';
 import { changeSession, noSession } from '../domain/change-session.ts';
 import { addEntry } from '../domain/session-change.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';

@@ -4,7 +4,7 @@ import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
-import { findMarkedProcesses } from '../claude/launch/marked-processes.ts';
+import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
 import { createBell } from '../lib/bell.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createSessions } from './sessions.ts';

@@ -1,7 +1,7 @@
 import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@callboard/contract';
+import { refusedMode } from '../claude/launch/arguments.ts';
+import { openSpoolOnly, type openStdioChannel } from '../claude/launch/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
-import { refusedMode } from '../claude/refused-mode.ts';
-import { openSpoolOnly, type openStdioChannel } from '../claude/stdio-channel.ts';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';

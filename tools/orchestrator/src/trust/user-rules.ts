@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { configFolder } from '../claude/config-folder.ts';
+import { configFolder } from '../claude/user-settings.ts';
 import { ALLOWED, type Found, settingsItems } from './settings-items.ts';
 
 /** How the user's own settings file is called in what people read. */

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PLACEHOLDERS } from '../agent/placeholders.ts';
+import { PLACEHOLDERS } from '../agent/sandbox-placeholders.ts';
 import { systemCode } from '../lib/errors.ts';
 import { locate } from './git-place.ts';
 

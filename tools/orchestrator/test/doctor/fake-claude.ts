@@ -1,7 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 
 /** The real CLI of this repository. */
 export const REAL_CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));

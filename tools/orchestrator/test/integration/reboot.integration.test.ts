@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { identify } from '../../src/lib/process-identity.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Isolation } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { trySandbox } from '../../src/claude/launch/sandbox-trial.ts';
+import { trySandbox } from '../../src/claude/sandbox/sandbox-check.ts';
 import { createKit, git, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { type OrchestratorConfig, ProjectId, type SessionAlarm } from '@callboard/contract';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
-import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/launch/marked-processes.ts';
+import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';

@@ -3,7 +3,7 @@ import { copyFile, glob, readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
-import { findMarkedProcesses } from '../../src/claude/launch/marked-processes.ts';
+import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { systemCode } from '../../src/lib/errors.ts';
 import type { Kit } from './kit.ts';

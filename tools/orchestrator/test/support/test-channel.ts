@@ -1,4 +1,4 @@
-import type { Channel } from '../../src/claude/channel.ts';
+import type { Channel } from '../../src/claude/launch/channel.ts';
 import type { SpoolLine } from '../../src/claude/wire/line-reader.ts';
 
 /** A channel that says what the test has it say. */

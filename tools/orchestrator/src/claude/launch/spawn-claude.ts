@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, OperationalError, systemCode } from '../../lib/errors.ts';
 import { isAlive, type ProcessIdentity } from '../../lib/process-identity.ts';
 import { detach, type ProcessExit } from '../../lib/processes/processes.ts';
-import { endMarked } from './end-processes.ts';
+import { endMarked } from '../processes/end-processes.ts';
+import { LAUNCH_MARKER } from '../processes/marked-processes.ts';
 import { childFiles } from './launch-folder.ts';
-import { LAUNCH_MARKER } from './marked-processes.ts';
 
 export interface SpawnOptions {
   command: string;

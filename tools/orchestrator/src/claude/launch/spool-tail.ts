@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises';
 import { OperationalError } from '../../lib/errors.ts';
 import { mark } from '../../lib/marks.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
-import { createPace } from './pace.ts';
-import { createRounds } from './rounds.ts';
+import { createPace } from './read-throttle.ts';
+import { createRounds } from './shared-poll.ts';
 
 /**
  * All spools are read into this one, which hundreds of sessions would not have room for each. A read is synchronous: what was

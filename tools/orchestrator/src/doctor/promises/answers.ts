@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { LoggedRequest } from '@callboard/scripted-model';
 import { z } from 'zod';
 import { UserMessage } from '../../claude/wire/messages.ts';
-import { type KeptPromise, require } from '../kept-promise.ts';
+import { type KeptPromise, require } from './claude-promise.ts';
 
 /** What a person's answer does to the conversation. */
 export const answerPromises: readonly KeptPromise[] = [

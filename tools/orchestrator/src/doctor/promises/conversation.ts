@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type KeptPromise, require } from '../kept-promise.ts';
-import type { Talk } from '../talk.ts';
+import type { Talk } from '../test-conversation.ts';
+import { type KeptPromise, require } from './claude-promise.ts';
 
 /** Messages, and the life of the process. */
 export const conversationPromises: readonly KeptPromise[] = [

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { Initialized, InitializedMark } from '../../claude/wire/messages.ts';
-import { type KeptPromise, require } from '../kept-promise.ts';
+import { Initialized, InitializedMark } from '../../claude/wire/control.ts';
+import { type KeptPromise, require } from './claude-promise.ts';
 
 const touch = (file: string) => ({ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] });
 const allow = { behavior: 'allow' };

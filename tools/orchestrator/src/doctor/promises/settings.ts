@@ -1,6 +1,6 @@
-import { type KeptPromise, require } from '../kept-promise.ts';
-import { FORBIDDEN_BY_RULE, FORBIDDEN_WORDS, HOOKED_TOOL, REMEMBERED } from '../lab-settings.ts';
-import type { Talk } from '../talk.ts';
+import type { Talk } from '../test-conversation.ts';
+import { FORBIDDEN_BY_RULE, FORBIDDEN_WORDS, HOOKED_TOOL, REMEMBERED } from '../test-settings.ts';
+import { type KeptPromise, require } from './claude-promise.ts';
 
 /** What of the user's and the repository's files reaches a session in the mode in which Callboard runs it. */
 export const settingsPromises: readonly KeptPromise[] = [

@@ -1,5 +1,5 @@
 import type { TranscriptEntry } from '@callboard/contract';
-import type { ConversationTail } from '../../claude/conversation-tail.ts';
+import type { ConversationTail } from '../../claude/conversation-file.ts';
 
 /**
  * The first entry that the transcript shows as Claude's and that Claude Code's own record does not have; null where all is as

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { busyTestSession, type TestSession } from '../../../test/support/test-session.ts';
-import type { Channel } from '../../claude/channel.ts';
+import type { Channel } from '../../claude/launch/channel.ts';
 import { type OutboxBody, textMessage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { createOutboxWriter } from './outbox-writer.ts';

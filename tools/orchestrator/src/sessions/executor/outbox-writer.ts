@@ -1,5 +1,5 @@
 import type { LaunchId } from '@callboard/contract';
-import type { Channel } from '../../claude/channel.ts';
+import type { Channel } from '../../claude/launch/channel.ts';
 import { encodeRow } from '../../claude/wire/encode.ts';
 import { requestOf, setDelivery } from '../../domain/requests.ts';
 import type { Edges } from '../../lib/edges.ts';

@@ -1,11 +1,9 @@
 import type { StageId, TextDelta } from '@callboard/contract';
 import type { AgentEvent, LastingEvent } from '../../agent/agent-event.ts';
-import type { Channel } from '../../claude/channel.ts';
-import type { ReadLine } from '../../claude/join-batches.ts';
-import { launchFiles } from '../../claude/launch/launch-folder.ts';
-import { reclaimSpool } from '../../claude/launch/reclaim-spool.ts';
+import type { Channel } from '../../claude/launch/channel.ts';
+import { launchFiles, reclaimSpool } from '../../claude/launch/launch-folder.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
-import { createProtocolPeer } from '../../claude/protocol-peer.ts';
+import { createProtocolPeer, type ReadLine } from '../../claude/protocol-peer.ts';
 import { OUTPUT_CUT_OFF } from '../../claude/translate.ts';
 import { blockId } from '../../domain/apply-agent-event.ts';
 import { changeSession } from '../../domain/change-session.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageId, TranscriptEntry } from '@callboard/contract';
-import type { ConversationTail } from '../../claude/conversation-tail.ts';
+import type { ConversationTail } from '../../claude/conversation-file.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 import type { StageId, TokenUsage } from '@callboard/contract';
-import { ContextUsageReply, SessionCostReply } from '../../claude/wire/messages.ts';
+import { ContextUsageReply, SessionCostReply } from '../../claude/wire/control.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';

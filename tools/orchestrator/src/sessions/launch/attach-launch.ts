@@ -1,10 +1,8 @@
 import type { LaunchId } from '@callboard/contract';
-import type { Channel } from '../../claude/channel.ts';
-import { messagesInConversation } from '../../claude/conversation-file.ts';
-import { conversationTail } from '../../claude/conversation-tail.ts';
+import { conversationTail, messagesInConversation } from '../../claude/conversation-file.ts';
+import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
-import { openSpoolOnly, openStdioChannel } from '../../claude/stdio-channel.ts';
-import { mayUserHooksAllow } from '../../claude/user-hooks.ts';
+import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import type { LaunchRecord } from '../../store/records.ts';

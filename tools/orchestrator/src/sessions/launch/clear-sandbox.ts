@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { sandboxScript } from '../../claude/sandbox-environment.ts';
+import { sandboxScript } from '../../claude/sandbox/sandbox-environment.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';

@@ -1,8 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import type { Isolation, Project, SandboxSupport, Stage } from '@callboard/contract';
-import { mainBranchFiles } from '../../claude/main-branch-files.ts';
-import { prepareSandboxEnvironment } from '../../claude/sandbox-environment.ts';
-import { type LaunchSandbox, sandboxPlaces } from '../../claude/sandbox-settings.ts';
+import { prepareSandboxEnvironment } from '../../claude/sandbox/sandbox-environment.ts';
+import { type LaunchSandbox, mainBranchFiles, sandboxPlaces } from '../../claude/sandbox/sandbox-settings.ts';
 import { compareVersions } from '../../lib/versions.ts';
 
 /** The first version that was tried with all that Callboard asks of the sandbox. An older one passes over what it does not know. */

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, SandboxSupport, StageId } from '@callboard/contract';
-import { claudeArguments, claudeVariables } from '../../claude/arguments.ts';
-import { endMarked } from '../../claude/launch/end-processes.ts';
+import { claudeArguments, claudeVariables } from '../../claude/launch/arguments.ts';
 import { createLaunchFolder } from '../../claude/launch/launch-folder.ts';
-import { LAUNCH_MARKER } from '../../claude/launch/marked-processes.ts';
 import { type AgentProcess, spawnClaude } from '../../claude/launch/spawn-claude.ts';
-import { temporaryVariables } from '../../claude/launch/temporary-folder.ts';
+import { temporaryVariables } from '../../claude/launch/stage-temporary-folder.ts';
+import { endMarked } from '../../claude/processes/end-processes.ts';
+import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { takeIsolation } from '../../domain/isolation.ts';

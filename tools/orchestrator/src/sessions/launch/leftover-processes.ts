@@ -1,9 +1,9 @@
 import type { LeftProcess, StageId } from '@callboard/contract';
-import { terminate } from '../../claude/launch/end-processes.ts';
-import { findLeftovers } from '../../claude/launch/find-leftovers.ts';
-import { findMarkedProcesses } from '../../claude/launch/marked-processes.ts';
-import { describeProcess, type ProcessRow } from '../../claude/launch/process-table.ts';
-import { watchShells } from '../../claude/launch/watch-shells.ts';
+import { terminate } from '../../claude/processes/end-processes.ts';
+import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
+import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
+import { describeProcess, type ProcessRow } from '../../claude/processes/process-table.ts';
+import { watchShells } from '../../claude/processes/shell-watch.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { addEntry } from '../../domain/session-change.ts';
 import { Rejection, systemCode } from '../../lib/errors.ts';

@@ -1,10 +1,9 @@
 import { readlink } from 'node:fs/promises';
 import type { LaunchId } from '@callboard/contract';
-import { terminate } from '../../claude/launch/end-processes.ts';
-import { endStragglers } from '../../claude/launch/end-stragglers.ts';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
-import { findMarkedProcesses } from '../../claude/launch/marked-processes.ts';
 import { adoptProcess } from '../../claude/launch/spawn-claude.ts';
+import { endStragglers, terminate } from '../../claude/processes/end-processes.ts';
+import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
 import { endLaunch } from '../../domain/end-launch.ts';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import { messageOf, Rejection } from '../../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { endMarked, isGoneWithin, terminate } from '../../claude/launch/end-processes.ts';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
+import { endMarked, isGoneWithin, terminate } from '../../claude/processes/end-processes.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../../domain/unconfirmed-messages.ts';
 import { messageOf } from '../../lib/errors.ts';

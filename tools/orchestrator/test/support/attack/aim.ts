@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchFiles } from '../../../src/claude/launch/launch-folder.ts';
-import { temporaryFolderOf } from '../../../src/claude/launch/temporary-folder.ts';
+import { temporaryFolderOf } from '../../../src/claude/launch/stage-temporary-folder.ts';
 import { dataDirLayout } from '../../../src/data-dir.ts';
 import { identify } from '../../../src/lib/process-identity.ts';
 import type { Kit } from '../kit.ts';

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeEach, expect, it } from 'vitest';
+import { createGitLab, type GitLab } from '../../../test/support/repository.ts';
+import { prepareSandboxEnvironment, type SandboxEnvironment } from './sandbox-environment.ts';
+
+const run = promisify(execFile);
+let lab: GitLab;
+let worktree: string;
+let prepared: SandboxEnvironment;
+/** What a command sees that Claude Code runs after it has read the script. */
+async function inShell(command: string, env: Record<string, string> = { SANDBOX_RUNTIME: '1' }): Promise<string> {
+  const all = { ...lab.env, TMPDIR: lab.folder, ...env };
+  const script = prepared.variables.CLAUDE_ENV_FILE ?? '';
+  return (await run('bash', ['-c', `. '${script}'\n${command}`], { cwd: worktree, env: all })).stdout.trim();
+}
+
+beforeEach(async () => {
+  lab = await createGitLab();
+  worktree = await lab.repository("ada's shop");
+  const own = join(lab.folder, 'own.sh');
+  await writeFile(own, 'export OWN=1\n');
+  const place = { dataDir: join(lab.folder, 'data'), projectId: 'shop', stageId: 'STAGE-1', worktree };
+  prepared = await prepareSandboxEnvironment({ ...place, env: { CLAUDE_ENV_FILE: own } });
+});
+
+it('moves caches in the sandbox alone, and reads the person’s own script everywhere', async () => {
+  const look = 'echo "$npm_config_cache $OWN"';
+  expect(await inShell(look)).toBe(`${join(lab.folder, 'data/caches/shop/npm')} 1`);
+  expect(await inShell(look, {})).toBe('1');
+});
+
+it('adds to the configuration that git is given already, and keeps git from clearing up', async () => {
+  const given = { SANDBOX_RUNTIME: '1', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.b', GIT_CONFIG_VALUE_0: 'c' };
+  expect(await inShell('git config a.b; git config gc.auto; git config maintenance.auto', given)).toBe('c\n0\nfalse');
+});
+
+it('has git ignore what the person ignores, and no file that is there', async () => {
+  await lab.git(worktree, 'config', 'core.excludesFile', join(lab.folder, 'mine'));
+  await writeFile(join(lab.folder, 'mine'), '*.log');
+  for (const name of ['a.log', '.mcp.json']) await writeFile(join(worktree, name), '{}');
+  expect(await inShell('git status --porcelain')).toBe('?? .mcp.json');
+});

@@ -1,0 +1,101 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PLACEHOLDERS } from '../../agent/sandbox-placeholders.ts';
+
+/**
+ * Caches of package managers and compilers, by the variables that move them. The person's own are read-only inside: what a
+ * command could write there would run outside of the sandbox later.
+ */
+const CACHES: Readonly<Record<string, string>> = {
+  npm_config_cache: 'npm',
+  YARN_CACHE_FOLDER: 'yarn',
+  YARN_GLOBAL_FOLDER: 'yarn-berry',
+  PNPM_HOME: 'pnpm',
+  BUN_INSTALL_CACHE_DIR: 'bun',
+  DENO_DIR: 'deno',
+  PIP_CACHE_DIR: 'pip',
+  UV_CACHE_DIR: 'uv',
+  CARGO_HOME: 'cargo',
+  GOCACHE: 'go-build',
+  GOMODCACHE: 'go-mod',
+  CCACHE_DIR: 'ccache',
+};
+
+/** Git itself, where nothing may write the configuration or the reflogs of other worktrees. */
+const GIT = { 'gc.auto': '0', 'maintenance.auto': 'false' };
+
+export interface SandboxEnvironmentParts {
+  dataDir: string;
+  projectId: string;
+  stageId: string;
+  worktree: string;
+  /** The environment that Claude Code is given. */
+  env: Readonly<Record<string, string>>;
+}
+
+export interface SandboxEnvironment {
+  /** For the environment of Claude Code. */
+  variables: Record<string, string>;
+  /** Folders in the data directory that commands in the sandbox need: to read, and to write. */
+  readable: string[];
+  writable: string[];
+}
+
+/** Where the script of a stage lies. */
+export const sandboxScript = (dataDir: string, stageId: string): string => join(dataDir, 'sandbox', `${stageId}.sh`);
+
+/** Where the caches of a project lie. */
+const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
+
+/**
+ * Writes the script that Claude Code (2.1.330) reads before every Bash command. What it sets holds in the sandbox alone: MCP
+ * servers and hooks do not read it, and would otherwise run packages from a cache that any command may write.
+ */
+export async function prepareSandboxEnvironment(parts: SandboxEnvironmentParts): Promise<SandboxEnvironment> {
+  const { dataDir, projectId, stageId } = parts;
+  const caches = sandboxCaches(dataDir, projectId);
+  const script = sandboxScript(dataDir, stageId);
+  await mkdir(caches, { recursive: true, mode: 0o700 });
+  await mkdir(join(dataDir, 'sandbox'), { recursive: true, mode: 0o700 });
+  await writeFile(script, scriptFor(parts, caches));
+  return {
+    variables: { CLAUDE_ENV_FILE: script },
+    readable: [script, caches],
+    writable: [caches],
+  };
+}
+
+/** Shell text that bash and zsh understand. */
+function scriptFor({ worktree, stageId, env }: SandboxEnvironmentParts, caches: string): string {
+  const { CLAUDE_ENV_FILE: own } = env;
+  const moved = Object.entries(CACHES).map(([name, folder]) => `  export ${name}=${quoted(join(caches, folder))}`);
+  const git = Object.entries(GIT).map(([key, value]) => `  callboard_git ${key} ${value}`);
+  return `${own === undefined ? '' : `[ -r ${quoted(own)} ] && . ${quoted(own)}`}
+if [ -n "\${SANDBOX_RUNTIME:-}" ]; then
+${moved.join('\n')}
+  # Cargo reads its settings there.
+  if [ -e "$HOME/.cargo/config.toml" ] && [ ! -e "$CARGO_HOME/config.toml" ]; then
+    mkdir -p "$CARGO_HOME" && ln -sf "$HOME/.cargo/config.toml" "$CARGO_HOME/config.toml"
+  fi
+  callboard_git() {
+    callboard_at=\${GIT_CONFIG_COUNT:-0}
+    export "GIT_CONFIG_KEY_$callboard_at=$1" "GIT_CONFIG_VALUE_$callboard_at=$2"
+    export GIT_CONFIG_COUNT=$((callboard_at + 1))
+  }
+${git.join('\n')}
+  # The sandbox puts devices where files are not to be made, and "git add -A" fails over them.
+  callboard_list="\${TMPDIR:-/tmp}/callboard-ignore-${stageId}"
+  callboard_own=$(git config --path --get core.excludesFile 2>/dev/null)
+  {
+    cat "\${callboard_own:-\${XDG_CONFIG_HOME:-$HOME/.config}/git/ignore}" 2>/dev/null && echo
+    for callboard_name in ${PLACEHOLDERS.join(' ')}; do
+      if [ -c ${quoted(worktree)}/"$callboard_name" ]; then echo "/$callboard_name"; fi
+    done
+  } >"$callboard_list" 2>/dev/null && callboard_git core.excludesFile "$callboard_list"
+  unset -f callboard_git
+  unset callboard_at callboard_list callboard_own callboard_name
+fi
+`;
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

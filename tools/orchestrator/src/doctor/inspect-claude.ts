@@ -1,0 +1,63 @@
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { readVersion } from '../claude/program/claude-program.ts';
+import { findClaude } from '../claude/program/find-claude.ts';
+import { askClaude } from '../claude/program/run-claude.ts';
+import { userEnvironment } from '../lib/user-environment.ts';
+
+/** The `claude` that sessions would be started with. */
+export interface ClaudeSurvey {
+  path: string;
+  where: 'given' | 'path' | 'bundled';
+  /** Null when it does not tell. */
+  version: string | null;
+  /** What it did instead of telling its version. */
+  complaint: string | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Finds `claude` as the orchestrator does and asks it for its version.
+ * @param environment as we were started; the user's own part of it is what counts
+ * @throws OperationalError `claude_missing` that says what to do
+ */
+export async function surveyClaude(configured: string | null, environment: Environment): Promise<ClaudeSurvey> {
+  const env = userEnvironment(environment);
+  const path = await findClaude(configured, env.PATH);
+  const onPath = (env.PATH ?? '').split(delimiter).includes(dirname(path));
+  const where = configured !== null ? 'given' : onPath ? 'path' : 'bundled';
+  return { path, where, ...(await readVersion(path, env)) };
+}
+
+const AuthStatus = z.object({ loggedIn: z.boolean(), authMethod: z.string().default('unknown') });
+
+/**
+ * Whether `claude` says that it is logged in, and how; null when it does not tell. It is kept from the network meanwhile.
+ * Where it has never run for this user it does not get to leave its files: there is no login to be found in them.
+ */
+export async function askLogin(claude: string, environment: Environment): Promise<z.infer<typeof AuthStatus> | null> {
+  const nowhere = 'http://127.0.0.1:9';
+  const offline = { HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere, https_proxy: nowhere, http_proxy: nowhere };
+  const env = { ...userEnvironment(environment), ...offline, NO_PROXY: '', no_proxy: '' };
+  const elsewhere = (await hasRun(env)) ? null : await mkdtemp(join(tmpdir(), 'callboard-doctor-'));
+  try {
+    const config: Record<string, string> = elsewhere === null ? {} : { CLAUDE_CONFIG_DIR: elsewhere };
+    const { stdout } = await askClaude(claude, ['auth', 'status', '--json'], { ...env, ...config });
+    return AuthStatus.parse(JSON.parse(stdout));
+  } catch {
+    return null;
+  } finally {
+    if (elsewhere !== null) await rm(elsewhere, { recursive: true, force: true });
+  }
+}
+
+function hasRun(env: Environment): Promise<boolean> {
+  const file = join(env.CLAUDE_CONFIG_DIR || env.HOME || homedir(), '.claude.json');
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
