@@ -22,7 +22,7 @@ async function setUp() {
   return { session, store, stageId, files, queue, listed };
 }
 
-it('keeps files for the next message, lists them in the draft, and takes them away', async () => {
+it('stores files for the next message, lists them in a draft, and removes them', async () => {
   const { session, files, stageId, listed } = await setUp();
   const [a, b] = [randomUUID(), randomUUID()];
   expect(await files.add(stageId, a, note('one'))).toEqual({
@@ -32,7 +32,7 @@ it('keeps files for the next message, lists them in the draft, and takes them aw
     size: 3,
   });
   await files.add(stageId, b, note('two'));
-  await files.add(stageId, a, note('one')); // its reply was lost, say
+  await files.add(stageId, a, note('one')); // as if the reply was lost
   expect(await listed()).toMatchObject([{ fileId: a }, { fileId: b }]);
   expect(await files.get(stageId, b)).toEqual(note('two'));
   await files.remove(stageId, a);
@@ -44,7 +44,7 @@ it('keeps files for the next message, lists them in the draft, and takes them aw
   });
 });
 
-it('hands them over to the message, all or none', async () => {
+it('gives all of them to a message, or none', async () => {
   const { session, files, queue, stageId, listed } = await setUp();
   const [a, gone] = [randomUUID(), randomUUID()];
   await files.add(stageId, a, note('one'));
@@ -57,7 +57,7 @@ it('hands them over to the message, all or none', async () => {
   expect(await listed()).toBeNull();
 });
 
-it('takes no more than one message can, and forgets what nobody sent', async () => {
+it('accepts no more files than one message can have, and deletes old files that were never sent', async () => {
   const { store, files, stageId, listed } = await setUp();
   for (let i = 0; i < 20; i += 1) await files.add(stageId, randomUUID(), note(`${i}`));
   await expect(files.add(stageId, randomUUID(), note('21'))).rejects.toMatchObject({ code: 'too_many_files' });
@@ -68,7 +68,7 @@ it('takes no more than one message can, and forgets what nobody sent', async () 
   expect(await store.read.draftFiles.addedBefore('2100-01-01T00:00:00.000Z')).toEqual([]);
 });
 
-it('lets nobody write the list of files but by adding and removing them', async () => {
+it('changes the list of files only by adding and removing files', async () => {
   const { store, files, queue, stageId } = await setUp();
   const fileId = randomUUID();
   await files.add(stageId, fileId, note('one'));

@@ -1,40 +1,48 @@
-import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } from '@callboard/contract';
+import {
+  type Attachment,
+  DraftFile,
+  FILES_KEY,
+  filesProblem,
+  REPLACED_PREFIX,
+  ReplacedMessage,
+  type StageId,
+} from '@callboard/contract';
 import { z } from 'zod';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { keepDraft } from './keep-draft.ts';
-import { draftFile, keepFile } from './kept-file.ts';
-import { withoutFiles } from './replaced-messages.ts';
+import { saveDraft } from './drafts.ts';
 
-/** The files that are to go with the next message of a stage, the same on all devices. */
+/** The files for the next message of a stage, the same on all devices. */
 export interface DraftFiles {
-  /** Keeps it; one that is kept already under this id stays. @throws Rejection `unknown_stage`, `too_many_files` */
+  /**
+   * Stores a file. If the stage already has a file with this id, that one stays and is returned.
+   * @throws Rejection `unknown_stage`, `too_many_files`
+   */
   add(stageId: StageId, fileId: string, file: Attachment): Promise<DraftFile>;
   /** @throws Rejection `unknown_file` */
   get(stageId: StageId, fileId: string): Promise<Attachment>;
   /** @throws Rejection `unknown_file` */
   remove(stageId: StageId, fileId: string): Promise<DraftFile>;
-  /** Forgets files that were added before this instant and never sent. */
+  /** Deletes files that were added before this instant and never sent. */
   forgetOlder(instant: string): Promise<void>;
 }
 
-const unknownFile = () =>
-  new Rejection('unknown_file', 'This file is not kept any more: it was taken away, or sent with a message.');
+const unknownFile = () => new Rejection('unknown_file', 'This file is gone: it was removed, or sent with a message.');
 
 export function createDraftFiles({ store }: { store: Store }): DraftFiles {
   return {
     add: (stageId, fileId, content) =>
       store.transact(async (tx) => {
         await requireStage(tx, stageId);
-        const kept = await keptFiles(tx, stageId);
-        const known = kept.find((file) => file.fileId === fileId);
+        const files = await listFiles(tx, stageId);
+        const known = files.find((file) => file.fileId === fileId);
         if (known !== undefined) return known;
-        const file = draftFile(fileId, content);
-        const problem = filesProblem(kept, [file]);
+        const file = describeFile(fileId, content);
+        const problem = filesProblem(files, [file]);
         if (problem !== null) throw new Rejection('too_many_files', problem);
-        await keepFile(tx, stageId, fileId, content);
-        await setKept(tx, stageId, [...kept, file]);
+        await storeContent(tx, stageId, fileId, content);
+        await saveList(tx, stageId, [...files, file]);
         return file;
       }),
     async get(stageId, fileId) {
@@ -44,7 +52,7 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
     },
     remove: (stageId, fileId) =>
       store.transact(async (tx) => {
-        const file = (await keptFiles(tx, stageId)).find((other) => other.fileId === fileId);
+        const file = (await listFiles(tx, stageId)).find((other) => other.fileId === fileId);
         if (file === undefined) throw unknownFile();
         await forget(tx, stageId, [fileId]);
         return file;
@@ -56,7 +64,10 @@ export function createDraftFiles({ store }: { store: Store }): DraftFiles {
   };
 }
 
-/** The contents of these files, which from now on belong to a message. @throws Rejection `unknown_file` */
+/**
+ * Returns the contents of these files and removes them from the drafts: from now on they belong to a message.
+ * @throws Rejection `unknown_file`
+ */
 export async function takeFiles(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<Attachment[]> {
   if (fileIds.length === 0) return [];
   const contents: Attachment[] = [];
@@ -69,20 +80,55 @@ export async function takeFiles(tx: Tx, stageId: StageId, fileIds: readonly stri
   return contents;
 }
 
-async function forget(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<void> {
-  for (const fileId of fileIds) await tx.draftFiles.remove(stageId, fileId);
-  const kept = await keptFiles(tx, stageId);
-  const left = kept.filter((file) => !fileIds.includes(file.fileId));
-  if (left.length < kept.length) await setKept(tx, stageId, left);
-  await withoutFiles(tx, stageId, fileIds);
+/** Stores the attachment of a message that has left the queue. It is not in the list for the next message. */
+export async function storeAttachment(
+  tx: Tx,
+  stageId: StageId,
+  fileId: string,
+  content: Attachment,
+): Promise<DraftFile> {
+  await storeContent(tx, stageId, fileId, content);
+  return describeFile(fileId, content);
 }
 
-async function keptFiles(tx: Tx, stageId: StageId): Promise<DraftFile[]> {
+async function storeContent(tx: Tx, stageId: StageId, fileId: string, content: Attachment): Promise<void> {
+  await tx.draftFiles.insert(stageId, fileId, await tx.clock.stamp(tx.now), content);
+}
+
+/** What everyone sees of a stored file. */
+const describeFile = (fileId: string, { name, mediaType, dataBase64 }: Attachment): DraftFile => ({
+  fileId,
+  name,
+  mediaType,
+  size: Buffer.byteLength(dataBase64, 'base64'),
+});
+
+async function forget(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<void> {
+  for (const fileId of fileIds) await tx.draftFiles.remove(stageId, fileId);
+  const files = await listFiles(tx, stageId);
+  const left = files.filter((file) => !fileIds.includes(file.fileId));
+  if (left.length < files.length) await saveList(tx, stageId, left);
+  await forgetInReplaced(tx, stageId, fileIds);
+}
+
+/** Drafts of replaced messages no longer name files that are gone. */
+async function forgetInReplaced(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<void> {
+  for (const { key, value } of await tx.drafts.listOf(stageId)) {
+    const replaced = key.startsWith(REPLACED_PREFIX) ? ReplacedMessage.safeParse(value) : null;
+    if (replaced?.success !== true) continue;
+    const { files } = replaced.data;
+    const left = files.filter((file) => !fileIds.includes(file.fileId));
+    if (left.length === files.length) continue;
+    await saveDraft(tx, { stageId, key, value: { ...replaced.data, files: left }, writer: null });
+  }
+}
+
+async function listFiles(tx: Tx, stageId: StageId): Promise<DraftFile[]> {
   const draft = (await tx.drafts.listOf(stageId)).find(({ key }) => key === FILES_KEY);
   return z.array(DraftFile).parse(draft?.value ?? []);
 }
 
-/** The list is a draft of its own, so that every screen hears of it as of any other draft. */
-async function setKept(tx: Tx, stageId: StageId, files: readonly DraftFile[]): Promise<void> {
-  await keepDraft(tx, { stageId, key: FILES_KEY, value: files.length === 0 ? null : files, writer: null });
+/** The list is a draft too, so every screen is told about it as about any other draft. */
+async function saveList(tx: Tx, stageId: StageId, files: readonly DraftFile[]): Promise<void> {
+  await saveDraft(tx, { stageId, key: FILES_KEY, value: files.length === 0 ? null : files, writer: null });
 }

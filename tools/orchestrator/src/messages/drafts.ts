@@ -1,15 +1,14 @@
 import { type Draft, FILES_KEY, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { requireStage } from '../store/require.ts';
-import type { Store } from '../store/store.ts';
-import { keepDraft } from './keep-draft.ts';
+import type { Store, Tx } from '../store/store.ts';
 
-/** What people have begun to write, the same on all their devices. The last one to write wins. */
+/** Texts that people began to write and have not sent, the same on all their devices. The last writer wins. */
 export interface Drafts {
   /** @throws Rejection `unknown_stage` */
   list(stageId: StageId): Promise<Draft[]>;
   /**
-   * Keeps it, or removes it where its value is null.
+   * Saves a draft, or removes it if its value is null.
    * @throws Rejection `unknown_stage`; `bad_request` for the list of files, which follows from the files themselves
    */
   put(draft: Omit<Draft, 'updatedAt'>): Promise<Draft>;
@@ -25,9 +24,18 @@ export function createDrafts({ store }: { store: Store }): Drafts {
       store.transact(async (tx) => {
         await requireStage(tx, wanted.stageId);
         if (wanted.key === FILES_KEY) {
-          throw new Rejection('bad_request', 'The list of files is kept by the server: add and remove files instead.');
+          throw new Rejection('bad_request', 'The server keeps the list of files. Add and remove files instead.');
         }
-        return keepDraft(tx, wanted);
+        return saveDraft(tx, wanted);
       }),
   };
+}
+
+/** Saves a draft, or removes it if its value is null, and tells all screens. */
+export async function saveDraft(tx: Tx, wanted: Omit<Draft, 'updatedAt'>): Promise<Draft> {
+  const draft = { ...wanted, updatedAt: tx.now };
+  if (draft.value === null) await tx.drafts.remove(draft.stageId, draft.key);
+  else await tx.drafts.save(draft);
+  await tx.emit({ type: 'draft-updated', data: draft });
+  return draft;
 }

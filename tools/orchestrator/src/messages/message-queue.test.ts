@@ -19,7 +19,7 @@ async function setUp() {
 const texts = async (session: TestSession) => (await session.queue()).map((message) => message.text);
 const sent = (session: TestSession) => session.events('message-sent').map((message) => message.text);
 
-it('adds rows in their order while Claude works', async () => {
+it('queues messages in order while Claude works', async () => {
   const { session, send } = await setUp();
   expect(await send('one')).toMatchObject({ status: 'queued' });
   expect(await send('two')).toMatchObject({ status: 'queued' });
@@ -27,7 +27,7 @@ it('adds rows in their order while Claude works', async () => {
   expect(session.events('message-queued')).toMatchObject([{ text: 'one', by: 'Bo' }, { text: 'two' }]);
 });
 
-it('sends at once when the session is idle, also past rows that are held', async () => {
+it('sends at once when the session is idle, even ahead of held rows', async () => {
   const { session, send } = await setUp();
   await send('one');
   await session.tell(turnEnded('failed'));
@@ -36,7 +36,7 @@ it('sends at once when the session is idle, also past rows that are held', async
   expect(await texts(session)).toEqual(['one']);
 });
 
-it('puts a message in the place of all that wait, and gives their texts back', async () => {
+it('replaces all queued messages and returns their texts', async () => {
   const { session, send } = await setUp();
   await send('one');
   await send('two');
@@ -44,7 +44,7 @@ it('puts a message in the place of all that wait, and gives their texts back', a
   expect(await texts(session)).toEqual(['three']);
 });
 
-it('steers into the running turn, and interrupts for one that cannot wait', async () => {
+it('steers the running turn, and interrupts it for an urgent message', async () => {
   const { session, send, interrupts } = await setUp();
   await send('one');
   expect(await send('two', 'steer')).toMatchObject({ status: 'sent' });
@@ -55,14 +55,14 @@ it('steers into the running turn, and interrupts for one that cannot wait', asyn
   expect(await texts(session)).toEqual(['three', 'one']);
 });
 
-it('resumes a session that has ended with the message', async () => {
+it('resumes an ended session with the message', async () => {
   const { session, send, resumed } = await setUp();
   await session.end();
   expect(await send('one')).toMatchObject({ status: 'resumed' });
   expect(resumed).toEqual(['one']);
 });
 
-it('refuses a message to a stage that was never started, or does not exist, and keeps nothing of it', async () => {
+it('refuses and does not store a message to a stage that does not exist or was never started', async () => {
   const { session, queue } = await setUp();
   const sendTo = (id: string) => queue.send(stageId(id), { message: 'one' }, 'Bo');
   await expect(sendTo('S9')).rejects.toMatchObject({ code: 'unknown_stage' });
@@ -71,7 +71,7 @@ it('refuses a message to a stage that was never started, or does not exist, and 
   expect(await session.store.read.outbox.queueOf(stageId('S9'))).toEqual([]);
 });
 
-it('changes text and place of a row, and takes it out', async () => {
+it('changes the text and the place of a row, and removes it', async () => {
   const { session, queue, send } = await setUp();
   const [first, , third] = [await send('one'), await send('two'), await send('three')];
   await queue.edit(session.stageId, third?.messageId ?? first.messageId, { place: 0 });
@@ -84,7 +84,7 @@ it('changes text and place of a row, and takes it out', async () => {
   expect(await texts(session)).toEqual(['three', 'two']);
 });
 
-it('says whether a row that cannot be changed was sent or never was', async () => {
+it('says whether a row that cannot be changed was sent or never existed', async () => {
   const { session, queue, send } = await setUp();
   const { messageId } = await send('one');
   await session.tell(turnEnded());
@@ -95,11 +95,11 @@ it('says whether a row that cannot be changed was sent or never was', async () =
   await expect(unknown).rejects.toMatchObject({ code: 'unknown_message' });
 });
 
-it('keeps the order of writing when a message comes back unread', async () => {
+it('keeps the order of writing when a message returns unread', async () => {
   const { session, queue, send } = await setUp();
   await send('one');
   await send('two');
-  await session.tell(turnEnded()); // gives the first one to the process, which does not read it
+  await session.tell(turnEnded()); // delivers the first one, which the process does not read
   const later = await send('three');
   await session.end();
   expect(await texts(session)).toEqual(['one', 'two', 'three']);
@@ -107,12 +107,12 @@ it('keeps the order of writing when a message comes back unread', async () => {
   expect(await texts(session)).toEqual(['one', 'three', 'two']);
 });
 
-it('keeps it also where the queue was empty, or was put in another order, meanwhile', async () => {
+it('keeps the order of writing if the queue was empty or reordered meanwhile', async () => {
   const { session, queue, send } = await setUp();
   const first = await send('one');
   await send('two');
   await session.tell(turnEnded());
-  await session.tell(read(first.messageId), turnEnded()); // now the second one is given, and not read
+  await session.tell(read(first.messageId), turnEnded()); // now the second one is delivered and not read
   await send('three');
   const fourth = await send('four');
   await queue.edit(session.stageId, fourth.messageId, { place: 0 });
@@ -120,7 +120,7 @@ it('keeps it also where the queue was empty, or was put in another order, meanwh
   expect(await texts(session)).toEqual(['two', 'four', 'three']);
 });
 
-it('lets one that was to go at once wait as well, when a person interrupts before Claude has read it', async () => {
+it('returns an urgent message to the held queue when a person interrupts before Claude has read it', async () => {
   const { session, send } = await setUp();
   const { messageId } = await send('now!', 'now');
   await session.tell(turnEnded('interrupted'));

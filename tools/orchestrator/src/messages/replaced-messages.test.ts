@@ -15,18 +15,18 @@ async function setUp() {
   const { store, stageId } = session;
   const files = createDraftFiles({ store });
   const queue = testQueue(session);
-  const aside = async () => {
+  const replacedMessages = async () => {
     const kept = (await store.read.drafts.listOf(stageId)).filter(({ key }) => key.startsWith(REPLACED_PREFIX));
     return kept.map(({ key, value }) => ({
       ...ReplacedMessage.parse(value),
       messageId: MessageId.parse(key.slice(REPLACED_PREFIX.length)),
     }));
   };
-  return { session, store, stageId, files, queue, aside };
+  return { session, store, stageId, files, queue, replacedMessages };
 }
 
-it('keeps what was replaced, its files with it, until it is sent after all', async () => {
-  const { session, files, queue, aside, stageId } = await setUp();
+it('keeps a replaced message with its files until it is sent after all', async () => {
+  const { session, files, queue, replacedMessages, stageId } = await setUp();
   await queue.send(
     stageId,
     { message: 'Look at this', attachments: [note('one'), note('two')], isCommand: true },
@@ -34,7 +34,7 @@ it('keeps what was replaced, its files with it, until it is sent after all', asy
   );
   const replaced = await queue.send(stageId, { message: 'No, at that', mode: 'replace' }, 'Bo');
   expect(replaced).toMatchObject({ replaced: ['Look at this'] });
-  const [kept] = await aside();
+  const [kept] = await replacedMessages();
   expect(kept).toMatchObject({ text: 'Look at this', files: [{ name: 'one.txt' }, { name: 'two.txt' }] });
   expect(session.events('draft-updated').at(-1)).toMatchObject({
     value: { isCommand: true, files: [{ size: 3 }, {}] },
@@ -44,27 +44,27 @@ it('keeps what was replaced, its files with it, until it is sent after all', asy
 
   const again = { message: 'Look at this', files: [one ?? '', two ?? ''], ...(kept && { messageId: kept.messageId }) };
   expect(await queue.send(stageId, again, 'Bo')).toMatchObject({ status: 'queued' });
-  await queue.send(stageId, again, 'Bo'); // its reply was lost, say
+  await queue.send(stageId, again, 'Bo'); // as if the reply was lost
   expect(await session.queue()).toMatchObject([
     { text: 'No, at that' },
     { text: 'Look at this', attachments: [{ name: 'one.txt' }, { name: 'two.txt' }] },
   ]);
-  expect(await aside()).toEqual([]);
+  expect(await replacedMessages()).toEqual([]);
   expect(session.events('draft-updated').at(-1)).toMatchObject({ key: `replaced:${kept?.messageId}`, value: null });
 });
 
-it('names no file of what was replaced that is kept no longer', async () => {
-  const { files, queue, aside, stageId } = await setUp();
+it('drops deleted files from a replaced message', async () => {
+  const { files, queue, replacedMessages, stageId } = await setUp();
   await queue.send(stageId, { message: 'one', attachments: [note('one')] }, 'Bo');
   await queue.send(stageId, { message: 'two', mode: 'replace' }, 'Bo');
   await files.forgetOlder('2100-01-01T00:00:00.000Z');
-  expect(await aside()).toMatchObject([{ text: 'one', files: [] }]);
+  expect(await replacedMessages()).toMatchObject([{ text: 'one', files: [] }]);
 });
 
-it('keeps the longest message that there can be', async () => {
-  const { queue, aside, stageId } = await setUp();
+it('keeps a message of the greatest length', async () => {
+  const { queue, replacedMessages, stageId } = await setUp();
   const text = '\u0001'.repeat(200_000);
   await queue.send(stageId, { message: text }, 'Bo');
   await queue.send(stageId, { message: 'two', mode: 'replace' }, 'Bo');
-  expect((await aside())[0]?.text).toBe(text);
+  expect((await replacedMessages())[0]?.text).toBe(text);
 });

@@ -1,44 +1,32 @@
-import { type DraftFile, type MessageId, REPLACED_PREFIX, ReplacedMessage, type StageId } from '@callboard/contract';
+import {
+  type DraftFile,
+  type MessageId,
+  REPLACED_PREFIX,
+  type ReplacedMessage,
+  type StageId,
+} from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import type { MessageRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import { keepDraft } from './keep-draft.ts';
-import { draftFile, keepFile } from './kept-file.ts';
+import { storeAttachment } from './draft-files.ts';
+import { saveDraft } from './drafts.ts';
 
 /**
- * Takes a row out of the queue for a later message. What it says is kept among the drafts, its files with it, under the
- * id under which it may be sent after all.
+ * Takes a row out of the queue for a later message. Its text and its files are kept among the drafts, under the id
+ * under which the message can still be sent.
  */
-export async function putAside(tx: Tx, edges: Edges, row: MessageRow): Promise<void> {
+export async function keepReplaced(tx: Tx, edges: Edges, row: MessageRow): Promise<void> {
   const { stageId, body, position } = row;
   const files: DraftFile[] = [];
-  for (const content of body.attachments) {
-    const file = draftFile(edges.newWireId(), content);
-    await keepFile(tx, stageId, file.fileId, content);
-    files.push(file);
-  }
+  for (const content of body.attachments) files.push(await storeAttachment(tx, stageId, edges.newWireId(), content));
   await tx.outbox.setVoid(row.id, 'replaced by a later message');
   const value: ReplacedMessage = { text: body.text, isCommand: body.isCommand, position, files };
-  await keep(tx, stageId, REPLACED_PREFIX + edges.newWireId(), value);
+  await saveDraft(tx, { stageId, key: REPLACED_PREFIX + edges.newWireId(), value, writer: null });
 }
 
-/** A message that is sent is kept aside no longer, if it was. */
-export async function takeBack(tx: Tx, stageId: StageId, messageId: MessageId): Promise<void> {
+/** Removes the draft of a replaced message that is now sent; does nothing for any other message. */
+export async function removeReplaced(tx: Tx, stageId: StageId, messageId: MessageId): Promise<void> {
   const key = REPLACED_PREFIX + messageId;
   const drafts = await tx.drafts.listOf(stageId);
-  if (drafts.some((draft) => draft.key === key)) await keep(tx, stageId, key, null);
+  if (drafts.some((draft) => draft.key === key)) await saveDraft(tx, { stageId, key, value: null, writer: null });
 }
-
-/** These files are gone: what was replaced does not name them any more. */
-export async function withoutFiles(tx: Tx, stageId: StageId, fileIds: readonly string[]): Promise<void> {
-  for (const { key, value } of await tx.drafts.listOf(stageId)) {
-    const replaced = key.startsWith(REPLACED_PREFIX) ? ReplacedMessage.safeParse(value) : null;
-    if (replaced?.success !== true) continue;
-    const { files } = replaced.data;
-    const left = files.filter((file) => !fileIds.includes(file.fileId));
-    if (left.length < files.length) await keep(tx, stageId, key, { ...replaced.data, files: left });
-  }
-}
-
-const keep = (tx: Tx, stageId: StageId, key: string, value: ReplacedMessage | null) =>
-  keepDraft(tx, { stageId, key, value, writer: null });

@@ -1,9 +1,72 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { type Column, type SessionState, StageView } from '@callboard/contract';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { asked, busyTestSession, turnEnded } from '../../test/support/test-session.ts';
 import { openTestStore, sampleStage, silent } from '../../test/support/test-store.ts';
-import { startScheduler } from './scheduler.ts';
+import { pickRunnable, startScheduler } from './scheduler.ts';
 
-it('looks at the board when a session works no more, and neither at each of its steps nor when it goes on', async () => {
+const AT = '2026-01-02T03:04:05.000Z';
+
+interface Given {
+  column?: Column;
+  autoStart?: boolean;
+  priority?: number;
+  state?: SessionState;
+}
+
+function stage(id: string, { column = 'ready', autoStart = true, priority = 2, state }: Given = {}): StageView {
+  const session = {
+    ...{ stageId: id, state, stateSince: AT, mode: 'default', model: null, sessionId: null, launchId: null },
+    ...{
+      startedAt: AT,
+      lastTurn: null,
+      lastAction: null,
+      costUsd: 0,
+      backgroundTasks: [],
+      queued: 0,
+      queueHeld: false,
+    },
+  };
+  return StageView.parse({
+    ...sampleStage({ id, autoStart, priority }),
+    column,
+    session: state === undefined ? null : session,
+  });
+}
+
+describe('pickRunnable', () => {
+  it('picks ready stages that start automatically', () => {
+    const stages = [
+      stage('ready'),
+      stage('by-hand', { autoStart: false }),
+      stage('blocked', { column: 'backlog' }),
+      stage('done', { column: 'done' }),
+    ];
+    expect(pickRunnable({ stages }, 4)).toEqual(['ready']);
+  });
+
+  it('picks the most urgent first, and the older among equals', () => {
+    const stages = [stage('a', { priority: 5 }), stage('b', { priority: 0 }), stage('c', { priority: 5 }), stage('d')];
+    expect(pickRunnable({ stages }, 4)).toEqual(['b', 'd', 'a', 'c']);
+    expect(pickRunnable({ stages }, 2)).toEqual(['b', 'd']);
+  });
+
+  it('counts sessions that work, not those that are idle or wait for a person', () => {
+    const working = [
+      stage('s', { column: 'running', state: 'starting' }),
+      stage('b', { column: 'running', state: 'busy' }),
+    ];
+    const resting = [
+      stage('w', { column: 'needs-you', state: 'waiting' }),
+      stage('i', { column: 'review', state: 'idle' }),
+      stage('e', { column: 'review', state: 'ended' }),
+    ];
+    const ready = [stage('one'), stage('two')];
+    expect(pickRunnable({ stages: [...working, ...resting, ...ready] }, 3)).toEqual(['one']);
+    expect(pickRunnable({ stages: [...working, ...ready] }, 1)).toEqual([]);
+  });
+});
+
+it('reads the board when a session stops working, and not at each of its steps or when it goes on', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
   await given.addStage({ autoStart: true }); // waits for room
@@ -35,7 +98,7 @@ it('looks at the board when a session works no more, and neither at each of its 
   expect(board.mock.calls.length).toBeGreaterThan(before);
 });
 
-it('does not look at the board for the room that a session makes where no stage waits, and does once one may', async () => {
+it('ignores the room that a session makes while no stage is ready, and uses it once one may be', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
   const { store } = session;

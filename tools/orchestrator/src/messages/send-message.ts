@@ -1,0 +1,136 @@
+import { isMidTurn, type MessageBody, MessageId, type SendMessageReply, type StageId } from '@callboard/contract';
+import { saveChange } from '../domain/change-session.ts';
+import { deliver, makeUrgent, queuedMessage } from '../domain/message-delivery.ts';
+import type { SessionChange } from '../domain/session-change.ts';
+import type { Bell } from '../lib/bell.ts';
+import type { Edges } from '../lib/edges.ts';
+import { type MessageContent, type MessageRow, messageBody } from '../store/records.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+export interface SendParts {
+  store: Store;
+  edges: Edges;
+  outboxBell: Bell<StageId>;
+  /** Begins a launch in this transaction, to work on the message. False: the disk is nearly full, so the message waits. */
+  resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
+  /** Interrupts the running turn, so that the first message in the queue goes next. */
+  interrupt: (stageId: StageId) => Promise<void>;
+  /** An interrupt failed; the message waits until the turn ends. */
+  onInterruptFailed: (stageId: StageId, error: unknown) => void;
+  /** How long a reply waits for the end of a turn that was interrupted for the message. */
+  confirmationMs: number;
+}
+
+/** The session that a message goes to, in the caller's transaction. */
+interface Target {
+  tx: Tx;
+  change: SessionChange;
+}
+
+export interface NewMessage {
+  content: MessageContent;
+  actor: string;
+  mode: MessageBody['mode'];
+  /** A new one if left out. */
+  messageId?: MessageId | undefined;
+}
+
+/** Adds a message to the queue and sends it. @returns what has become of it by the end of the transaction */
+export async function sendNew(
+  parts: SendParts,
+  { tx, change }: Target,
+  message: NewMessage,
+): Promise<SendMessageReply> {
+  const { edges } = parts;
+  const { stageId } = change.record;
+  const wireId = message.messageId ?? MessageId.parse(edges.newWireId());
+  // Behind all rows that there ever were: a message that was delivered and comes back unread belongs before this one.
+  const position = (await tx.outbox.lastPosition(stageId)) + 1;
+  const row = { id: edges.newId(), stageId, launchId: null, wireId, actor: message.actor, createdAt: tx.now };
+  const body = messageBody(message.content);
+  const added = { ...(await tx.outbox.insert({ ...row, body, position })), wireId, body };
+  await tx.emit({ type: 'message-queued', data: queuedMessage(added) });
+  return sendRow(parts, { tx, change }, added, message.mode);
+}
+
+/** Sends a row that is in the queue. @returns what has become of it by the end of the transaction */
+export async function sendRow(
+  parts: SendParts,
+  { tx, change }: Target,
+  row: MessageRow,
+  mode: MessageBody['mode'],
+): Promise<SendMessageReply> {
+  const { stageId } = change.record;
+  if (change.record.alarm !== null) {
+    change.queueChanged = true;
+    await saveChange(tx, change);
+    return { status: 'queued', messageId: row.wireId };
+  }
+  if (change.record.launchId === null) {
+    const isResumed = await parts.resumeWith(tx, stageId, row);
+    return { status: isResumed ? 'resumed' : 'queued', messageId: row.wireId };
+  }
+  await dispatch(parts, { tx, change }, row, mode);
+  await saveChange(tx, change); // delivers the next row if the session is idle
+  tx.afterCommit(() => parts.outboxBell.ring(stageId));
+  return { status: change.delivered.includes(row.id) ? 'sent' : 'queued', messageId: row.wireId };
+}
+
+/** Delivers a row at once if its mode and the session's state say so; `saveChange` does the rest for an idle session. */
+async function dispatch(
+  parts: SendParts,
+  { tx, change }: Target,
+  row: MessageRow,
+  mode: MessageBody['mode'],
+): Promise<void> {
+  const { state, queueHeld, queued } = change.record;
+  change.queueChanged = true;
+  if (tx.diskPauseReason() !== null) {
+    // It waits like any other message, in the place that it would have had.
+    if (mode === 'now' || (state === 'idle' && queueHeld)) await makeUrgent(tx, change, row);
+    return;
+  }
+  if (state === 'idle') {
+    // Ahead of rows that are held after a failed turn: a person releases those. If nothing waits, this row is next anyway.
+    if (queueHeld || queued === 0 || mode === 'steer' || mode === 'now') await deliver(tx, change, row);
+  } else if (isMidTurn(state)) {
+    if (mode === 'steer') await deliver(tx, change, row);
+    if (mode === 'now') {
+      await makeUrgent(tx, change, row);
+      tx.afterCommit(() => void interruptFor(parts, row));
+    }
+  }
+}
+
+/** Interrupts the turn for a row. If that ended the process, or it was dead, the session is resumed for the row. */
+async function interruptFor(parts: SendParts, { stageId, wireId }: MessageRow): Promise<void> {
+  const onFailed = (error: unknown) => parts.onInterruptFailed(stageId, error);
+  await parts.interrupt(stageId).catch(onFailed);
+  const resumed = parts.store.transact(async (tx) => {
+    const row = await tx.outbox.findQueued(stageId, wireId);
+    const session = await tx.sessions.find(stageId);
+    if (row?.body.urgent && session?.launchId === null) await parts.resumeWith(tx, stageId, row);
+  });
+  await resumed.catch(onFailed);
+}
+
+/** Waits up to `confirmationMs` until a queued message is sent. @returns the reply as it is then */
+export async function untilSent(
+  { store, confirmationMs }: Pick<SendParts, 'store' | 'confirmationMs'>,
+  stageId: StageId,
+  reply: SendMessageReply,
+): Promise<SendMessageReply> {
+  if (reply.status !== 'queued') return reply;
+  const timeout = AbortSignal.timeout(confirmationMs);
+  const sent = Promise.withResolvers<boolean>();
+  timeout.addEventListener('abort', () => sent.resolve(false));
+  const unlisten = store.onEvent((event) => {
+    if (event.type === 'message-sent' && event.data.messageId === reply.messageId) sent.resolve(true);
+  });
+  try {
+    const waits = (await store.read.outbox.findQueued(stageId, reply.messageId)) !== null;
+    return !waits || (await sent.promise) ? { ...reply, status: 'sent' } : reply;
+  } finally {
+    unlisten();
+  }
+}
