@@ -5,7 +5,7 @@ import { type GitAgreement, gitSettingsOf, isAgreed } from '../lib/git-agreement
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { Repositories } from '../worktrees/git-guard.ts';
+import type { Repositories } from '../worktrees/git/known-repositories.ts';
 
 /** What the store knows of the repositories that git is called in. */
 export interface StoredRepositories extends Repositories {
@@ -56,7 +56,7 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
       return { id: project.id, root: project.path, agreed: agreement?.agreed ?? null };
     },
 
-    begin: (id, items) =>
+    agreeOnFirstUse: (id, items) =>
       store.transact(async (tx) => {
         const projectId = ProjectId.parse(id);
         const known = await tx.projects.gitAgreement(projectId);
@@ -64,7 +64,7 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
         return known?.agreed ?? items;
       }),
 
-    tell(id, checkout, pending) {
+    reportPending(id, checkout, pending) {
       const projectId = ProjectId.parse(id);
       const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
       pendingOf.set(id, checkouts.set(checkout, pending));

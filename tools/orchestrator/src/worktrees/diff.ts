@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import type { ChangeCounts, DiffQuery, FileDiff, StageDiff, Worktree } from '@callboard/contract';
 import { OperationalError, Rejection } from '../lib/errors.ts';
 import { filePatch } from './file-patch.ts';
-import { type AboutObjects, withPlainGit } from './plain-git.ts';
-import type { Git } from './run-git.ts';
+import type { Git } from './git/git.ts';
+import { type ObjectStore, withObjectsOnlyGit } from './git/objects-only-git.ts';
 import { takeSnapshot } from './snapshot.ts';
 import { type TreeChange, treeChanges } from './tree-changes.ts';
 
@@ -21,10 +21,10 @@ type Ends = Omit<StageDiff, 'files'>;
  * @throws OperationalError `worktree_failed`; Rejection `head_moved` where what is asked for is no longer known
  */
 export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: DiffQuery = {}): Promise<StageDiff> {
-  const about = await aboutWorktree(git, place.worktree);
+  const about = await describeWorktree(git, place.worktree);
   const now = await endsOf(git, place, about, tree);
   const ends = { ...now, base: base ?? now.base };
-  return withPlainGit(git, about, async (plain) => {
+  return withObjectsOnlyGit(git, about, async (plain) => {
     const changes = await treeChanges(plain, ends.base, ends.tree);
     if (changes === null) throw unknownEnds(ends, tree !== undefined || base !== undefined);
     if (path === undefined) return { ...ends, files: changes.map(withoutIds) };
@@ -52,10 +52,10 @@ export async function headOf(git: Git, { path, branch }: Worktree): Promise<stri
 }
 
 /** What is to be known of a worktree, in one call of git: with its `HEAD` where the branch is gone. */
-async function aboutWorktree(
+async function describeWorktree(
   git: Git,
   { path, branch }: Worktree,
-): Promise<AboutObjects & { head: string; index: string }> {
+): Promise<ObjectStore & { head: string; index: string }> {
   const ask = ['rev-parse', '--show-object-format', '--git-path', 'objects', '--git-path', 'index'];
   const own = await git.try(path, [...ask, `refs/heads/${branch}^{commit}`]);
   const told = own.failed ? await git.must(path, [...ask, 'HEAD^{commit}']) : own.stdout.trimEnd();

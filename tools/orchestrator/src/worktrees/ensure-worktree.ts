@@ -1,11 +1,12 @@
-import { access, cp, mkdir, readdir, realpath } from 'node:fs/promises';
+import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, matchesGlob } from 'node:path';
 import type { Project, StageId, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
+import { pathExists } from '../lib/path-exists.ts';
+import type { Git } from './git/git.ts';
 import { ignoredFiles } from './ignored-files.ts';
-import { knownWorktree, removeHalfMade } from './known-worktree.ts';
-import type { Git } from './run-git.ts';
 import { prepareSubmodules } from './submodules.ts';
+import { removeIncomplete, worktreeStatus } from './worktree-list.ts';
 
 export interface EnsureParts {
   git: Git;
@@ -37,19 +38,19 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
     const told = await prepareSubmodules(git, place.path, project.settings.submodules);
     if (told !== null) parts.tell(told);
   }
-  if (recorded === null && basename(place.path) !== stageId) tellOfPlace(parts, place);
+  if (recorded === null && basename(place.path) !== stageId) reportOtherNames(parts, place);
   const isSame = recorded !== null && made !== 'new branch';
   const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', 'HEAD', place.branch]);
   return { ...place, base };
 }
 
 async function requireRepository(project: Project): Promise<void> {
-  if (await isThere(project.path)) return;
+  if (await pathExists(project.path)) return;
   const message = `The repository of ${project.name} is no longer at ${project.path}. Move it back there; or add it to the board from where it is now.`;
   throw new OperationalError('worktree_failed', message);
 }
 
-function tellOfPlace({ stageId, tell }: EnsureParts, { branch }: Place): void {
+function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): void {
   tell(
     `This stage works on the branch ${branch}, since callboard/${stageId} or its worktree was there already, with work that is not this stage's.`,
   );
@@ -60,9 +61,9 @@ async function freePlace({ git, project, stageId }: EnsureParts, folder: string)
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
     const place = { path: join(folder, name), branch: `callboard/${name}` };
-    const known = await knownWorktree(git, project.path, place.path);
-    if (known === 'half-made') return place; // by a start of this stage that was cut off: nobody had it yet
-    const isTaken = (await isThere(place.path))
+    const known = await worktreeStatus(git, project.path, place.path);
+    if (known === 'incomplete') return place; // by a start of this stage that was cut off: nobody had it yet
+    const isTaken = (await pathExists(place.path))
       ? known === 'unknown'
         ? !(await isEmpty(place.path))
         : !(await isUntouched(git, project, place))
@@ -88,39 +89,39 @@ async function hasOtherWork(git: Git, project: Project, branch: string): Promise
   return tip.stdout.trim() !== (await git.must(project.path, ['rev-parse', 'HEAD']));
 }
 
-type Made = 'found' | 'of its branch' | 'new branch';
+type Made = 'found' | 'existing branch' | 'new branch';
 
 async function makeIfMissing({ git, project, recorded, tell }: EnsureParts, { path, branch }: Place): Promise<Made> {
-  const known = await knownWorktree(git, project.path, path);
-  if (known === 'half-made') await removeHalfMade(git, project.path, path);
-  if (known === 'whole' && (await isThere(path))) return 'found';
-  if (known !== 'half-made' && (await isThere(path)) && !(await isEmpty(path))) throw inTheWay(project, path);
-  const force = known === 'whole' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+  const known = await worktreeStatus(git, project.path, path);
+  if (known === 'incomplete') await removeIncomplete(git, project.path, path);
+  if (known === 'complete' && (await pathExists(path))) return 'found';
+  if (known !== 'incomplete' && (await pathExists(path)) && !(await isEmpty(path))) throw pathTaken(project, path);
+  const force = known === 'complete' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
   const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
   const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
   const added = await git.try(project.path, ['worktree', 'add', ...force, ...target]);
   if (added.failed) {
     const isMade =
-      !added.wasKilled && (await knownWorktree(git, project.path, path)) === 'whole' && (await isThere(path));
+      !added.wasKilled && (await worktreeStatus(git, project.path, path)) === 'complete' && (await pathExists(path));
     // Git runs it last, when all is checked out, and fails with it.
     if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
-    else throw cannotBeMade(path, added.stderr);
+    else throw creationFailed(path, added.stderr);
   }
-  if (recorded !== null && known !== 'half-made') tell(remadeWords(branch, isBranch.failed));
-  return isBranch.failed ? 'new branch' : 'of its branch';
+  if (recorded !== null && known !== 'incomplete') tell(recreatedNotice(branch, isBranch.failed));
+  return isBranch.failed ? 'new branch' : 'existing branch';
 }
 
-const remadeWords = (branch: string, isNew: boolean): string =>
+const recreatedNotice = (branch: string, isNew: boolean): string =>
   isNew
     ? `The stage's worktree and its branch were gone. Both were made again: ${branch} begins at the repository's current commit, which Claude may not know.`
     : `The stage's worktree was gone. It was made again from its branch ${branch}; what was not committed in it is not there.`;
 
-function inTheWay(project: Project, path: string): OperationalError {
+function pathTaken(project: Project, path: string): OperationalError {
   const message = `The worktree cannot be made: ${path} is there already, and is not a worktree of ${project.path}. Move it away, then start the stage again.`;
   return new OperationalError('worktree_failed', message);
 }
 
-const cannotBeMade = (path: string, words: string): OperationalError =>
+const creationFailed = (path: string, words: string): OperationalError =>
   new OperationalError('worktree_failed', `git could not make the worktree ${path}: ${words.trim()}`);
 
 async function copyIgnored(git: Git, project: Project, path: string): Promise<void> {
@@ -135,9 +136,3 @@ async function copyIgnored(git: Git, project: Project, path: string): Promise<vo
 }
 
 const isEmpty = async (folder: string): Promise<boolean> => (await readdir(folder).catch(() => ['?'])).length === 0;
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

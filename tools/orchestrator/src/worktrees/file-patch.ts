@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationalError } from '../lib/errors.ts';
-import type { PlainGit } from './plain-git.ts';
+import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 import type { TreeChange } from './tree-changes.ts';
 
 /** A longer diff of one file is not shown; its counts are. */
@@ -13,7 +13,7 @@ const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--unified
  * The hunks between a file's two contents, from the contents alone. A submodule's content is the line that git writes
  * for it. Null where there is nothing to read: binary content, or more than anybody would.
  */
-export async function filePatch(plain: PlainGit, change: TreeChange): Promise<string | null> {
+export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Promise<string | null> {
   if (change.oldId === change.newId) return '';
   if (change.isBinary && !(await isSmall(plain, change))) return null;
   const before = await contentId(plain, change.oldMode, change.oldId);
@@ -35,7 +35,7 @@ function isText(bytes: Buffer): boolean {
   return controls * 20 < bytes.length && isUtf8(bytes);
 }
 
-async function isSmall(plain: PlainGit, { oldId, newId }: TreeChange): Promise<boolean> {
+async function isSmall(plain: ObjectsOnlyGit, { oldId, newId }: TreeChange): Promise<boolean> {
   for (const id of [oldId, newId]) {
     if (id !== null && Number(await must(plain, ['cat-file', '-s', id])) > LONGEST_PATCH) return false;
   }
@@ -43,14 +43,14 @@ async function isSmall(plain: PlainGit, { oldId, newId }: TreeChange): Promise<b
 }
 
 /** The blob of a content, made where there is none. */
-async function contentId(plain: PlainGit, mode: string | null, id: string | null): Promise<string> {
+async function contentId(plain: ObjectsOnlyGit, mode: string | null, id: string | null): Promise<string> {
   if (id !== null && mode !== '160000') return id;
   const file = join(plain.folder, 'content');
   await writeFile(file, id === null ? '' : `Subproject commit ${id}\n`);
   return must(plain, ['hash-object', '-w', '--no-filters', '--', file]);
 }
 
-async function must(plain: PlainGit, args: readonly string[]): Promise<string> {
+async function must(plain: ObjectsOnlyGit, args: readonly string[]): Promise<string> {
   const { failed, stdout, stderr } = await plain.try(args);
   if (failed) throw new OperationalError('worktree_failed', `git ${args[0]} failed: ${stderr}`);
   return stdout.trim();

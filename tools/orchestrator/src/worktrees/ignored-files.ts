@@ -4,7 +4,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { basename, join, matchesGlob } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { KeptFile, Project } from '@callboard/contract';
-import type { Git } from './run-git.ts';
+import type { Git } from './git/git.ts';
 import { initializedSubmodules } from './submodules.ts';
 
 /** Folders of dependencies and build results, by their usual names; only where git ignores them as well. */

@@ -1,8 +1,8 @@
 import type { Project, SeenDiff, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { headOf } from './diff.ts';
-import { rememberCheckout } from './remember-checkout.ts';
-import type { Git } from './run-git.ts';
+import type { Git } from './git/git.ts';
+import { createRestorePoint } from './restore-point.ts';
 import { takeSnapshot } from './snapshot.ts';
 
 /** What a merge is of, and into what. */
@@ -14,7 +14,7 @@ interface Mergeable {
 }
 
 /** No replaced objects and no grafts: a merge takes the objects as the diff shows them. */
-const AS_THEY_ARE = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+const NO_REPLACEMENTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
 
 /**
  * Looks at everything that a merge could fail of, and changes nothing.
@@ -82,7 +82,7 @@ async function uncommitted(git: Git, { path, branch }: Worktree, before: string,
 /** The files in which a merge would conflict; none where git (before 2.38) cannot tell without merging. */
 async function findConflicts(git: Git, folder: string, head: string): Promise<string[]> {
   const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', head];
-  const tried = await git.try(folder, args, AS_THEY_ARE);
+  const tried = await git.try(folder, args, NO_REPLACEMENTS);
   const [tree = '', ...files] = tried.stdout.trim().split('\n');
   return tried.failed && /^[0-9a-f]{40,}$/.test(tree) ? files : [];
 }
@@ -101,12 +101,15 @@ function conflict(branch: string, into: string, files: readonly string[]): Rejec
 export async function mergeInto(git: Git, project: Project, worktree: Worktree, seen: SeenDiff): Promise<void> {
   const { branch } = worktree;
   const { into, head } = await requireMergeable(git, project, worktree, seen);
-  const undo = await rememberCheckout(git, project.path, head);
-  const options = [...(await whoMerges(git, project.path)), ...(await withoutMergeOptions(git, project.path, into))];
+  const undo = await createRestorePoint(git, project.path, head);
+  const options = [
+    ...(await identityOptions(git, project.path)),
+    ...(await mergeOptionOverrides(git, project.path, into)),
+  ];
   const words = ['-m', `Merge branch '${branch}' into ${into}`];
-  const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], AS_THEY_ARE);
+  const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], NO_REPLACEMENTS);
   if (!merged.failed) return;
-  const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', head, 'HEAD'], AS_THEY_ARE)).failed;
+  const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', head, 'HEAD'], NO_REPLACEMENTS)).failed;
   if (isIn) return; // it was killed after all was done
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
@@ -128,7 +131,7 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree, 
 }
 
 /** Options that give git an identity of Callboard's own where it has none: a new machine, a container. The user's is not touched. */
-async function whoMerges(git: Git, path: string): Promise<string[]> {
+async function identityOptions(git: Git, path: string): Promise<string[]> {
   const known = await Promise.all(
     ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
   );
@@ -141,7 +144,7 @@ async function whoMerges(git: Git, path: string): Promise<string[]> {
  * something else of the merge than was seen.
  * @throws Rejection `merge_refused` where they cannot be switched off
  */
-async function withoutMergeOptions(git: Git, path: string, into: string): Promise<string[]> {
+async function mergeOptionOverrides(git: Git, path: string, into: string): Promise<string[]> {
   const key = `branch.${into}.mergeOptions`;
   if ((await git.try(path, ['config', '--get-all', key])).failed) return [];
   if (!into.includes('=')) return ['-c', `${key}=`];

@@ -1,4 +1,3 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type BuildFolders,
@@ -9,11 +8,12 @@ import {
   type TrashEntry,
   type Worktree,
 } from '@callboard/contract';
+import { pathExists } from '../lib/path-exists.ts';
+import type { Git } from './git/git.ts';
 import { type IgnoredFiles, ignoredFiles } from './ignored-files.ts';
-import { worktreeEntry } from './known-worktree.ts';
-import { removePlaceholders } from './placeholders.ts';
-import type { Git } from './run-git.ts';
+import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
+import { worktreeEntry } from './worktree-list.ts';
 
 /** How a worktree is to be removed. */
 export interface RemovalOrder {
@@ -36,8 +36,8 @@ const NOTHING: IgnoredFiles = { files: [], buildFolders: [] };
 
 /** What removing it would do. @throws OperationalError `worktree_failed` */
 export async function planRemoval(git: Git, project: Project, worktree: Worktree): Promise<Removal> {
-  const left = await whyLeft(git, project, worktree);
-  const isHere = await isThere(worktree.path);
+  const left = await reasonToKeep(git, project, worktree);
+  const isHere = await pathExists(worktree.path);
   const { files, buildFolders } = left === null && isHere ? await ignoredFiles(git, project, worktree.path) : NOTHING;
   return {
     worktree: isHere ? worktree.path : null,
@@ -63,35 +63,36 @@ export async function removeWorktree(
 ): Promise<Removed> {
   await mayBegin();
   const { path } = worktree;
-  const left = await whyLeft(git, project, worktree);
+  const left = await reasonToKeep(git, project, worktree);
   if (left !== null) return { left, kept: null, deleted: [] };
-  const ignored = (await isThere(path)) ? await ignoredFiles(git, project, path) : NOTHING;
+  const ignored = (await pathExists(path)) ? await ignoredFiles(git, project, path) : NOTHING;
   const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
   const kept = toKeep.length === 0 ? null : await keep(toKeep);
   const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
-  if (await isThere(path)) await removePlaceholders(git, path); // git takes them for work
+  if (await pathExists(path)) await removePlaceholders(git, path); // git takes them for work
   // Git does not remove one with submodules otherwise. That nothing is lost was looked at above.
-  const force = (await isThere(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
+  const force = (await pathExists(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
   const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);
   if (removal.failed) {
     const inTrash = kept === null ? '' : ' Its ignored files are in the trash.';
     return {
-      left: `The worktree ${path} was left where it is: ${gitsWords(removal.stderr)}${inTrash}`,
+      left: `The worktree ${path} was left where it is: ${gitReason(removal.stderr)}${inTrash}`,
       kept,
       deleted: [],
     };
   }
   const branch = await git.try(project.path, ['branch', '-d', worktree.branch]);
   const isKept = branch.failed && (await branchOf(git, project, worktree)) !== null;
-  return { left: isKept ? branchWords(worktree) : null, kept, deleted };
+  return { left: isKept ? keptBranchNotice(worktree) : null, kept, deleted };
 }
 
-const branchWords = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has work that is not merged.`;
+const keptBranchNotice = ({ branch }: Worktree): string =>
+  `The branch ${branch} was kept: it has work that is not merged.`;
 
 const stays = (path: string): string => `The worktree ${path} was left where it is, with all that is in it:`;
 
 /** Git's own words without its advice, which would lose what is there. */
-function gitsWords(words: string): string {
+function gitReason(words: string): string {
   const [first = ''] = words.trim().split(/[;\n]|, use /);
   return `git did not remove it (${first.replace(/^(fatal|error): /, '')}).`;
 }
@@ -100,9 +101,9 @@ function gitsWords(words: string): string {
 const NAMED = 5;
 
 /** Why the worktree has to stay, in words; null: nothing would be lost. */
-async function whyLeft(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
-  if (!(await isThere(path))) return null;
-  if (!(await isThere(project.path))) {
+async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
+  if (!(await pathExists(path))) return null;
+  if (!(await pathExists(project.path))) {
     return `${stays(path)} its repository is no longer at ${project.path}.`;
   }
   const entry = await worktreeEntry(git, project.path, path);
@@ -152,9 +153,3 @@ async function branchOf(git: Git, project: Project, { branch }: Worktree): Promi
   const merged = await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD']);
   return { name: branch, isKept: merged.failed };
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createRepository, git } from '../../test/support/kit.ts';
 import { write } from '../../test/support/settings-files.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { execute } from './execute-git.ts';
+import { runGit } from './git/run-git.ts';
 import { folderTree, headTree } from './repository-tree.ts';
 
 it('sees the same in a checkout and in its commit, through links, and nothing outside of it', async () => {
@@ -22,7 +22,7 @@ it('sees the same in a checkout and in its commit, through links, and nothing ou
   await git(repo, 'add', '.');
   await git(repo, 'commit', '--quiet', '-m', 'Settings');
   const env = { PATH: process.env.PATH ?? '', HOME: repo };
-  for (const tree of [folderTree(repo), headTree((args) => execute(repo, args, env))]) {
+  for (const tree of [folderTree(repo), headTree((args) => runGit(repo, args, env))]) {
     expect(await tree.read('.claude/settings.json')).toBe('{}');
     expect(await tree.list('.claude/skills')).toEqual(['.claude/skills/tidy/SKILL.md']);
     expect(await tree.read('.claude/skills/tidy/SKILL.md')).toBe('Tidy');

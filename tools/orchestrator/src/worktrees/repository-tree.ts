@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path/posix';
 import { systemCode } from '../lib/errors.ts';
-import type { GitResult } from './execute-git.ts';
+import type { GitResult } from './git/run-git.ts';
 
 /** The files of a repository, on the disk or in a commit. Paths are relative to its top folder, with `/`. */
 export interface RepositoryTree {
@@ -22,7 +22,7 @@ const comparable = (text: string) => text.replaceAll('\r\n', '\n').trimEnd();
 
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'EACCES'];
 
-function unlessNotThere(error: unknown): null {
+function nullIfMissing(error: unknown): null {
   if (NOT_THERE.includes(systemCode(error) ?? '')) return null;
   throw error;
 }
@@ -30,24 +30,24 @@ function unlessNotThere(error: unknown): null {
 /** The files of a folder as they are on the disk. */
 export function folderTree(root: string): RepositoryTree {
   async function below(folder: string, depth: number, found: string[]): Promise<void> {
-    const names = await readdir(join(root, folder)).catch(unlessNotThere);
+    const names = await readdir(join(root, folder)).catch(nullIfMissing);
     for (const name of (names ?? []).toSorted()) {
       if (found.length >= MOST_FILES) return;
       const path = join(folder, name);
-      const kind = await stat(join(root, path)).catch(unlessNotThere);
+      const kind = await stat(join(root, path)).catch(nullIfMissing);
       if (kind?.isFile()) found.push(path);
       if (kind?.isDirectory() && depth < DEEPEST) await below(path, depth + 1, found);
     }
   }
   return {
     async read(path) {
-      const kind = await stat(join(root, path)).catch(unlessNotThere);
+      const kind = await stat(join(root, path)).catch(nullIfMissing);
       if (kind === null || !kind.isFile() || kind.size > LONGEST_FILE) return null;
-      const text = await readFile(join(root, path), 'utf8').catch(unlessNotThere);
+      const text = await readFile(join(root, path), 'utf8').catch(nullIfMissing);
       return text === null ? null : comparable(text);
     },
     async list(folder) {
-      const kind = await stat(join(root, folder)).catch(unlessNotThere);
+      const kind = await stat(join(root, folder)).catch(nullIfMissing);
       if (!kind?.isDirectory()) return null;
       const found: string[] = [];
       await below(folder, 0, found);

@@ -2,7 +2,7 @@ import { copyFile, lstat, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OperationalError } from '../lib/errors.ts';
-import type { Git } from './run-git.ts';
+import type { Git } from './git/git.ts';
 
 /** A worktree's files at one moment. */
 export interface Snapshot {
@@ -32,7 +32,7 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
     // From a copy of the worktree's index git knows which files need not be read again, however many there are.
     const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
     await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
-    await lookAtAll(git, path, env);
+    await clearSkipMarks(git, path, env);
     const added = await git.try(path, ADD, env);
     if (added.wasKilled || /^fatal:/m.test(added.stderr))
       throw new OperationalError('worktree_failed', `git add failed in ${path}: ${added.stderr}`);
@@ -44,26 +44,20 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
 }
 
 /** Takes back the marks that make git skip a file without looking at it. A sparse checkout's missing files keep theirs. */
-async function lookAtAll(git: Git, path: string, env: Record<string, string>): Promise<void> {
+async function clearSkipMarks(git: Git, path: string, env: Record<string, string>): Promise<void> {
   const lines = (await git.must(path, ['ls-files', '-v', '-z'], env)).split('\0');
   const marked = (isMarked: (letter: string) => boolean) =>
     lines.filter((line) => isMarked(line.charAt(0))).map((line) => line.slice(2));
   const skipped: string[] = [];
   for (const file of marked((letter) => letter.toUpperCase() === 'S'))
-    if (await isThere(join(path, file))) skipped.push(file);
-  await mark(git, path, env, '--no-skip-worktree', skipped);
-  await mark(
-    git,
-    path,
-    env,
-    '--no-assume-unchanged',
-    marked((letter) => letter >= 'a' && letter <= 'z'),
-  );
-}
-
-async function mark(git: Git, path: string, env: Record<string, string>, how: string, files: string[]): Promise<void> {
-  for (let at = 0; at < files.length; at += PATHS_PER_CALL)
-    await git.must(path, ['update-index', how, '--', ...files.slice(at, at + PATHS_PER_CALL)], env);
+    if (await isEntry(join(path, file))) skipped.push(file);
+  const unchanged = marked((letter) => letter >= 'a' && letter <= 'z');
+  for (const [option, files] of [
+    ['--no-skip-worktree', skipped] as const,
+    ['--no-assume-unchanged', unchanged] as const,
+  ])
+    for (let at = 0; at < files.length; at += PATHS_PER_CALL)
+      await git.must(path, ['update-index', option, '--', ...files.slice(at, at + PATHS_PER_CALL)], env);
 }
 
 async function listUnread(git: Git, path: string, env: Record<string, string>): Promise<string[]> {
@@ -72,7 +66,7 @@ async function listUnread(git: Git, path: string, env: Record<string, string>): 
   return entries.filter((entry) => /^.[^ ] /.test(entry)).map((entry) => entry.slice(3));
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const isEntry = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     () => false,

@@ -1,13 +1,7 @@
-import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { innerRepositories } from './git-call.ts';
-import type { Git } from './run-git.ts';
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
+import { pathExists } from '../lib/path-exists.ts';
+import { nestedRepositories } from './git/command-line.ts';
+import type { Git } from './git/git.ts';
 
 /**
  * The folders of repositories inside of this one that have a checkout, relative to the worktree, nested ones too. Git itself is
@@ -16,8 +10,8 @@ const isThere = (path: string): Promise<boolean> =>
 export async function initializedSubmodules(git: Git, worktree: string): Promise<string[]> {
   const staged = await git.must(worktree, ['ls-files', '--stage', '-z']);
   const found: string[] = [];
-  for (const path of innerRepositories(staged)) {
-    if (!(await isThere(join(worktree, path, '.git')))) continue;
+  for (const path of nestedRepositories(staged)) {
+    if (!(await pathExists(join(worktree, path, '.git')))) continue;
     const nested = await initializedSubmodules(git, join(worktree, path));
     found.push(path, ...nested.map((other) => join(path, other)));
   }
@@ -29,7 +23,7 @@ export async function initializedSubmodules(git: Git, worktree: string): Promise
  * fetched from. @returns what a person should know: that their folders are empty, and why; null where there is nothing to say.
  */
 export async function prepareSubmodules(git: Git, worktree: string, isWanted: boolean): Promise<string | null> {
-  if (!(await isThere(join(worktree, '.gitmodules')))) return null;
+  if (!(await pathExists(join(worktree, '.gitmodules')))) return null;
   if (!isWanted) {
     return 'This repository has submodules. Their folders are empty in this worktree. To have them checked out in new worktrees, switch on "Check out submodules" in the project\'s settings; or run "git submodule update --init" in the worktree.';
   }

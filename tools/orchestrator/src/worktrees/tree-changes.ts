@@ -1,5 +1,5 @@
 import type { FileDiff } from '@callboard/contract';
-import type { PlainGit } from './plain-git.ts';
+import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 
 /** One file that differs between two trees, with the ids of its contents; null where there is none. */
 export interface TreeChange extends FileDiff {
@@ -19,7 +19,7 @@ const COUNTS = /^(\d+|-)\t(\d+|-)\t/;
 const STATUS: Readonly<Record<string, FileDiff['status']>> = { A: 'added', D: 'deleted', R: 'renamed' };
 
 /** The files that differ between two trees, with the counts of their contents; null where git does not know one of them. */
-export async function treeChanges(plain: PlainGit, base: string, tree: string): Promise<TreeChange[] | null> {
+export async function treeChanges(plain: ObjectsOnlyGit, base: string, tree: string): Promise<TreeChange[] | null> {
   const { failed, stdout } = await plain.try([...DIFF_TREE, `${base}^{tree}`, tree]);
   if (failed) return null;
   const lines = stdout.split('\n').filter((line) => line !== '');

@@ -1,4 +1,4 @@
-import { access, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
   ChangeCounts,
@@ -13,17 +13,15 @@ import type {
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
-import { execute } from './execute-git.ts';
-import { createFileLists } from './file-lists.ts';
-import { firstSeen } from './first-seen.ts';
-import { gitEnvironment } from './git-environment.ts';
-import type { Repositories } from './git-guard.ts';
+import { createFileSuggestions } from './file-suggestions.ts';
+import { createGit } from './git/git.ts';
+import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
+import { gitEnvironment, runGit } from './git/run-git.ts';
 import { mergeInto, requireMergeable } from './merge.ts';
-import { removeConfigLock, removePlaceholders } from './placeholders.ts';
-import { rankFiles } from './rank-files.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
   foldersAbove,
@@ -34,7 +32,7 @@ import {
   settingsPaths,
 } from './repository-settings.ts';
 import { folderTree, headTree } from './repository-tree.ts';
-import { createGit } from './run-git.ts';
+import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
 
 export interface WorktreesParts {
   dataDir: string;
@@ -110,12 +108,9 @@ export interface Worktrees {
   remove(project: Project, worktree: Worktree, order: RemovalOrder): Promise<Removed>;
 }
 
-/** As many as a list beneath a text box can show. */
-const SUGGESTED = 20;
-
-export function createWorktrees({ dataDir, env, repositories = firstSeen() }: WorktreesParts): Worktrees {
+export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse() }: WorktreesParts): Worktrees {
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
-  const files = createFileLists(git);
+  const suggestFiles = createFileSuggestions(git);
   /** Reading objects runs nothing that a repository could name, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
   /** By main checkout: two merges at once would see, and take back, each other's work. */
@@ -125,7 +120,7 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
 
   return {
     async inspect(path) {
-      if (!(await isThere(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
+      if (!(await pathExists(path))) throw new Rejection('not_a_repository', `There is no folder ${path}.`);
       const both = await git.try(path, ['rev-parse', '--show-toplevel', 'HEAD^{commit}']);
       if (!both.failed) return { root: await realpath(both.stdout.trimEnd().split('\n').slice(0, -1).join('\n')) };
       const top = await git.try(path, ['rev-parse', '--show-toplevel']);
@@ -152,16 +147,16 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
 
     diff: (project, worktree, query) => diffOf(git, { worktree, checkout: project.path }, query),
     countChanges: (project, worktree, signal) => countsOf(git.until(signal), { worktree, checkout: project.path }),
-    suggestFiles: async ({ path }, query) => rankFiles(await files(path), query, SUGGESTED),
+    suggestFiles: ({ path }, query) => suggestFiles(path, query),
     requireMergeable: async (project, worktree, seen = {}) =>
       void (await requireMergeable(git, project, worktree, seen)),
     merge: (project, worktree, seen = {}) => merges(project.path, () => mergeInto(git, project, worktree, seen)),
 
-    gitSettings: (project) => git.look(project.path),
+    gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
     settingsPaths: (project, worktree) => settingsPaths(worktree.path, project.path),
     settings: async (project, worktree) => {
-      const committed = headTree((args) => execute(project.path, args, objectsOnly));
+      const committed = headTree((args) => runGit(project.path, args, objectsOnly));
       const root = await realpath(dataDir);
       // What is needed of the commit is asked for side by side, and asked for once.
       const [local] = await Promise.all([committed.read(LOCAL), worktree === null ? committed.read(MCP) : null]);
@@ -174,16 +169,10 @@ export function createWorktrees({ dataDir, env, repositories = firstSeen() }: Wo
     },
 
     clearSandbox: async (project, worktree, isLast) => {
-      if (await isThere(worktree.path)) await removePlaceholders(git, worktree.path);
+      if (await pathExists(worktree.path)) await removePlaceholders(git, worktree.path);
       if (isLast) await removeConfigLock(project.path);
     },
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
   };
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitSettingItem, Project, Worktree } from '@callboard/contract';
-import { firstSeen } from '../../src/worktrees/first-seen.ts';
+import { trustOnFirstUse } from '../../src/worktrees/git/known-repositories.ts';
 import { createWorktrees, type Worktrees } from '../../src/worktrees/worktrees.ts';
 import { createGitLab, type GitLab } from './repository.ts';
 import { sampleProject, stageId } from './test-store.ts';
@@ -44,9 +44,9 @@ export async function setUpGitScene(
   await before(lab, path, canary);
   const found = new Map<string, readonly GitSettingItem[]>();
   const tell = (_id: string, checkout: string, items: readonly GitSettingItem[]) => void found.set(checkout, items);
-  const startedWith = (more: Record<string, string>, repositories = firstSeen()) =>
+  const startedWith = (more: Record<string, string>, repositories = trustOnFirstUse()) =>
     createWorktrees({ dataDir: join(lab.folder, 'data'), env: { ...lab.env, ...more }, repositories });
-  const worktrees = startedWith({}, { ...firstSeen(), tell });
+  const worktrees = startedWith({}, { ...trustOnFirstUse(), reportPending: tell });
   const project = sampleProject({ path });
   await worktrees.gitSettings(project);
   const worktree = await worktrees.ensure(project, stageId('STAGE-1'), null);

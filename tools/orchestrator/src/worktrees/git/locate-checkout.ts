@@ -1,9 +1,9 @@
 import { closeSync, constants, lstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { OperationalError } from '../lib/errors.ts';
+import { OperationalError } from '../../lib/errors.ts';
 
 /** Where the parts of a checkout lie. */
-export interface GitPlace {
+export interface CheckoutLocation {
   /** The top of the checkout. */
   root: string;
   gitDir: string;
@@ -17,9 +17,9 @@ export interface GitPlace {
  * The repository whose checkout has its top at `root`; null: there is none. Synchronous, as it is looked up before each call of
  * git: the kernel answers at once, in a tenth of what asking a thread costs.
  */
-export function locate(root: string): GitPlace | null {
+export function locateCheckout(root: string): CheckoutLocation | null {
   const dotGit = join(root, '.git');
-  const stat = unlessItFails(() => lstatSync(dotGit, { throwIfNoEntry: false }));
+  const stat = tryOrUndefined(() => lstatSync(dotGit, { throwIfNoEntry: false }));
   if (stat === undefined) return null;
   if (stat.isDirectory()) return { root, gitDir: dotGit, commonDir: dotGit, isPlain: true };
   const gitDir = stat.isSymbolicLink() ? real(dotGit) : real(target(root, dotGit));
@@ -34,8 +34,8 @@ export function locate(root: string): GitPlace | null {
  * could otherwise lead our git to a configuration of their own.
  * @throws OperationalError `worktree_failed`
  */
-export function locateWorktree(folder: string, main: GitPlace): GitPlace {
-  const place = locate(folder);
+export function locateWorktree(folder: string, main: CheckoutLocation): CheckoutLocation {
+  const place = locateCheckout(folder);
   const admin = real(join(main.commonDir, 'worktrees'));
   const back = place === null ? undefined : textOf(join(place.gitDir, 'gitdir'))?.trim();
   const isOurs =
@@ -55,7 +55,7 @@ function target(root: string, dotGit: string): string {
   return path === '' ? join(root, 'nowhere') : resolve(root, path);
 }
 
-function unlessItFails<T>(ask: () => T): T | undefined {
+function tryOrUndefined<T>(ask: () => T): T | undefined {
   try {
     return ask();
   } catch {
@@ -63,14 +63,14 @@ function unlessItFails<T>(ask: () => T): T | undefined {
   }
 }
 
-const real = (path: string): string | null => unlessItFails(() => realpathSync.native(path)) ?? null;
+const real = (path: string): string | null => tryOrUndefined(() => realpathSync.native(path)) ?? null;
 
 /** More is no path. */
 const LONGEST = 16 * 1024;
 
 /** Whoever works in the checkout may have put a pipe there, or a file without an end: neither may hold us up. */
 const textOf = (file: string): string | undefined =>
-  unlessItFails(() => {
+  tryOrUndefined(() => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const text = Buffer.alloc(LONGEST);
@@ -79,3 +79,10 @@ const textOf = (file: string): string | undefined =>
       closeSync(fd);
     }
   });
+
+/** Returns the variables that keep git from searching for its repository, and its configuration, anywhere else. */
+export const pinned = ({ root, gitDir, commonDir }: CheckoutLocation): Record<string, string> => ({
+  GIT_DIR: gitDir,
+  GIT_WORK_TREE: root,
+  ...(commonDir === gitDir ? {} : { GIT_COMMON_DIR: commonDir }),
+});

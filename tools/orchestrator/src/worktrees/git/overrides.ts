@@ -1,7 +1,7 @@
 import type { GitSettingItem } from '@callboard/contract';
-import { isAgreed } from '../lib/git-agreement.ts';
-import type { ConfigEntry } from './git-configuration.ts';
-import { programKeyOf } from './git-program-keys.ts';
+import { isAgreed } from '../../lib/git-agreement.ts';
+import type { ConfigEntry } from './configuration.ts';
+import { programKeyOf } from './program-keys.ts';
 
 /** What our call is given so that git runs nothing that nobody agreed to. */
 export interface Overrides {
@@ -29,21 +29,21 @@ export function overridesFor(
   for (const item of refused) {
     const { name: key, value } = item;
     const row = item.kind === 'config' ? programKeyOf(key, value) : undefined;
-    if (row === undefined) overrides.refusal = cannotBeOff(item);
+    if (row === undefined) overrides.refusal = refusalOf(item);
     else if ('env' in row.off) Object.assign(overrides.env, row.off.env);
     else if ('list' in row.off) overrides.config.push(...listWithout(entries, items, agreed, row.off.list));
     else if ('keys' in row.off) overrides.config.push(...row.off.keys(key, value));
     else if ('value' in row.off)
-      overrides.config.push([key, valueThatCounts(entries, items, agreed, key) ?? row.off.value]);
+      overrides.config.push([key, effectiveValue(entries, items, agreed, key) ?? row.off.value]);
     // Git 2.30 has no way to be given such a key.
-    if (key.includes('=') && !knowsVariables) overrides.refusal = cannotBeOff(item);
+    if (key.includes('=') && !knowsVariables) overrides.refusal = refusalOf(item);
   }
-  overrides.config.push(...brokenFilters(entries, overrides.config));
+  overrides.config.push(...requireBrokenFilters(entries, overrides.config));
   return overrides;
 }
 
 /** The value of a key as far as somebody agreed to it; undefined: it has none. */
-export function valueThatCounts(
+export function effectiveValue(
   entries: readonly ConfigEntry[],
   items: readonly GitSettingItem[],
   agreed: readonly GitSettingItem[],
@@ -82,7 +82,7 @@ function listWithout(
 }
 
 /** A filter of which a part is switched off while another one works must fail, or it would write half-converted content. */
-function brokenFilters(
+function requireBrokenFilters(
   entries: readonly ConfigEntry[],
   config: readonly (readonly [string, string])[],
 ): [string, string][] {
@@ -94,16 +94,54 @@ function brokenFilters(
 
 const NEXT_STEP = 'Agree to it on the project’s page if you know it';
 
-function cannotBeOff({ kind, name, value, file }: GitSettingItem): string {
+function refusalOf({ kind, name, value, file }: GitSettingItem): string {
   return kind === 'repository'
     ? `${file} leads to ${value}, which nobody has agreed to. ${NEXT_STEP}.`
     : `The setting ${name} = ${value} in ${file} can run a program and cannot be switched off. ${NEXT_STEP}, or remove it: git config --file '${file}' --unset-all '${name}'`;
 }
 
 /** What to do where git failed over a filter that is off; null: it did not. */
-export function wordsOnFilter(stderr: string, pending: readonly GitSettingItem[]): string | null {
+export function explainFilterFailure(stderr: string, pending: readonly GitSettingItem[]): string | null {
   const [, name] = /(?:clean|smudge) filter '(.+)' failed/.exec(stderr) ?? [];
   const item = pending.find((one) => one.name.startsWith(`filter.${name ?? ''}.`));
   if (name === undefined || item === undefined) return null;
   return `The filter "${name}" is off, since nobody has agreed to the setting ${item.name} = ${item.value} in ${item.file}, and without it files would get a wrong content. ${NEXT_STEP}, or remove it: git config --file '${item.file}' --remove-section 'filter.${name}'`;
+}
+
+/** How a single call of git gets extra configuration. */
+export interface CallOptions {
+  /** Go before all other arguments. */
+  args: string[];
+  env: Record<string, string>;
+}
+
+/**
+ * Passes configuration in variables, which leaves the command line alone; git 2.30 does not know them and gets `-c`.
+ * Configuration that the user passes in the same variables stays and has lower precedence.
+ */
+export function callOptions(
+  config: readonly (readonly [string, string])[],
+  user: Readonly<Record<string, string>>,
+  knowsVariables: boolean,
+): CallOptions {
+  if (!knowsVariables) return { args: config.flatMap(([key, value]) => ['-c', `${key}=${value}`]), env: {} };
+  const first = countOf(user);
+  const variables = config.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${first + at}`, key],
+    [`GIT_CONFIG_VALUE_${first + at}`, value],
+  ]);
+  return { args: [], env: { ...Object.fromEntries(variables), GIT_CONFIG_COUNT: String(first + config.length) } };
+}
+
+/** Returns shell text that unsets the configuration of a call and keeps the user's. */
+export const withoutCallOptions = (user: Readonly<Record<string, string>>): string =>
+  `unset GIT_CONFIG_PARAMETERS; ${countOf(user) === 0 ? 'unset GIT_CONFIG_COUNT' : `GIT_CONFIG_COUNT=${countOf(user)}`}`;
+
+const countOf = ({ GIT_CONFIG_COUNT = '' }: Readonly<Record<string, string>>): number =>
+  /^\d{1,6}$/.test(GIT_CONFIG_COUNT) ? Number(GIT_CONFIG_COUNT) : 0;
+
+/** Whether the git of this version takes configuration from variables (2.31 and newer). */
+export function takesVariables(version: string): boolean {
+  const [, major = '2', minor = '31'] = /(\d+)\.(\d+)/.exec(version) ?? [];
+  return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 31);
 }

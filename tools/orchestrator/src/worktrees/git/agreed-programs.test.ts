@@ -3,9 +3,9 @@ import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { type GitScene, setUpGitScene } from '../../test/support/git-scene.ts';
-import type { GitLab } from '../../test/support/repository.ts';
-import { stageId } from '../../test/support/test-store.ts';
+import { type GitScene, setUpGitScene } from '../../../test/support/git-scene.ts';
+import type { GitLab } from '../../../test/support/repository.ts';
+import { stageId } from '../../../test/support/test-store.ts';
 
 const never = new AbortController().signal;
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { GitPlace } from './git-place.ts';
+import type { CheckoutLocation } from './locate-checkout.ts';
 
 /** One line of git's configuration, wherever it comes from, in the order in which git reads them. */
 export interface ConfigEntry {
@@ -13,7 +13,7 @@ export interface ConfigEntry {
 export const LIST_CONFIGURATION = ['config', '--list', '-z', '--show-scope', '--show-origin', '--includes'];
 
 /** Reads what `LIST_CONFIGURATION` printed: `scope\0origin\0key\nvalue\0`; a key without a value means true. */
-export function parseConfiguration(printed: string, { root }: GitPlace): ConfigEntry[] {
+export function parseConfiguration(printed: string, { root }: CheckoutLocation): ConfigEntry[] {
   const fields = printed.split('\0');
   const entries: ConfigEntry[] = [];
   for (let at = 0; at + 2 < fields.length; at += 3) {

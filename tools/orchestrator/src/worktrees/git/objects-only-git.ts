@@ -1,16 +1,16 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Git, GitResult } from './run-git.ts';
+import type { Git, GitResult } from './git.ts';
 
 /** The objects of a repository: `sha1` or `sha256`, and the folder that they are in. */
-export interface AboutObjects {
+export interface ObjectStore {
   format: string;
   objects: string;
 }
 
 /** Git on a repository's objects, and on nothing else of it. */
-export interface PlainGit {
+export interface ObjectsOnlyGit {
   /** An empty folder of its own. */
   readonly folder: string;
   /** @throws nothing; see `GitResult` */
@@ -21,10 +21,10 @@ export interface PlainGit {
  * Lends the objects of a repository to an empty git directory of our own. So attributes, configuration (the
  * repository's and the user's), replaced objects and grafts have no say in what a diff shows: it depends on the objects alone.
  */
-export async function withPlainGit<T>(
+export async function withObjectsOnlyGit<T>(
   git: Git,
-  { format, objects }: AboutObjects,
-  use: (plain: PlainGit) => Promise<T>,
+  { format, objects }: ObjectStore,
+  use: (plain: ObjectsOnlyGit) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-diff-'));
   try {

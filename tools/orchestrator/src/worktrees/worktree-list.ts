@@ -1,18 +1,18 @@
 import { access, rm } from 'node:fs/promises';
-import type { Git } from './run-git.ts';
+import type { Git } from './git/git.ts';
 
 /** The mark that git puts on a worktree while it makes it; it stays where git is killed meanwhile (git 2.17 and newer). */
-const IN_THE_MAKING = 'locked initializing';
+const INITIALIZING = 'locked initializing';
 
 /** What git knows of a worktree. `half-made`: its checkout was cut off, so that nobody has worked in it yet. */
-export async function knownWorktree(
+export async function worktreeStatus(
   git: Git,
   repository: string,
   path: string,
-): Promise<'whole' | 'half-made' | 'unknown'> {
+): Promise<'complete' | 'incomplete' | 'unknown'> {
   const found = await worktreeEntry(git, repository, path);
   if (found === null) return 'unknown';
-  return found.includes(IN_THE_MAKING) ? 'half-made' : 'whole';
+  return found.includes(INITIALIZING) ? 'incomplete' : 'complete';
 }
 
 /** The lines that `git worktree list --porcelain` has of a worktree; null where it has none. @throws OperationalError `worktree_failed` */
@@ -23,7 +23,7 @@ export async function worktreeEntry(git: Git, repository: string, path: string):
 }
 
 /** Removes what git left of a worktree that it was making; the branch stays. @throws OperationalError `worktree_failed` */
-export async function removeHalfMade(git: Git, repository: string, path: string): Promise<void> {
+export async function removeIncomplete(git: Git, repository: string, path: string): Promise<void> {
   const isBroken = await access(`${path}/.git`).then(
     () => false,
     () => true,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { variablesOfACall } from './git-environment.ts';
+import { PINNING_VARIABLES } from './run-git.ts';
 
 /** A folder without hooks. */
 export const NO_HOOKS = '/dev/null';
@@ -13,7 +13,7 @@ export const NO_HOOKS = '/dev/null';
  * @param before shell text that comes first
  * @returns the folder
  */
-export async function folderOfHooks(
+export async function makeHooksFolder(
   base: string,
   hooks: readonly { name: string; file: string }[],
   before: string,
@@ -21,7 +21,7 @@ export async function folderOfHooks(
   if (hooks.length === 0) return NO_HOOKS;
   const scripts = hooks.map(({ name, file }) => ({
     name,
-    text: `#!/bin/sh\nunset ${variablesOfACall.join(' ')}\n${before}\nexec '${file.replaceAll("'", "'\\''")}' "$@"\n`,
+    text: `#!/bin/sh\nunset ${PINNING_VARIABLES.join(' ')}\n${before}\nexec '${file.replaceAll("'", "'\\''")}' "$@"\n`,
   }));
   const id = createHash('sha256').update(JSON.stringify(scripts)).digest('hex').slice(0, 16);
   const folder = join(base, id);

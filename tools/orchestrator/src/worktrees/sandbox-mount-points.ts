@@ -3,7 +3,7 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PLACEHOLDERS } from '../agent/sandbox-placeholders.ts';
 import { systemCode } from '../lib/errors.ts';
-import { locate } from './git-place.ts';
+import { locateCheckout } from './git/locate-checkout.ts';
 
 /** What is needed of git here. */
 interface AskGit {
@@ -47,7 +47,7 @@ export async function removePlaceholders(git: AskGit, checkout: string): Promise
  * @throws a system error
  */
 export async function removeConfigLock(checkout: string): Promise<void> {
-  const place = locate(checkout);
+  const place = locateCheckout(checkout);
   if (place === null) return;
   const lock = join(place.commonDir, 'config.lock');
   if (isPlaceholder(lock)) await remove(lock);

@@ -1,7 +1,8 @@
-import { access, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Rejection } from '../lib/errors.ts';
-import type { Git } from './run-git.ts';
+import { pathExists } from '../lib/path-exists.ts';
+import type { Git } from './git/git.ts';
 
 /** How many paths one call of git is given; the length of a command line is limited. */
 const PATHS_PER_CALL = 500;
@@ -11,14 +12,14 @@ const PATHS_PER_CALL = 500;
  * answer says what could not be put back; null where all is as it was.
  * @throws Rejection `merge_refused` where another git has locked it
  */
-export async function rememberCheckout(
+export async function createRestorePoint(
   git: Git,
   checkout: string,
   commit: string,
 ): Promise<(wasKilled: boolean) => Promise<string | null>> {
   const head = await git.must(checkout, ['rev-parse', 'HEAD']);
   const lock = resolve(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
-  if (await isThere(lock)) {
+  if (await pathExists(lock)) {
     const message = `Another git is at work in the main checkout at ${checkout}, or was killed there. Wait for it; if none runs, remove ${lock}, then merge.`;
     throw new Rejection('merge_refused', message);
   }
@@ -27,10 +28,10 @@ export async function rememberCheckout(
   );
   const tracked = new Set(parsePaths(await git.must(checkout, ['ls-files', '-z'])));
   const missing: string[] = [];
-  for (const path of touched) if (!tracked.has(path) && !(await isThere(join(checkout, path)))) missing.push(path);
+  for (const path of touched) if (!tracked.has(path) && !(await pathExists(join(checkout, path)))) missing.push(path);
 
   /** What a killed git left: its lock, and files that it had written and not yet put into the index. */
-  async function clearUp(): Promise<void> {
+  async function cleanUpAfterKill(): Promise<void> {
     await rm(lock, { force: true });
     await git.try(checkout, ['merge', '--abort']);
     for (const path of missing) await rm(join(checkout, path), { force: true });
@@ -44,25 +45,19 @@ export async function rememberCheckout(
 
   return async (wasKilled) => {
     await git.try(checkout, ['merge', '--abort']);
-    if (wasKilled && (await whatIsLeft()) !== null) await clearUp();
-    return whatIsLeft();
+    if (wasKilled && (await whatDiffers()) !== null) await cleanUpAfterKill();
+    return whatDiffers();
   };
 
-  async function whatIsLeft(): Promise<string | null> {
+  async function whatDiffers(): Promise<string | null> {
     const now = await git.try(checkout, ['rev-parse', 'HEAD']);
     if (now.stdout.trim() !== head) return `it is at ${now.stdout.trim()}`;
     const changed = await git.try(checkout, ['status', '--porcelain', '--untracked-files=no']);
     if (changed.failed) return changed.stderr;
     if (changed.stdout.trim() !== '') return changed.stdout.trim().split('\n').slice(0, 5).join(', ');
-    for (const path of missing) if (await isThere(join(checkout, path))) return path;
-    return (await isThere(lock)) ? lock : null;
+    for (const path of missing) if (await pathExists(join(checkout, path))) return path;
+    return (await pathExists(lock)) ? lock : null;
   }
 }
 
 const parsePaths = (output: string): string[] => output.split('\0').filter((path) => path !== '');
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,10 +1,10 @@
-import { messageOf, OperationalError } from '../lib/errors.ts';
-import { execute, type GitResult } from './execute-git.ts';
-import { addsAll, allBut, innerRepositories, looksForNewFiles, parseCall } from './git-call.ts';
-import { gitEnvironment } from './git-environment.ts';
-import { createGitGuard, type GitGuard, type Repositories } from './git-guard.ts';
-import { wordsOnFilter } from './git-overrides.ts';
-import { placeholdersIn } from './placeholders.ts';
+import { messageOf, OperationalError } from '../../lib/errors.ts';
+import { placeholdersIn } from '../sandbox-mount-points.ts';
+import { addsAll, excluding, listsUntracked, nestedRepositories, parseCommandLine } from './command-line.ts';
+import { createGitGuard, type GitGuard } from './guard.ts';
+import type { Repositories } from './known-repositories.ts';
+import { explainFilterFailure } from './overrides.ts';
+import { type GitResult, gitEnvironment, runGit } from './run-git.ts';
 
 export type { GitResult };
 
@@ -25,7 +25,7 @@ export interface GuardedGit extends Git {
   /** The same git; what runs ends when the signal aborts, as if it had been killed. */
   until(signal: AbortSignal): Git;
   /** Looks at the repository at this folder, and tells what nobody has agreed to. @throws OperationalError `worktree_failed` */
-  look: GitGuard['look'];
+  inspect: GitGuard['inspect'];
 }
 
 export interface GitParts {
@@ -40,7 +40,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
   const env = gitEnvironment(userEnv);
   const guard = createGitGuard({
     ...{ repositories, env, hooksBase },
-    run: (cwd, args, extra) => execute(cwd, args, { ...env, ...extra }),
+    run: (cwd, args, extra) => runGit(cwd, args, { ...env, ...extra }),
   });
 
   function gitUntil(signal?: AbortSignal): Git {
@@ -48,8 +48,8 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       try {
         const call = await guard.prepare(cwd, args, extra);
         if (call.refusal !== null) return failure(call.refusal);
-        const result = await execute(cwd, call.args, { ...env, ...call.env }, signal);
-        const words = result.failed ? wordsOnFilter(result.stderr, call.pending) : null;
+        const result = await runGit(cwd, call.args, { ...env, ...call.env }, signal);
+        const words = result.failed ? explainFilterFailure(result.stderr, call.pending) : null;
         return words === null ? result : { ...result, stderr: `${words}\n${result.stderr}` };
       } catch (error) {
         if (error instanceof OperationalError) return failure(messageOf(error));
@@ -65,17 +65,17 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       extra: Record<string, string>,
     ): Promise<GitResult> {
       const staged = await run(cwd, ['ls-files', '--stage', '-z'], extra);
-      const inner = staged.failed ? [] : innerRepositories(staged.stdout);
-      const added = await run(cwd, [...args, ...allBut([...inner, ...hidden])], extra);
+      const inner = staged.failed ? [] : nestedRepositories(staged.stdout);
+      const added = await run(cwd, [...args, ...excluding([...inner, ...hidden])], extra);
       if (added.failed || inner.length === 0) return added;
-      const { options } = parseCall(args);
+      const { options } = parseCommandLine(args);
       return run(cwd, [...options, 'update-index', '--add', '--remove', '--', ...inner], extra);
     }
 
     const attempt: Git['try'] = async (cwd, args, extra = {}) => {
-      if (!looksForNewFiles(args)) return run(cwd, args, extra);
+      if (!listsUntracked(args)) return run(cwd, args, extra);
       const hidden = placeholdersIn(cwd);
-      return addsAll(args) ? addAll(cwd, args, hidden, extra) : run(cwd, [...args, ...allBut(hidden)], extra);
+      return addsAll(args) ? addAll(cwd, args, hidden, extra) : run(cwd, [...args, ...excluding(hidden)], extra);
     };
     return {
       try: attempt,
@@ -87,7 +87,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
     };
   }
 
-  return { ...gitUntil(), until: gitUntil, look: guard.look };
+  return { ...gitUntil(), until: gitUntil, inspect: guard.inspect };
 }
 
 const failure = (stderr: string): GitResult => ({ failed: true, wasKilled: false, stdout: '', stderr });

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../test/support/git-scene.ts';
-import { stageId } from '../../test/support/test-store.ts';
-import type { Worktrees } from './worktrees.ts';
+import { ALL_HOOKS, type GitScene, putHooks, setUpGitScene } from '../../../test/support/git-scene.ts';
+import { stageId } from '../../../test/support/test-store.ts';
+import type { Worktrees } from '../worktrees.ts';
 
 /** Nothing of these worktrees is ignored by git. */
 const ORDER = { buildFolders: 'keep', mayBegin: async () => undefined, keep: async () => null } as const;

@@ -3,9 +3,9 @@ import { constants } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GitSettingItem } from '@callboard/contract';
-import type { ConfigEntry } from './git-configuration.ts';
-import type { GitPlace } from './git-place.ts';
-import { HOOKS, programKeyOf } from './git-program-keys.ts';
+import type { ConfigEntry } from './configuration.ts';
+import type { CheckoutLocation } from './locate-checkout.ts';
+import { HOOKS, programKeyOf } from './program-keys.ts';
 
 /** What git would run in a checkout, as far as the repository's own settings decide it. */
 export interface GitPrograms {
@@ -34,7 +34,7 @@ const WORDS_LOOKED_AT = 20;
  * @param agreedHooksPaths values of `core.hooksPath` that come into force again where another one is left off
  */
 export async function findPrograms(
-  place: GitPlace,
+  place: CheckoutLocation,
   entries: readonly ConfigEntry[],
   home: string,
   agreedHooksPaths: readonly string[],
@@ -61,7 +61,7 @@ export async function findPrograms(
 }
 
 /** Where git looks for hooks by this entry of `core.hooksPath`; null: without one. */
-export function hooksFolderOf(place: GitPlace, entry: { value: string } | null, home: string): string {
+export function hooksFolderOf(place: CheckoutLocation, entry: { value: string } | null, home: string): string {
   return entry === null || entry.value === ''
     ? join(place.commonDir, 'hooks')
     : resolve(place.root, expand(entry.value, home));

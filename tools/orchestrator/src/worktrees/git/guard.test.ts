@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { execute } from './execute-git.ts';
-import { firstSeen } from './first-seen.ts';
-import { createGitGuard } from './git-guard.ts';
+import { createGitGuard } from './guard.ts';
+import { trustOnFirstUse } from './known-repositories.ts';
+import { runGit } from './run-git.ts';
 
 const git = (cwd: string, ...args: string[]) => promisify(execFile)('git', args, { cwd });
 
@@ -20,10 +20,10 @@ async function setUp() {
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
   let reads = 0;
   const guard = createGitGuard({
-    ...{ repositories: firstSeen(), env, hooksBase: join(folder, 'hooks') },
+    ...{ repositories: trustOnFirstUse(), env, hooksBase: join(folder, 'hooks') },
     run: (cwd, args, extra) => {
       if (args.includes('--list')) reads++;
-      return execute(cwd, args, { ...env, ...extra });
+      return runGit(cwd, args, { ...env, ...extra });
     },
   });
   return { root, guard, reads: () => reads };
@@ -31,11 +31,11 @@ async function setUp() {
 
 it('reads a configuration once where only the usual files count, and again when one of them has changed', async () => {
   const { root, guard, reads } = await setUp();
-  await guard.look(root);
+  await guard.inspect(root);
   await guard.prepare(root, ['status'], {});
   expect(reads()).toBe(1);
   await git(root, 'config', 'user.name', 'Ada');
-  await guard.look(root);
+  await guard.inspect(root);
   expect(reads()).toBe(2);
 });
 
@@ -43,10 +43,10 @@ it('reads it again where other files count, so that none of them can have change
   const { root, guard, reads } = await setUp();
   await writeFile(join(root, 'more.conf'), '[user]\n  name = Ada\n');
   await git(root, 'config', 'include.path', join(root, 'more.conf'));
-  await guard.look(root);
+  await guard.inspect(root);
   expect(reads()).toBe(2);
   await writeFile(join(root, 'more.conf'), '[core]\n  fsmonitor = ./evil.sh\n');
-  await guard.look(root);
+  await guard.inspect(root);
   expect(reads()).toBe(4);
   const { args, env } = await guard.prepare(root, ['status'], {});
   expect(JSON.stringify({ args, env })).not.toContain('evil');

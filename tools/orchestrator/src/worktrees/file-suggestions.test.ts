@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rankFiles } from './rank-files.ts';
+import { rankFiles } from './file-suggestions.ts';
 
 const PATHS = [
   'src/login.ts',
