@@ -169,12 +169,13 @@ describe('the board in the browser', () => {
       .split('/')
       .slice(0, isFeature(path) ? 2 : 1)
       .join('/');
-  const feature = ['lib', 'live', 'ui'];
+  const feature = ['data', 'lib', 'stream', 'ui'];
 
   describeFolders('web-server/src/client', folderOf, {
     lib: [],
     ui: ['lib'],
-    live: ['lib'],
+    data: ['lib'],
+    stream: ['data', 'lib'],
     'features/board': feature,
     'features/decisions': feature,
     'features/interaction': feature,
@@ -192,7 +193,7 @@ describe('the board in the browser', () => {
       'features/session',
       'features/trash',
     ],
-    'main.tsx': ['app', 'lib', 'live'],
+    'main.tsx': ['app', 'lib', 'stream'],
     'login.ts': ['lib'],
   });
 
@@ -205,12 +206,48 @@ describe('the board in the browser', () => {
     expect(found).toEqual([]);
   });
 
+  /**
+   * State or a listener at the top level of a module: who owns it, and when does it end? A store owns state, and a
+   * component's effect or a function called in `main.tsx` owns a listener (decision 076).
+   */
+  const AT_IMPORT = [
+    /^(?:export )?(?:let|var) .*/gm,
+    // A collection that nothing changes says so in its type.
+    /^(?:export )?const \w+(?:: (?!Readonly)[^=]+)? = new (?:Weak)?(?:Map|Set)\b.*/gm,
+    /^(?:export )?const \w+(?:: (?!readonly|Readonly)[^=]+)? = (?:\[\]|\{\});?$/gm,
+    /^(?!function |export |import |const \w+ = \(|const \w+ = async ).*\b(?:addEventListener|subscribe|setInterval)\(.*/gm,
+    /^.*new BroadcastChannel\(.*/gm,
+  ];
+  const heldAtImport = (text: string): string[] =>
+    AT_IMPORT.flatMap((pattern) => [...text.matchAll(pattern)].map(([line]) => line)).filter((line) =>
+      /^\S/.test(line),
+    );
+
+  it('holds no state and listens to nothing when a module is imported', () => {
+    const files = below('web-server/src/client').filter(({ path }) => !path.includes('/features/interaction/'));
+    const found = files.flatMap(({ path, text }) => heldAtImport(text).map((line) => `${path}: ${line}`));
+    expect(found).toEqual([]);
+  });
+
+  it.each([
+    'let last: string | null = null;',
+    'export let count = 0;',
+    'const places = new Map<string, number>();',
+    'const indexes: WeakMap<object, number> = new WeakMap();',
+    'const waiting: string[] = [];',
+    "window.addEventListener('pagehide', save);",
+    'const stop = store.subscribe(look);',
+    "const channel = new BroadcastChannel('tabs');",
+  ])('would find %j', (line) => {
+    expect(heldAtImport(`import { create } from 'zustand';\n\n${line}\n`)).toEqual([line]);
+  });
+
   it('makes requests in the one place that proves the page, beside the page that logs in', () => {
     const fetching = below('web-server/src/client').filter(({ text }) =>
       /(?<![\w.])fetch\(|new EventSource/.test(text),
     );
     expect(fetching.map(({ path }) => path).toSorted()).toEqual([
-      'web-server/src/client/lib/page-proof.ts',
+      'web-server/src/client/lib/page-fetch.ts',
       'web-server/src/client/login.ts',
     ]);
   });

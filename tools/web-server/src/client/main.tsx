@@ -7,14 +7,16 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
 import { createQueryClient } from './app/query-client.ts';
-import { startLive } from './live/live.ts';
+import { startClock } from './lib/use-now.ts';
+import { startStream } from './stream/start-stream.ts';
 
 const cache = createQueryClient();
-const live = startLive(cache);
+const stream = startStream(cache);
+startClock();
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root');
 createRoot(root).render(
   <StrictMode>
-    <App cache={cache} live={live} />
+    <App cache={cache} stream={stream} />
   </StrictMode>,
 );

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { z } from 'zod';
 import { create } from 'zustand';
-import { readStored, writeStored } from '../lib/stored.ts';
-import { boardQuery } from '../live/queries.ts';
-import { type Need, type Needs, needsOf, newNeeds } from './needs.ts';
+import { boardQuery } from '../data/queries.ts';
+import { readStored, writeStored } from '../lib/browser-storage.ts';
+import { alertReasons, type Need, type Needs, newAlertReasons } from './alert-reasons.ts';
 
 const KEY = 'callboard-alerts';
 const Settings = z.object({ notify: z.boolean(), sound: z.boolean() });
@@ -72,9 +72,9 @@ export function useAlerts(): void {
   useEffect(() => {
     if (data === undefined) return;
     const before = known.current;
-    known.current = needsOf(data);
+    known.current = alertReasons(data);
     if (before === null) return;
-    for (const need of newNeeds(before, known.current)) void alert(need);
+    for (const need of newAlertReasons(before, known.current)) void alert(need);
   }, [data]);
 }
 

@@ -2,17 +2,17 @@ import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { BrowserRouter, Route, Routes } from 'react-router';
-import type { Live } from '../live/live.ts';
-import { LiveProvider } from '../live/live-context.tsx';
+import type { BoardStream } from '../stream/start-stream.ts';
+import { StreamProvider } from '../stream/stream-context.tsx';
 import { Frame } from './frame.tsx';
 import { BoardPage, DecisionsPage, InboxPage, NotFoundPage, SessionsPage, StagePage, TrashPage } from './pages.tsx';
 import { theme } from './theme.ts';
 
-export function App({ cache, live }: { cache: QueryClient; live: Live }) {
+export function App({ cache, stream }: { cache: QueryClient; stream: BoardStream }) {
   return (
     <MantineProvider theme={theme} defaultColorScheme="auto">
       <QueryClientProvider client={cache}>
-        <LiveProvider value={live}>
+        <StreamProvider value={stream}>
           <Notifications position="bottom-left" />
           <BrowserRouter>
             <Routes>
@@ -27,7 +27,7 @@ export function App({ cache, live }: { cache: QueryClient; live: Live }) {
               </Route>
             </Routes>
           </BrowserRouter>
-        </LiveProvider>
+        </StreamProvider>
       </QueryClientProvider>
     </MantineProvider>
   );

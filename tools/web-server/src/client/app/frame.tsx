@@ -2,32 +2,31 @@ import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
+import { boardQuery } from '../data/queries.ts';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
-import { useLoginsTold } from '../features/logins/api/use-logins-told.tsx';
-import { errorText, isTransient } from '../lib/api.ts';
-import { onDemand } from '../lib/on-demand.ts';
-import { useLiveState } from '../live/live-context.tsx';
-import { boardQuery } from '../live/queries.ts';
-import { useCoversPage, useTopLayer } from '../ui/behind-dialog.ts';
-import { Part } from '../ui/part.tsx';
+import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices.tsx';
+import { errorText, isTransient } from '../lib/api-client.ts';
+import { useStreamState } from '../stream/stream-context.tsx';
+import { useCoversPage, useTopLayer } from '../ui/dialog-layers.ts';
+import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { useAlerts } from './alerts.ts';
 import css from './frame.module.css';
-import { useFrameKeys } from './frame-keys.ts';
-import { closeFrameUi, useFrameUi } from './frame-ui.ts';
+import { closeFrameUi, useFrameUi } from './frame-store.ts';
 import { Header } from './header.tsx';
-import { usePageSignals } from './page-signals.ts';
+import { useFrameKeys } from './use-frame-keys.ts';
+import { useTabTitle } from './use-tab-title.ts';
 
 // Fetched at once, beside the board, which need not wait for it.
-const RequestOverlay = onDemand(() => import('../features/interaction/components/request-overlay.tsx'));
-const Palette = onDemand(() => import('./palette.tsx'));
-const LoginsDialog = onDemand(() => import('../features/logins/components/logins-dialog.tsx'));
-const HelpSheet = onDemand(() => import('./help-sheet.tsx'));
+const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
+const Palette = lazyComponent(() => import('./palette.tsx'));
+const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
+const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
 /** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
 export function Frame() {
-  const loggedOut = useLiveState((state) => state.loggedOut);
+  const loggedOut = useStreamState((state) => state.loggedOut);
   const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
-  usePageSignals();
+  useTabTitle();
   if (loggedOut !== null) return <LoginHint isKeyLost={loggedOut === 'key-lost'} />;
   if (board !== undefined) return <Loaded />;
   if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
@@ -41,7 +40,7 @@ function Loaded() {
   useFrameKeys(top);
   useAlerts();
   useEffect(followPerson, []);
-  useLoginsTold();
+  useNewLoginNotices();
   // A stage's requests stand in its transcript, which the other views of its page do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
@@ -54,14 +53,14 @@ function Loaded() {
         <ConnectionBar />
         <Header />
         <main className={css.main} id="main" tabIndex={-1}>
-          <Part name="This page" shows={pathname}>
+          <ErrorBoundary name="This page" resetKey={pathname}>
             <Outlet />
-          </Part>
+          </ErrorBoundary>
         </main>
       </div>
-      <Part name="What shows requests over a page">
+      <ErrorBoundary name="What shows requests over a page">
         <RequestOverlay ownStageId={stageId} disabled={pathname === '/inbox'} />
-      </Part>
+      </ErrorBoundary>
       <OverPage />
     </>
   );
@@ -77,11 +76,11 @@ function OverPage() {
   const [loaded, setLoaded] = useState({ palette: false, help: false, logins: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
   return (
-    <Part name={PARTS[open ?? 'palette']} shows={open} takeBack={closeFrameUi}>
+    <ErrorBoundary name={PARTS[open ?? 'palette']} resetKey={open} close={closeFrameUi}>
       {loaded.palette && <Palette opened={open === 'palette'} />}
       {loaded.logins && <LoginsDialog opened={open === 'logins'} close={closeFrameUi} />}
       {loaded.help && <HelpSheet opened={open === 'help'} close={closeFrameUi} />}
-    </Part>
+    </ErrorBoundary>
   );
 }
 
@@ -100,7 +99,7 @@ const ABSENCES = {
 
 /** Takes its room from the header alone: what is below stays where a person is about to press it. */
 function ConnectionBar() {
-  const absent = useLiveState(({ connection, orchestrator }) => {
+  const absent = useStreamState(({ connection, orchestrator }) => {
     if (connection === 'lost') return 'connection';
     return orchestrator === 'unreachable' ? 'orchestrator' : null;
   });

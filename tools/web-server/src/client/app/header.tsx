@@ -14,15 +14,15 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, NavLink, useNavigate } from 'react-router';
+import { boardQuery } from '../data/queries.ts';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
-import { useLogout } from '../features/logins/api/use-logins.ts';
-import { count } from '../lib/time.ts';
-import { useLiveState } from '../live/live-context.tsx';
-import { needsYouCount } from '../live/needs-you.ts';
-import { boardQuery } from '../live/queries.ts';
+import { useLogout } from '../features/logins/api/login-commands.ts';
+import { count } from '../lib/format.ts';
+import { needsYouCount } from '../lib/stages-needing-you.ts';
+import { useStreamState } from '../stream/stream-context.tsx';
 import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import css from './frame.module.css';
-import { openHelp, openLogins, openPalette } from './frame-ui.ts';
+import { openHelp, openLogins, openPalette } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
 /** What is above every page. */
@@ -98,7 +98,7 @@ function Bell({ waiting }: { waiting: number }) {
 }
 
 function Health() {
-  const words = useLiveState(({ connection, orchestrator }) => {
+  const words = useStreamState(({ connection, orchestrator }) => {
     if (connection === 'lost') return 'No connection';
     if (orchestrator === 'unreachable') return 'Orchestrator away';
     return null;

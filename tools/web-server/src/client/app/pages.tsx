@@ -2,21 +2,20 @@ import type { ProjectId } from '@callboard/contract';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
-import { onDemand } from '../lib/on-demand.ts';
-import { Part } from '../ui/part.tsx';
+import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 
-const RulesOf = onDemand(() => import('../features/interaction/components/rules-of.tsx'));
-const DecisionLog = onDemand(() => import('../features/decisions/components/decision-log.tsx'));
-const SessionsTable = onDemand(() => import('../features/board/components/sessions-table.tsx'));
-const InboxPageContent = onDemand(() => import('./inbox-page.tsx'));
-const Trash = onDemand(() => import('../features/trash/components/trash-page.tsx'));
-const StagePageContent = onDemand(() => import('./stage-page.tsx'));
+const RulesOf = lazyComponent(() => import('../features/interaction/components/rules-of.tsx'));
+const DecisionLog = lazyComponent(() => import('../features/decisions/components/decision-log.tsx'));
+const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
+const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
+const Trash = lazyComponent(() => import('../features/trash/components/trash-page.tsx'));
+const StagePageContent = lazyComponent(() => import('./stage-page.tsx'));
 
 const Rules = ({ projectId }: { projectId: ProjectId }) => (
-  <Part name="The rules">
+  <ErrorBoundary name="The rules">
     <RulesOf projectId={projectId} />
-  </Part>
+  </ErrorBoundary>
 );
 
 export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;

@@ -6,17 +6,17 @@ import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
+import { boardQuery } from '../data/queries.ts';
+import { useAdvanceStage, useCompleteStage, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { useInterrupt } from '../features/session/api/use-interrupt.ts';
 import { requestKey } from '../lib/request-words.ts';
-import { useCanCommand } from '../live/live-context.tsx';
-import { boardQuery } from '../live/queries.ts';
-import { useAdvanceStage, useCompleteStage, useStartStage } from '../live/stage-commands.ts';
-import { useCoversPage } from '../ui/behind-dialog.ts';
-import { closeFrameUi, openHelp } from './frame-ui.ts';
+import { useCanCommand } from '../stream/stream-context.tsx';
+import { useCoversPage } from '../ui/dialog-layers.ts';
+import { closeFrameUi, openHelp } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
-import { useWriteStage } from './use-write-stage.ts';
+import { useOpenNewStage } from './use-open-new-stage.ts';
 
 const [store, spotlight] = createSpotlight();
 const SHOWN = 60;
@@ -62,7 +62,7 @@ const shortcut = (entry: KeyEntry) => <kbd>{entry.keys.join(' ')}</kbd>;
 
 function usePageActions(): SpotlightActionData[] {
   const navigate = useNavigate();
-  const writeStage = useWriteStage();
+  const writeStage = useOpenNewStage();
   const { setColorScheme } = useMantineColorScheme();
   const isDark = useComputedColorScheme('light') === 'dark';
   const { setAside, bringBack } = useOverlayState();

@@ -1,6 +1,6 @@
 import { MutationCache, QueryClient } from '@tanstack/react-query';
-import { isLoggedOut, isTransient } from '../lib/api.ts';
-import { boardQuery } from '../live/queries.ts';
+import { boardQuery } from '../data/queries.ts';
+import { isLoggedOut, isTransient } from '../lib/api-client.ts';
 
 export function createQueryClient(): QueryClient {
   const cache: QueryClient = new QueryClient({

@@ -1,13 +1,14 @@
 import { type PendingRequest, StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearchParams } from 'react-router';
+import { boardQuery, stageOf, unsettledOf } from '../data/queries.ts';
 import { UnsettledAnswers } from '../features/decisions/components/unsettled-answers.tsx';
 import { RequestSection } from '../features/interaction/components/request-section.tsx';
 import { askFor, turnToPage } from '../features/interaction/model/arming-store.ts';
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
-import { LeftProcesses } from '../features/session/components/left-processes.tsx';
+import { LeftProcesses } from '../features/session/components/leftovers-panel.tsx';
 import { NotStarted } from '../features/session/components/not-started.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageChanges } from '../features/session/components/stage-changes.tsx';
@@ -17,7 +18,6 @@ import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { requestKey } from '../lib/request-words.ts';
-import { boardQuery, stageOf, unsettledOf } from '../live/queries.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
 

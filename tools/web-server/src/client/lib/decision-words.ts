@@ -1,6 +1,6 @@
 import type { Decision, Question } from '@callboard/contract';
 import { deniedWords } from './denial-words.ts';
-import { exactDuration } from './time.ts';
+import { exactDuration } from './format.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
 

@@ -1,8 +1,8 @@
 import type { StageView } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { stagesInNeed } from '../live/needs-you.ts';
 import { at, board, session, stage } from '../test/samples.ts';
-import { canBeSeen, stoppedWords } from './need-words.ts';
+import { canAcknowledgeDenial, stoppedWords } from './needs-you-words.ts';
+import { stagesNeedingYou } from './stages-needing-you.ts';
 import { reasonWords, stateWords } from './state-words.ts';
 
 const openDenial = { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo', at: at(1) };
@@ -26,7 +26,7 @@ const words = (one: StageView) => [stateWords(one, 0, 0).words, stoppedWords(one
 it('says on card and page that the last call was denied, by what, and what to do', () => {
   const denied = viewOf({});
   expect(denied.stage.column).toBe('needs-you');
-  expect(stagesInNeed(denied.view)).toHaveLength(1);
+  expect(stagesNeedingYou(denied.view)).toHaveLength(1);
   expect(words(denied.stage)).toEqual([
     'Last call denied, needs you',
     'Claude Code denied Bash npm run foo',
@@ -36,16 +36,16 @@ it('says on card and page that the last call was denied, by what, and what to do
 
 it('says so no more once somebody has seen it, or a turn runs', () => {
   const seen = viewOf({ openDenial: null });
-  expect(stagesInNeed(seen.view)).toEqual([]);
+  expect(stagesNeedingYou(seen.view)).toEqual([]);
   expect(stateWords(seen.stage, 0, 0).words).toBe('Review');
   expect(stateWords(viewOf({ state: 'busy' }).stage, 0, 0).words).toBe('Running');
 });
 
 it('offers to take note of it where that is all that is needed', () => {
-  expect(canBeSeen(viewOf({}).stage)).toBe(true);
-  expect(canBeSeen(viewOf({ state: 'ended' }).stage)).toBe(true);
-  expect(canBeSeen(viewOf({ state: 'busy' }).stage)).toBe(false);
-  expect(canBeSeen(viewOf({ atGate: true }).stage)).toBe(false);
-  expect(canBeSeen(viewOf({ openDenial: null }).stage)).toBe(false);
-  expect(canBeSeen(viewOf({}, { completedAt: at(2) }).stage)).toBe(false);
+  expect(canAcknowledgeDenial(viewOf({}).stage)).toBe(true);
+  expect(canAcknowledgeDenial(viewOf({ state: 'ended' }).stage)).toBe(true);
+  expect(canAcknowledgeDenial(viewOf({ state: 'busy' }).stage)).toBe(false);
+  expect(canAcknowledgeDenial(viewOf({ atGate: true }).stage)).toBe(false);
+  expect(canAcknowledgeDenial(viewOf({ openDenial: null }).stage)).toBe(false);
+  expect(canAcknowledgeDenial(viewOf({}, { completedAt: at(2) }).stage)).toBe(false);
 });

@@ -72,3 +72,16 @@ export interface HowPart {
   text: string;
   isCommand: boolean;
 }
+
+/** A stage's own sandbox switch as the value of a field; empty follows the project. */
+export const sandboxValue = (sandbox: boolean | null): string => (sandbox === null ? '' : sandbox ? 'on' : 'off');
+
+/** The switch that such a value stands for. */
+export const sandboxOf = (value: string): boolean | null => (value === '' ? null : value === 'on');
+
+/** The choices for a stage, given whether its project has the sandbox on, off or undecided. */
+export const sandboxOptions = (ofProject: boolean | null) => [
+  { value: '', label: `As the project: ${ofProject === true ? 'on' : 'off'}` },
+  { value: 'on', label: 'On' },
+  { value: 'off', label: 'Off' },
+];

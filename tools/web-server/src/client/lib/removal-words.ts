@@ -1,5 +1,5 @@
 import type { CommandReply, KeptFile, Removal } from '@callboard/contract';
-import { count } from './time.ts';
+import { count } from './format.ts';
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 

@@ -1,6 +1,6 @@
 import { type PendingRequest, questionsOf, visibleText } from '@callboard/contract';
+import { count } from './format.ts';
 import { shortPath } from './paths.ts';
-import { count } from './time.ts';
 import { field, filePath, toolTitle, toolWords } from './tool-words.ts';
 
 // What a request asks for, in words: as the name of its form, and as one line for a card or a list.

@@ -1,5 +1,5 @@
 import { TransportError } from '@callboard/contract/client';
-import { unanswered } from './api.ts';
+import { unanswered } from './api-client.ts';
 
 /** Nothing was done, or nobody knows whether it was. */
 const UNDELIVERED: readonly string[] = ['network', 'orchestrator_unreachable', 'starting'];

@@ -2,9 +2,9 @@ import type { BuildFolders, KeptFile, Removal, StageId } from '@callboard/contra
 import { Button, Checkbox, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { client, errorText } from '../lib/api.ts';
+import { client, errorText } from '../lib/api-client.ts';
+import { count } from '../lib/format.ts';
 import { removalWords, sizeOf, sizeWords } from '../lib/removal-words.ts';
-import { count } from '../lib/time.ts';
 import css from './confirm-delete.module.css';
 import { Dialog } from './dialog.tsx';
 import { FailureNote } from './note.tsx';

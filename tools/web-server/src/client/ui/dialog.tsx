@@ -1,8 +1,8 @@
 import { Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
-import { useCoversPage, useLately, useTopLayer } from './behind-dialog.ts';
 import css from './dialog.module.css';
+import { useCoversPage, useLately, useTopLayer } from './dialog-layers.ts';
 
 interface DialogProps {
   opened: boolean;

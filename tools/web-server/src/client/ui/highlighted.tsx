@@ -1,42 +1,35 @@
 import type { TextKind } from '@callboard/contract';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useEffect, useMemo } from 'react';
+import { create } from 'zustand';
 import type { HighlightTree } from '../lib/highlighter.ts';
 import './highlighted.css';
 import { Seen } from './seen.tsx';
 
 type Highlight = (text: string, language: string) => HighlightTree | null;
 
-/** More than this is shown without colours: they would cost more than they help. */
+/** Longer text is shown without colours: they would cost more than they help. */
 const LONGEST = 40_000;
 
-let loaded: Highlight | undefined;
-let loading: Promise<Highlight> | undefined;
-
-function load(): Promise<Highlight> {
-  loading ??= import('../lib/highlighter.ts').then((module) => {
-    loaded = module.highlight;
-    return loaded;
-  });
-  return loading;
+interface Highlighter {
+  /** Null until loaded. */
+  highlight: Highlight | null;
+  isLoading: boolean;
+  load(): void;
 }
 
-/** The highlighter once it is there. Colours change no size, so that nothing moves when it comes. */
-function useHighlighter(wanted: boolean): Highlight | undefined {
-  const [highlighter, setHighlighter] = useState(() => loaded);
-  useEffect(() => {
-    if (!wanted || highlighter !== undefined) return;
-    let gone = false;
-    load()
-      .then((highlight) => !gone && setHighlighter(() => highlight))
-      .catch(() => {
-        loading = undefined; // not reached: the text stays plain, the next one tries again
-      });
-    return () => {
-      gone = true;
-    };
-  }, [wanted, highlighter]);
-  return highlighter;
-}
+/** The highlighter, loaded when it is first needed. After a failure text stays plain, and the next block tries again. */
+const useHighlighter = create<Highlighter>((set, get) => ({
+  highlight: null,
+  isLoading: false,
+  load() {
+    if (get().highlight !== null || get().isLoading) return;
+    set({ isLoading: true });
+    import('../lib/highlighter.ts').then(
+      ({ highlight }) => set({ highlight, isLoading: false }),
+      () => set({ isLoading: false }),
+    );
+  },
+}));
 
 interface HighlightedProps {
   text: string;
@@ -44,13 +37,16 @@ interface HighlightedProps {
   kind?: Exclude<TextKind, 'prose'>;
 }
 
-/** Code with colours, as far as its language is known; its text is what it was given, with hidden characters as codes. */
+/** Code with colours if its language is known. Colours change no size, so nothing moves when they appear. */
 export function Highlighted({ text, language, kind = 'code' }: HighlightedProps) {
   const isWanted = language !== null && text.length <= LONGEST;
-  const highlighter = useHighlighter(isWanted);
+  const highlight = useHighlighter((highlighter) => highlighter.highlight);
+  useEffect(() => {
+    if (isWanted) useHighlighter.getState().load();
+  }, [isWanted]);
   const tree = useMemo(
-    () => (isWanted && highlighter !== undefined ? highlighter(text, language) : null),
-    [isWanted, highlighter, text, language],
+    () => (isWanted && highlight !== null ? highlight(text, language) : null),
+    [isWanted, highlight, text, language],
   );
   return tree === null ? <Seen text={text} kind={kind} /> : tree.children.map((node, key) => toReact(node, key, kind));
 }

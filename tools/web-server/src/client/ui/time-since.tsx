@@ -1,5 +1,5 @@
-import { useNow } from '../lib/clock.ts';
-import { exactTime, shortDuration } from '../lib/time.ts';
+import { exactTime, shortDuration } from '../lib/format.ts';
+import { useNow } from '../lib/use-now.ts';
 
 const JUST_NOW_MS = 5_000;
 

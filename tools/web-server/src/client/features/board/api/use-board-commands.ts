@@ -9,9 +9,9 @@ import type {
   StageView,
 } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { client } from '../../../lib/api.ts';
-import { advanceStage, completeStage, reopenStage, startStage } from '../../../live/stage-commands.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { advanceStage, completeStage, reopenStage, startStage } from '../../../data/stage-commands.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
 

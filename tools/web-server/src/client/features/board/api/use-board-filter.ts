@@ -1,7 +1,7 @@
 import type { StageView } from '@callboard/contract';
 import { useCallback, useMemo } from 'react';
 import { type NavigateOptions, useSearchParams } from 'react-router';
-import { currentParams } from '../../../lib/use-typed-text.ts';
+import { currentParams } from '../../../lib/use-url-text.ts';
 import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../model/filter.ts';
 
 /** What of the board is shown, from the address. */

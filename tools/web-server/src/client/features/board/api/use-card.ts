@@ -1,9 +1,10 @@
 import type { BoardView, PendingRequest, StageId, StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import type { StageWords } from '../../../lib/need-words.ts';
-import { waitsSince } from '../../../live/needs-you.ts';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { memoizeByObject } from '../../../lib/memoize.ts';
+import type { StageWords } from '../../../lib/needs-you-words.ts';
+import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { cardWords, phaseWords } from '../model/card-words.ts';
 
 export interface CardData {
@@ -11,14 +12,14 @@ export interface CardData {
   words: StageWords;
   phase: string | null;
   project: string;
-  /** How many requests of the stage wait for an answer, and of how many answers nobody knows the fate. */
+  /** How many of the stage's requests wait for an answer, and how many of its answers have an unknown delivery. */
   pending: number;
   unsettled: number;
-  /** Since when the stage waits for a person, where it does. */
+  /** Since when the stage waits for a person; null if it does not. */
   needsSince: string | null;
 }
 
-/** All that a card shows; the same object for as long as nothing of it changes. */
+/** Everything a card shows; the same object until something in it changes. */
 export function useCard(stageId: StageId): CardData | undefined {
   const select = useCallback((view: BoardView) => readCard(view, stageId), [stageId]);
   return useQuery({ ...boardQuery, select }).data;
@@ -28,28 +29,22 @@ interface BoardIndex {
   stages: ReadonlyMap<string, StageView>;
   projects: ReadonlyMap<string, string>;
   /** The longest waiting first. */
-  pending: ReadonlyMap<string, PendingRequest[]>;
+  pending: ReadonlyMap<string, readonly PendingRequest[]>;
 }
 
-const indexes = new WeakMap<BoardView, BoardIndex>();
-
-/** Made once a view, not once a card: hundreds of cards look into it at each event. */
-function indexOf(view: BoardView): BoardIndex {
-  const known = indexes.get(view);
-  if (known !== undefined) return known;
-  const index = {
+/** Built once for each view, not for each card: hundreds of cards read it at each event. */
+const indexOf = memoizeByObject(
+  (view: BoardView): BoardIndex => ({
     stages: new Map(view.stages.map((stage) => [String(stage.id), stage])),
     projects: new Map(view.projects.map((project) => [String(project.id), project.name])),
     pending: Map.groupBy(
       view.pending.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt)),
       ({ stageId }) => String(stageId),
     ),
-  };
-  indexes.set(view, index);
-  return index;
-}
+  }),
+);
 
-const NONE: PendingRequest[] = [];
+const NONE: readonly PendingRequest[] = [];
 
 function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const { stages, projects, pending: waiting } = indexOf(view);
@@ -65,7 +60,7 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
     isDone: (id) => stages.get(id)?.column === 'done',
   });
   const project = projects.get(stage.projectId) ?? stage.projectId;
-  const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitsSince(stage)) : null;
+  const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitingSince(stage)) : null;
   const counts = { pending: pending.length, unsettled };
   return { stage, words, phase: phaseWords(stage), project, ...counts, needsSince };
 }

@@ -8,7 +8,7 @@ import {
 } from '@hello-pangea/dnd';
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { tellRefusedDrop, useDropCommand } from '../api/use-board-commands.ts';
 import { COLUMN_TITLES, COLUMNS } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';

@@ -1,7 +1,7 @@
 import type { BoardView, ProjectId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, useState } from 'react';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { type BoardForm, useBoardUi } from '../model/board-ui.ts';
 import { AddProjectForm } from './add-project-form.tsx';

@@ -3,22 +3,21 @@ import { Button, Menu } from '@mantine/core';
 import { IconChevronDown, IconFolder, IconFolderPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ComponentType } from 'react';
-import { onDemand } from '../../../lib/on-demand.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Note } from '../../../ui/note.tsx';
-import { Part } from '../../../ui/part.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
-import { Doors } from './doors.tsx';
+import { EmptyBoard } from './empty-board.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { GitSettingsNotices } from './git-settings-notices.tsx';
 import { SandboxNotices } from './sandbox-notices.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 import { TrustNotices } from './trust-notices.tsx';
 
-const BoardForms = onDemand(() => import('./board-forms.tsx'));
+const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 
 interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
   /** A project's kept permission rules. */
@@ -37,12 +36,12 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
       <SandboxNotices />
       <TrustNotices />
       <GitSettingsNotices />
-      {isEmpty === true && <Doors />}
+      {isEmpty === true && <EmptyBoard />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}
-      <Part name="The form" shows={form} takeBack={closeForm}>
+      <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
-      </Part>
+      </ErrorBoundary>
     </div>
   );
 }

@@ -11,9 +11,14 @@ import {
 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useCompleteStage, useDeleteStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
-import { useGoOn } from '../../../live/use-go-on.ts';
+import {
+  useCompleteStage,
+  useContinueStage,
+  useDeleteStage,
+  useReopenStage,
+  useStartStage,
+} from '../../../data/stage-commands.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './card.module.css';
@@ -50,7 +55,7 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
   const start = useStartStage(stage.title);
   const complete = useCompleteStage(stage.title);
   const reopen = useReopenStage(stage.title);
-  const goOn = useGoOn(stage);
+  const continuing = useContinueStage(stage);
   const off = !useCanCommand();
   return (
     <>
@@ -66,10 +71,14 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
           Start
         </Menu.Item>
       )}
-      {goOn !== null && (
-        <Menu.Item leftSection={<IconPlayerPlay size={16} />} disabled={off || goOn.isSending} onClick={goOn.run}>
-          {goOn.label}
-          <span className={css.does}>{goOn.does}</span>
+      {continuing !== null && (
+        <Menu.Item
+          leftSection={<IconPlayerPlay size={16} />}
+          disabled={off || continuing.isSending}
+          onClick={continuing.run}
+        >
+          {continuing.label}
+          <span className={css.does}>{continuing.does}</span>
         </Menu.Item>
       )}
       {stage.completedAt === null && (

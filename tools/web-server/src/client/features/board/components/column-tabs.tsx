@@ -1,7 +1,7 @@
 import type { BoardView, Column } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useCallback } from 'react';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { COLUMN_TITLES, columnCounts, PHONE_COLUMNS } from '../model/columns.ts';

@@ -1,6 +1,6 @@
 import type { Column, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
 

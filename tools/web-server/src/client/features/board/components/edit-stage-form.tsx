@@ -2,12 +2,12 @@ import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useEditStage } from '../api/use-board-commands.ts';
-import { useWrittenForm } from '../api/use-written-form.ts';
+import { useFormDraft } from '../api/use-form-draft.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import css from './forms.module.css';
@@ -23,7 +23,7 @@ export function EditStageForm({ stageId }: { stageId: StageId }) {
 
 function Known({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { form, set, forget, isFromBefore } = useWrittenForm(stage.id, () => stageFormOf(stage));
+  const { form, set, forget, isFromBefore } = useFormDraft(stage.id, () => stageFormOf(stage));
   const [errors, setErrors] = useState<FieldErrors>({});
   const end = () => {
     forget();

@@ -2,8 +2,8 @@ import type { BoardView } from '@callboard/contract';
 import { Button, CloseButton, NativeSelect, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { useTypedText } from '../../../lib/use-typed-text.ts';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { useUrlText } from '../../../lib/use-url-text.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
 import { epicsOf, isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
@@ -17,7 +17,7 @@ const choices = (view: BoardView) => ({
 export function FilterBar() {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const { filter, setFilter } = useBoardFilter();
-  const [text, type] = useTypedText(filter.text, (typed, options) => setFilter({ text: typed }, options));
+  const [text, type] = useUrlText(filter.text, (typed, options) => setFilter({ text: typed }, options));
   const { projects = [], epics = [] } = data ?? {};
   return (
     <search className={css.filters} aria-label="Filter the board">

@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { Note } from '../../../ui/note.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import { countWords } from '../model/git-setting-words.ts';
 import boardCss from './board.module.css';
-import css from './git-settings.module.css';
+import css from './git-settings-review.module.css';
 
 /** Beneath the board's bar: projects whose git settings would run something that nobody has agreed to. */
 export function GitSettingsNotices() {

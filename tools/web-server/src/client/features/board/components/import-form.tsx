@@ -1,9 +1,9 @@
 import type { CommandReply, ProjectId } from '@callboard/contract';
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { count } from '../../../lib/format.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useImportStages } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';

@@ -1,12 +1,11 @@
 import { ActionIcon, Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react';
-import { MODE_OPTIONS } from '../../../lib/modes.ts';
-import { emptyPhase, type PhaseForm } from '../model/stage-form.ts';
+import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import { emptyPhase, type PhaseForm, type StageFormControl } from '../model/stage-form.ts';
 import css from './forms.module.css';
-import type { PartProps } from './part-props.ts';
 
 /** The steps that a stage goes through one after another, in one conversation. */
-export function PhasesEditor({ form, set, errors, startedPhases }: PartProps & { startedPhases: number }) {
+export function PhasesEditor({ form, set, errors, startedPhases }: StageFormControl & { startedPhases: number }) {
   const { phases } = form;
   const change = (index: number, part: Partial<PhaseForm>) =>
     set({ phases: phases.map((phase, at) => (at === index ? { ...phase, ...part } : phase)) });

@@ -1,6 +1,6 @@
 import { Checkbox, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { type SandboxForm, sandboxProblems } from '../model/sandbox-form.ts';
 import css from './forms.module.css';
 import { SandboxSupportNote } from './sandbox-support-note.tsx';

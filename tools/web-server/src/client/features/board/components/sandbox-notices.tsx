@@ -3,13 +3,13 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
-import { readStored, writeStored } from '../../../lib/stored.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { readStored, writeStored } from '../../../lib/browser-storage.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Note } from '../../../ui/note.tsx';
 import { useSettleSandbox } from '../api/use-board-commands.ts';
 import boardCss from './board.module.css';
-import css from './git-settings.module.css';
+import css from './git-settings-review.module.css';
 import { SandboxSupportNote } from './sandbox-support-note.tsx';
 
 /** Beneath the board's bar: the one offer to projects that are older than the sandbox, or why it does not work here. */

@@ -3,12 +3,12 @@ import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
-import type { StageWords } from '../../../lib/need-words.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { cost } from '../../../lib/format.ts';
+import type { StageWords } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
-import { cost } from '../../../lib/time.ts';
-import { boardQuery } from '../../../live/queries.ts';
-import { PathIn } from '../../../ui/path-in.tsx';
+import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
 import { readSorting, type SessionStage, type Sort, type Sorting, sessionRows } from '../model/session-rows.ts';
@@ -110,7 +110,7 @@ function Row({ stage }: { stage: SessionStage }) {
         </span>
         {text.toLowerCase() !== state.words.toLowerCase() && (
           <div className={css.words} title={text}>
-            <PathIn text={text} path={path} />
+            <TextWithPath text={text} path={path} />
           </div>
         )}
       </td>

@@ -4,19 +4,19 @@ import { IconBan, IconInfoCircle, IconMessages, IconShieldExclamation } from '@t
 import clsx from 'clsx';
 import { type ComponentType, memo, useId, useLayoutEffect, useRef } from 'react';
 import { Link } from 'react-router';
-import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
-import { canBeSeen, phaseNext } from '../../../lib/need-words.ts';
+import { useAcknowledgeDenial, useAdvanceStage, useStartStage } from '../../../data/stage-commands.ts';
+import { useTrustDialog } from '../../../data/trust-query.ts';
+import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
+import { cost, count } from '../../../lib/format.ts';
+import { canAcknowledgeDenial, phaseNext } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { cost, count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAcknowledgeDenial, useAdvanceStage, useStartStage } from '../../../live/stage-commands.ts';
-import { useTrustDialog } from '../../../live/trust.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
-import { PathIn } from '../../../ui/path-in.tsx';
+import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useCard } from '../api/use-card.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { leaveFocused, takesFocus } from '../model/left-focus.ts';
+
 import css from './card.module.css';
 import { CardMenu } from './card-menu.tsx';
 
@@ -60,7 +60,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
           {stage.session?.alarm != null && (
             <IconShieldExclamation size={14} aria-hidden style={{ verticalAlign: -2, marginRight: 4 }} />
           )}
-          <PathIn text={words.text} path={words.path} />
+          <TextWithPath text={words.text} path={words.path} />
         </div>
       ) : (
         <div className={css.words} id={`${id}words`} role="status">
@@ -78,7 +78,9 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
             {stage.session?.atGate === true && stage.session.alarm === null && pending === 0 && (
               <AdvanceButton stage={stage} describedBy={`${id}title ${id}words`} />
             )}
-            {canBeSeen(stage) && pending === 0 && <SeenButton stage={stage} describedBy={`${id}title ${id}words`} />}
+            {canAcknowledgeDenial(stage) && pending === 0 && (
+              <SeenButton stage={stage} describedBy={`${id}title ${id}words`} />
+            )}
           </div>
         )}
       </div>
@@ -101,7 +103,8 @@ function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; des
   const ref = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
     const link = ref.current;
-    if (document.activeElement === document.body && takesFocus(id)) link?.focus();
+    const { takeFocus, leaveFocused } = useBoardUi.getState();
+    if (document.activeElement === document.body && takeFocus(id)) link?.focus();
     return () => {
       if (document.activeElement === link) leaveFocused(id);
     };

@@ -1,13 +1,13 @@
 import { ProjectId, type StageId } from '@callboard/contract';
 import { Autocomplete, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { boardQuery, useCapabilities } from '../../../data/queries.ts';
+import { sandboxOptions } from '../../../lib/isolation-words.ts';
 import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
-import { MODE_OPTIONS } from '../../../lib/modes.ts';
-import { sandboxOptions } from '../../../lib/sandbox-choice.ts';
-import { useCapabilities } from '../../../live/capabilities.ts';
-import { boardQuery } from '../../../live/queries.ts';
+import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import type { StageFormControl } from '../model/stage-form.ts';
 import css from './forms.module.css';
-import type { PartProps } from './part-props.ts';
+
 import { PhasesEditor } from './phases-editor.tsx';
 
 const PRIORITIES = Array.from({ length: 10 }, (_, p) => ({
@@ -15,7 +15,7 @@ const PRIORITIES = Array.from({ length: 10 }, (_, p) => ({
   label: p === 0 ? 'P0, most urgent' : `P${p}`,
 }));
 
-interface StageFieldsProps extends PartProps {
+interface StageFieldsProps extends StageFormControl {
   /** The stage that is edited; null for a new one. */
   stageId: StageId | null;
   /** How many phases have begun; null for a stage that was not started, of which everything can change. */
@@ -58,7 +58,7 @@ export function StageFields({ form, set, errors, stageId, startedPhases }: Stage
   );
 }
 
-function Prompt({ form, set, errors }: PartProps) {
+function Prompt({ form, set, errors }: StageFormControl) {
   return (
     <Textarea
       label="Prompt"
@@ -74,7 +74,7 @@ function Prompt({ form, set, errors }: PartProps) {
   );
 }
 
-function ProjectField({ form, set, errors }: PartProps) {
+function ProjectField({ form, set, errors }: StageFormControl) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   return (
     <NativeSelect
@@ -87,7 +87,7 @@ function ProjectField({ form, set, errors }: PartProps) {
   );
 }
 
-function DependsOn({ form, set, errors, stageId }: PartProps & { stageId: StageId | null }) {
+function DependsOn({ form, set, errors, stageId }: StageFormControl & { stageId: StageId | null }) {
   const { data: stages = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
   const data = stages
     .filter((stage) => stage.projectId === form.projectId && stage.id !== stageId)
@@ -106,7 +106,7 @@ function DependsOn({ form, set, errors, stageId }: PartProps & { stageId: StageI
   );
 }
 
-function ModeAndModel({ form, set }: PartProps) {
+function ModeAndModel({ form, set }: StageFormControl) {
   const { data: ofProject = null } = useQuery({
     ...boardQuery,
     select: (view) => view.projects.find(({ id }) => id === form.projectId)?.settings.sandbox,
@@ -131,7 +131,7 @@ function ModeAndModel({ form, set }: PartProps) {
 }
 
 /** Any model can be written; those that Claude Code has told of are suggested. */
-function ModelField({ form, set }: Pick<PartProps, 'form' | 'set'>) {
+function ModelField({ form, set }: Pick<StageFormControl, 'form' | 'set'>) {
   const { data: projectId } = ProjectId.safeParse(form.projectId);
   const choices = modelChoices(useCapabilities(projectId === undefined ? {} : { projectId }));
   return (
@@ -155,7 +155,7 @@ function ModelField({ form, set }: Pick<PartProps, 'form' | 'set'>) {
   );
 }
 
-function Starting({ form, set }: PartProps) {
+function Starting({ form, set }: StageFormControl) {
   return (
     <div className={css.row}>
       <Checkbox

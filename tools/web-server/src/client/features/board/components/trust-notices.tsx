@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery } from '../../../live/queries.ts';
-import { useTrustDialog, useTrustLater } from '../../../live/trust.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { Note } from '../../../ui/note.tsx';
 import boardCss from './board.module.css';
-import css from './git-settings.module.css';
+import css from './git-settings-review.module.css';
 
 /** Beneath the board's bar: projects whose own settings are off, since nobody has trusted them as they are. */
 export function TrustNotices() {

@@ -1,5 +1,5 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
-import { needWords, phaseNow, type StageWords } from '../../../lib/need-words.ts';
+import { needsYouWords, phaseNow, type StageWords } from '../../../lib/needs-you-words.ts';
 
 /** All that the words on a card follow from. */
 export interface CardFacts {
@@ -24,7 +24,7 @@ export function cardWords(facts: CardFacts): StageWords {
     case 'running':
       return { ...runningWords(stage), tone: 'plain' };
     case 'needs-you':
-      return needWords(stage, facts.pending, facts.unsettled);
+      return needsYouWords(stage, facts.pending, facts.unsettled);
     case 'review':
       return { text: 'finished, to be looked at', tone: 'plain' };
     case 'done':

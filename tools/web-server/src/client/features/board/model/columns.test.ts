@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { needsYouCount } from '../../../live/needs-you.ts';
+import { needsYouCount } from '../../../lib/stages-needing-you.ts';
 import { at, board, decision, request, session, stage } from '../../../test/samples.ts';
 import { columnCounts, columnStages, countElsewhere } from './columns.ts';
 

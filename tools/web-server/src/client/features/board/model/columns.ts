@@ -1,5 +1,5 @@
 import type { BoardView, Column, StageId, StageView } from '@callboard/contract';
-import { stagesInNeed, waitsSince } from '../../../live/needs-you.ts';
+import { stagesNeedingYou, waitingSince } from '../../../lib/stages-needing-you.ts';
 
 export const COLUMN_TITLES: Record<Column, string> = {
   backlog: 'Backlog',
@@ -38,7 +38,7 @@ export function columnStages(view: BoardView, column: Column, keep: Keep = keepA
     ready: (a, b) => a.priority - b.priority,
     running: (a, b) =>
       a.priority - b.priority || (a.session?.startedAt ?? '').localeCompare(b.session?.startedAt ?? ''),
-    'needs-you': (a, b) => (waiting.get(a.id) ?? waitsSince(a)).localeCompare(waiting.get(b.id) ?? waitsSince(b)),
+    'needs-you': (a, b) => (waiting.get(a.id) ?? waitingSince(a)).localeCompare(waiting.get(b.id) ?? waitingSince(b)),
     review: (a, b) => since(a).localeCompare(since(b)),
     done: (a, b) => (b.completedAt ?? '').localeCompare(a.completedAt ?? ''),
   };
@@ -67,4 +67,4 @@ export const columnCounts = (view: BoardView, keep: Keep = keepAll): Record<Colu
 
 /** How many stages need somebody and have their card in another column: they count in Needs you, and are in the inbox. */
 export const countElsewhere = (view: BoardView, keep: Keep = keepAll): number =>
-  stagesInNeed(view).filter((stage) => stage.column !== 'needs-you' && keep(stage)).length;
+  stagesNeedingYou(view).filter((stage) => stage.column !== 'needs-you' && keep(stage)).length;

@@ -1,19 +1,19 @@
 import { NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
 import { z } from 'zod';
-import { sandboxOf, sandboxValue } from '../../../lib/sandbox-choice.ts';
+import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
 
-/** A phase of the pipeline, as it was typed. */
+/** A phase of the pipeline, as typed. */
 const PhaseForm = z.object({
   key: z.string(),
   name: z.string(),
   prompt: z.string(),
-  /** Empty: the mode stays as it is. */
+  /** Empty: the mode stays unchanged. */
   permissionMode: z.string(),
   gate: z.boolean(),
 });
 export type PhaseForm = z.infer<typeof PhaseForm>;
 
-/** What the stage form holds, as it was typed. */
+/** The values of the stage form, as typed. */
 export const StageForm = z.object({
   title: z.string(),
   projectId: z.string(),
@@ -22,7 +22,7 @@ export const StageForm = z.object({
   priority: z.string(),
   permissionMode: z.string(),
   model: z.string(),
-  /** `on`, `off`, or empty: as the project says. */
+  /** `on`, `off`, or empty to follow the project. */
   sandbox: z.string().default(''),
   autoStart: z.boolean(),
   held: z.boolean(),
@@ -32,6 +32,14 @@ export type StageForm = z.infer<typeof StageForm>;
 
 export type FieldErrors = Partial<Record<keyof StageForm, string>>;
 
+/** What each part of the stage form works on. */
+export interface StageFormControl {
+  form: StageForm;
+  set: (change: Partial<StageForm>) => void;
+  errors: FieldErrors;
+}
+
+/** The form for a new stage of a project. */
 export const emptyStageForm = (projectId: string): StageForm => ({
   title: '',
   projectId,
@@ -46,6 +54,7 @@ export const emptyStageForm = (projectId: string): StageForm => ({
   phases: [],
 });
 
+/** The form filled with an existing stage. */
 export const stageFormOf = (stage: StageView): StageForm => ({
   title: stage.title,
   projectId: stage.projectId,
@@ -66,19 +75,22 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   })),
 });
 
-let phases = 0;
-export function emptyPhase(): PhaseForm {
-  phases += 1;
-  return { key: `new-${phases}-${Date.now()}`, name: '', prompt: '', permissionMode: '', gate: true };
-}
+/** A phase as it is added to the form. */
+export const emptyPhase = (): PhaseForm => ({
+  key: crypto.randomUUID(),
+  name: '',
+  prompt: '',
+  permissionMode: '',
+  gate: true,
+});
 
-/** The stage as it is sent, or what is wrong with each field, in words. */
+/** Returns the stage to send, or what is wrong with each field, in words. */
 export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
   const parsed = NewStage.safeParse({ ...fieldsOf(form), projectId: form.projectId });
   return parsed.success ? { stage: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
-/** What a stage's change is sent as. One that was started keeps what it was started with. */
+/** Returns the change to send, or what is wrong. A started stage keeps what it was started with. */
 export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
   const { title, priority, pipeline, ...rest } = fieldsOf(form);
   const parsed = StagePatch.safeParse({ title, priority, pipeline, ...(started ? {} : rest) });

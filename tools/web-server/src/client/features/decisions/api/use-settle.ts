@@ -2,10 +2,10 @@ import { type BoardView, boardView, type Decision } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { client } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { boardQuery } from '../../../live/queries.ts';
 
 export type Way = 'dismiss' | 'retry';
 const WAYS = {

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
-import { errorText } from '../../../lib/api.ts';
+import { decisionLogQuery } from '../../../data/queries.ts';
+import { errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { decisionLogQuery } from '../../../live/decision-log.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
 import css from './decision-log.module.css';

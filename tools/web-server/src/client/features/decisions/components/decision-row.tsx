@@ -2,7 +2,7 @@ import { type Decision, isUnsettled } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { arrivalWords, KIND_WORDS, verdictWords, waitWords } from '../model/log-words.ts';
 import css from './decision-log.module.css';

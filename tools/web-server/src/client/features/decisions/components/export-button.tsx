@@ -2,8 +2,8 @@ import type { DecisionFilter } from '@callboard/contract';
 import { routes } from '@callboard/contract/client';
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { client } from '../../../lib/api.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 interface ExportProps {
   filter: DecisionFilter;

@@ -5,8 +5,8 @@ import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { useState } from 'react';
 import { type NavigateOptions, useSearchParams } from 'react-router';
-import { currentParams, useTypedText } from '../../../lib/use-typed-text.ts';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
 import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
 import { KIND_WORDS, LOG_SOURCE_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
 import css from './decision-log.module.css';
@@ -29,7 +29,7 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
   const { projects = [], stages = [] } = data ?? {};
   const set = (change: Partial<LogFilter>, options: NavigateOptions = { replace: true }) =>
     setParams(writeLogFilter({ ...readLogFilter(currentParams()), ...change }), options);
-  const [who, typeWho] = useTypedText(filter.who, (typed, options) => set({ who: typed }, options));
+  const [who, typeWho] = useUrlText(filter.who, (typed, options) => set({ who: typed }, options));
   const select = (
     name: 'project' | 'stage' | 'kind' | 'outcome' | 'source',
     label: string,

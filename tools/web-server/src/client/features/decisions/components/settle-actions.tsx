@@ -1,8 +1,8 @@
 import type { Decision } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useId } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useCanAnswer } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useSettle, type Way } from '../api/use-settle.ts';
 import css from './unsettled.module.css';

@@ -1,7 +1,7 @@
 import type { Decision, DecisionSource, RequestKind, RequestOutcome } from '@callboard/contract';
 import { deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 import { denierWords } from '../../../lib/denial-words.ts';
-import { exactDuration } from '../../../lib/time.ts';
+import { exactDuration } from '../../../lib/format.ts';
 
 export const KIND_WORDS: Record<RequestKind, string> = {
   approval: 'Tool call',

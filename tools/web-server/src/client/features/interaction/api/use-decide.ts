@@ -9,11 +9,11 @@ import {
 import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
-import { client, errorText } from '../../../lib/api.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { client, errorText } from '../../../lib/api-client.ts';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { askTitle, requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { boardQuery } from '../../../live/queries.ts';
 import { decisionThatStands } from '../model/conflict.ts';
 import { askBeforeLeaving } from '../model/leaving.ts';
 import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';

@@ -2,10 +2,9 @@ import type { PendingRequest } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
+import { boardQuery, type Ending, endingKey, stageOf } from '../../../data/queries.ts';
 import { decisionWords } from '../../../lib/decision-words.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { type Ending, endingKey } from '../../../live/endings.ts';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
 import { isOwn } from '../model/own-answers.ts';
 import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
 

@@ -1,6 +1,6 @@
 import type { StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
 
 export const useStageTitle = (stageId: StageId): string =>
   useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title }).data ?? stageId;

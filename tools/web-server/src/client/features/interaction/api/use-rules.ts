@@ -1,8 +1,8 @@
 import type { PermissionRule, ProjectId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
-import { rulesQuery } from '../../../live/rules.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { rulesQuery } from '../../../data/queries.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 /** Removes a kept rule. */
 export function useRemoveRule(projectId: ProjectId) {

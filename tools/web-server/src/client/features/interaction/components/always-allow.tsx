@@ -1,7 +1,7 @@
 import { type PendingRequest, RuleScope } from '@callboard/contract';
 import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
-import { useCanAnswer } from '../../../live/live-context.tsx';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';

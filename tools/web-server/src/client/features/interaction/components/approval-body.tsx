@@ -2,11 +2,10 @@ import { visibleText } from '@callboard/contract';
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
-import { onDemand } from '../../../lib/on-demand.ts';
 import { relativePath } from '../../../lib/paths.ts';
 import { asSentence } from '../../../lib/request-words.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
-import { Part } from '../../../ui/part.tsx';
+import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
@@ -23,7 +22,7 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
 
-const InputEditor = onDemand(() => import('./input-editor.tsx'));
+const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
 
 /** The path that made Claude Code ask: in the stage's own folder, or outside of it. */
 function pathWords(path: string, folder: string | null): string {
@@ -52,7 +51,7 @@ export function ApprovalBody({ request }: RequestBodyProps) {
         {edited === null ? (
           <AskedInput request={request} folder={folder} />
         ) : (
-          <Part name="The editor" fallback={<AskedInput request={request} folder={folder} />}>
+          <ErrorBoundary name="The editor" fallback={<AskedInput request={request} folder={folder} />}>
             <InputEditor
               request={request}
               edited={edited}
@@ -60,7 +59,7 @@ export function ApprovalBody({ request }: RequestBodyProps) {
               refusal={isRefusedInput(approve.error) ? approve.error.message : null}
               change={(text) => change({ edited: text })}
             />
-          </Part>
+          </ErrorBoundary>
         )}
         <div>
           {description !== null && !isSaid && (

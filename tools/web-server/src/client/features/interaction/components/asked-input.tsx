@@ -1,8 +1,8 @@
 import { type PendingRequest, type ToolInput, visibleText } from '@callboard/contract';
+import { count } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
 import { relativePath } from '../../../lib/paths.ts';
 import { isPathCut } from '../../../lib/request-words.ts';
-import { count } from '../../../lib/time.ts';
 import { field, filePath } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Diff } from '../../../ui/code.tsx';

@@ -1,9 +1,9 @@
 import type { PendingRequest, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { errorText } from '../../../lib/api.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { useCanAnswer } from '../../../live/live-context.tsx';
-import { boardQuery } from '../../../live/queries.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
 import { isShort } from '../model/short.ts';

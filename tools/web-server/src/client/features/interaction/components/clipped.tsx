@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import clsx from 'clsx';
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 import css from './content.module.css';
 
 const LINE_PX = 20;

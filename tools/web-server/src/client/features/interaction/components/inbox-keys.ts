@@ -1,4 +1,4 @@
-import { useShortcuts } from '../../../ui/shortcut.ts';
+import { useShortcuts } from '../../../ui/shortcuts.ts';
 
 interface InboxKeys {
   /** In the order of the list. */

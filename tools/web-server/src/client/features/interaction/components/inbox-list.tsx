@@ -2,12 +2,12 @@ import type { PendingRequest, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
-import { stoppedWords } from '../../../lib/need-words.ts';
+import { count } from '../../../lib/format.ts';
+import { stoppedWords } from '../../../lib/needs-you-words.ts';
 import { askPath, askSummary, requestKey } from '../../../lib/request-words.ts';
-import { count } from '../../../lib/time.ts';
-import { useCanAnswer } from '../../../live/live-context.tsx';
-import { waitsSince } from '../../../live/needs-you.ts';
-import { PathIn } from '../../../ui/path-in.tsx';
+import { waitingSince } from '../../../lib/stages-needing-you.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
@@ -185,7 +185,7 @@ function RequestRow({ request, ...row }: RowProps & { request: PendingRequest })
   return (
     <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt} more={agent}>
       <div className={css.rowAsk} title={askSummary(request, folder)}>
-        <PathIn text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
+        <TextWithPath text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
       </div>
     </Row>
   );
@@ -194,7 +194,7 @@ function RequestRow({ request, ...row }: RowProps & { request: PendingRequest })
 function StageRow({ stage, ...row }: RowProps & { stage: StageView }) {
   const { text, tone } = stoppedWords(stage);
   return (
-    <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitsSince(stage)}>
+    <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
       <div className={css.rowAsk} data-tone={tone} title={text}>
         {text}
       </div>

@@ -1,13 +1,17 @@
 import type { StageView } from '@callboard/contract';
 import { useId } from 'react';
-import { canBeSeen, phaseNext, stoppedWords } from '../../../lib/need-words.ts';
+import {
+  useAcknowledgeAlarm,
+  useAcknowledgeDenial,
+  useAdvanceStage,
+  useContinueStage,
+} from '../../../data/stage-commands.ts';
+import { canAcknowledgeDenial, phaseNext, stoppedWords } from '../../../lib/needs-you-words.ts';
+import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { waitsSince } from '../../../live/needs-you.ts';
-import { useAcknowledgeAlarm, useAcknowledgeDenial, useAdvanceStage } from '../../../live/stage-commands.ts';
-import { useGoOn } from '../../../live/use-go-on.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { useShortcuts } from '../../../ui/shortcut.ts';
+import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useProjectName } from '../api/use-request.ts';
 import { DecisionButton, DecisionPlace, useDecision, useKeysWork } from './decision-place.tsx';
@@ -27,17 +31,17 @@ export function InboxStage({ stage }: { stage: StageView }) {
           {stage.title}
         </h2>
         <p className={css.stoppedState}>
-          <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitsSince(stage)} />
+          <strong data-tone={tone}>{words}</strong> · {project} · waits <TimeSince at={waitingSince(stage)} />
         </p>
         {why !== null && why.toLowerCase() !== words.toLowerCase() && <p className={css.stoppedWhy}>{why}</p>}
-        <GoOn stage={stage} />
+        <ContinueAction stage={stage} />
       </article>
     </DecisionPlace>
   );
 }
 
 /** The one button that lets it go on, with its key; where there is none, what to do is on the stage's page. */
-function GoOn({ stage }: { stage: StageView }) {
+function ContinueAction({ stage }: { stage: StageView }) {
   const step = useNextStep(stage);
   const doesId = useId();
   const { mayKeyDecide } = useDecision();
@@ -81,7 +85,7 @@ interface NextStep {
 
 function useNextStep(stage: StageView): NextStep | null {
   const advance = useAdvanceStage(stage.title);
-  const goOn = useGoOn(stage);
+  const continuing = useContinueStage(stage);
   const acknowledge = useAcknowledgeAlarm(stage.title);
   const seen = useAcknowledgeDenial(stage.title);
   if (stage.session?.alarm != null)
@@ -98,14 +102,14 @@ function useNextStep(stage: StageView): NextStep | null {
       run: () => advance.mutate(stage.id),
       isSending: advance.isPending,
     };
-  if (canBeSeen(stage))
+  if (canAcknowledgeDenial(stage))
     return {
       label: 'Seen',
       does: 'Moves the stage to Review; a message to Claude does the same',
       run: () => seen.mutate(stage.id),
       isSending: seen.isPending,
     };
-  if (goOn === null) return null;
-  const { label, does, run, isSending } = goOn;
+  if (continuing === null) return null;
+  const { label, does, run, isSending } = continuing;
   return { label, does: `${label} ${does}`, run, isSending };
 }

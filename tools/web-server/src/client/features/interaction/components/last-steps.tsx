@@ -1,6 +1,6 @@
 import type { PendingRequest, TranscriptEntry } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { client, errorText } from '../../../lib/api.ts';
+import { client, errorText } from '../../../lib/api-client.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';

@@ -1,6 +1,6 @@
 import { PermissionMode } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 import { field } from '../../../lib/tool-words.ts';
 import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';

@@ -1,8 +1,8 @@
 import { questionsOf } from '@callboard/contract';
-import { errorText } from '../../../lib/api.ts';
-import { useCanAnswer } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
-import { useShortcuts } from '../../../ui/shortcut.ts';
+import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useAnswer } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } from '../model/answers.ts';

@@ -1,6 +1,6 @@
 import { type PendingRequest, visibleText } from '@callboard/contract';
-import { useNow } from '../../../lib/clock.ts';
-import { exactTime, shortDuration } from '../../../lib/time.ts';
+import { exactTime, shortDuration } from '../../../lib/format.ts';
+import { useNow } from '../../../lib/use-now.ts';
 import { HiddenNote } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { usePhaseName, useProjectName } from '../api/use-request.ts';

@@ -1,13 +1,12 @@
 import type { ProjectId } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { onDemand } from '../../../lib/on-demand.ts';
-import { boardQuery } from '../../../live/queries.ts';
+import { boardQuery } from '../../../data/queries.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { Part } from '../../../ui/part.tsx';
+import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 
-const RulesOf = onDemand(() => import('./rules-of.tsx'));
+const RulesOf = lazyComponent(() => import('./rules-of.tsx'));
 
 /** What was allowed for good in a project, to be looked at and taken back. Stands once in the page. */
 export function RulesDialog() {
@@ -15,10 +14,10 @@ export function RulesDialog() {
   return (
     <Dialog opened={projectId !== null} close={close} title="Rules" size={640} closeOnClickOutside>
       {projectId !== null && (
-        <Part name="The rules">
+        <ErrorBoundary name="The rules">
           <ProjectChoice projectId={projectId} />
           <RulesOf key={projectId} projectId={projectId} />
-        </Part>
+        </ErrorBoundary>
       )}
     </Dialog>
   );

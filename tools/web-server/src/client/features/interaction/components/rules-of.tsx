@@ -1,9 +1,9 @@
 import { type PermissionRule, type ProjectId, visibleText } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { rulesQuery } from '../../../live/rules.ts';
+import { rulesQuery } from '../../../data/queries.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';

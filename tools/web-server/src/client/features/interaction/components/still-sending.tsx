@@ -1,4 +1,4 @@
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Note } from '../../../ui/note.tsx';
 import css from './request.module.css';
 

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { onDemand } from '../../../lib/on-demand.ts';
-import { boardQuery } from '../../../live/queries.ts';
-import { useTrustDialog } from '../../../live/trust.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { useTrustDialog } from '../../../data/trust-query.ts';
 import { Dialog } from '../../../ui/dialog.tsx';
-import { Part } from '../../../ui/part.tsx';
+import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 
-const TrustPanel = onDemand(() => import('./trust-panel.tsx'));
+const TrustPanel = lazyComponent(() => import('./trust-panel.tsx'));
 
 /** Asks whether a repository is to be trusted, with all that this would switch on. Stands once in the page. */
 export function TrustDialog() {
@@ -17,9 +16,9 @@ export function TrustDialog() {
   return (
     <Dialog opened={place !== null} close={close} title={`Trust ${name ?? 'this repository'}?`} size={640}>
       {place !== null && (
-        <Part name="The settings">
+        <ErrorBoundary name="The settings">
           <TrustPanel place={place} done={close} />
-        </Part>
+        </ErrorBoundary>
       )}
     </Dialog>
   );

@@ -1,11 +1,11 @@
 import type { PendingRequest } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import type { ReactNode } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useCanAnswer } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
-import { useShortcuts } from '../../../ui/shortcut.ts';
+import { useShortcuts } from '../../../ui/shortcuts.ts';
 import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { DecisionButton, useDecision, useKeysWork } from './decision-place.tsx';

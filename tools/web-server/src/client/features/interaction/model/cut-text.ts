@@ -1,4 +1,4 @@
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 
 /** A text that is too long to stand there whole: `[0, headEnd)` and `[tailStart, end)` are shown. */
 export interface Cut {

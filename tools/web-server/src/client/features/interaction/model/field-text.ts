@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { isTextField } from '../../../ui/shortcut.ts';
+import { isTextField } from '../../../ui/shortcuts.ts';
 
 // Not what a growing field is measured with, which nobody sees.
 const FIELDS = ['textarea', 'input', '[contenteditable]:not([contenteditable="false"])']

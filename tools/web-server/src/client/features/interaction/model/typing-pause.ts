@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { isTextField } from '../../../ui/shortcut.ts';
+import { isTextField } from '../../../ui/shortcuts.ts';
 
 const PAUSE_MS = 1_200;
 /** Keys that write nothing into a field: the focus only passes through it, or what was written is sent. */

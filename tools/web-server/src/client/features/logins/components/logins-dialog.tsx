@@ -1,13 +1,13 @@
 import type { Login } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { loginsQuery } from '../../../live/logins.ts';
+import { loginsQuery } from '../../../data/login-queries.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { useLogout, useRevoke } from '../api/use-logins.ts';
+import { useLogout, useRevoke } from '../api/login-commands.ts';
 import css from './logins-dialog.module.css';
 
 /** The browsers that are logged in, each with the way to end that. */

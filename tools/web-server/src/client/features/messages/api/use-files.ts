@@ -2,17 +2,18 @@ import { type Attachment, DraftFile, FILES_KEY, filesProblem, type StageId } fro
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { z } from 'zod';
-import { client, errorText } from '../../../lib/api.ts';
+import { draftOf, draftsQuery } from '../../../data/server-drafts.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client, errorText } from '../../../lib/api-client.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { draftOf, draftsQuery } from '../../../live/drafts.ts';
-import { useCommand } from '../../../live/use-command.ts';
-import { type ReadFile, readFile, useFilesOnTheirWay } from '../model/attachments.ts';
+import { type ReadFile, readFile } from '../model/read-file.ts';
+import { useUnsent } from '../model/unsent-store.ts';
 
 const NONE: readonly ReadFile[] = [];
-/** A large file on a slow line. */
+/** Enough for a large file on a slow connection. */
 const UPLOAD_MS = 120_000;
 
-/** A file's content, for its picture. */
+/** A file's content, for its thumbnail. */
 export const draftFileQuery = (stageId: StageId, fileId: string) =>
   queryOptions({
     queryKey: ['draft-file', stageId, fileId],
@@ -21,8 +22,8 @@ export const draftFileQuery = (stageId: StageId, fileId: string) =>
   });
 
 /**
- * The files that go with the stage's next message: `kept` by the server, the same on all screens, and those `onTheirWay`
- * to it. `problem` says why the last ones were not taken.
+ * The files of the stage's next message: those `kept` by the server, the same on all screens, and those being uploaded.
+ * `problem` says why the last ones were not accepted.
  */
 export function useFiles(stageId: StageId) {
   const cache = useQueryClient();
@@ -31,15 +32,15 @@ export function useFiles(stageId: StageId) {
     .array(DraftFile)
     .catch([])
     .parse(draft?.value ?? []);
-  const onTheirWay = useFilesOnTheirWay((files) => files.byStage[stageId] ?? NONE);
+  const uploading = useUnsent(({ files }) => files[stageId] ?? NONE);
   const [problem, setProblem] = useState<string | null>(null);
-  /** How often files were added here that are not all read and sent yet. */
+  /** How many batches of added files are not fully read and uploaded yet. */
   const [adding, setAdding] = useState(0);
 
   async function keep(file: ReadFile): Promise<void> {
     const { fileId, content } = file;
-    const { add, remove } = useFilesOnTheirWay.getState();
-    add(stageId, file);
+    const { addFile, removeFile } = useUnsent.getState();
+    addFile(stageId, file);
     cache.setQueryData(draftFileQuery(stageId, fileId).queryKey, content);
     try {
       const send = (_attempt: number, signal: AbortSignal) =>
@@ -49,12 +50,12 @@ export function useFiles(stageId: StageId) {
     } catch (error) {
       throw new Error(`${content.name} was not added. ${errorText(error)}`, { cause: error });
     } finally {
-      remove(stageId, fileId);
+      removeFile(stageId, fileId);
     }
   }
 
   async function take(more: File[]): Promise<void> {
-    const refused = filesProblem([...kept, ...onTheirWay], more);
+    const refused = filesProblem([...kept, ...uploading], more);
     setProblem(refused);
     if (refused !== null) return;
     setAdding((times) => times + 1);
@@ -66,12 +67,12 @@ export function useFiles(stageId: StageId) {
 
   return {
     kept,
-    onTheirWay,
+    uploading,
     problem,
-    /** Whether all that were added are with the server, or were not taken: then `problem` says so by now. */
-    areThere: adding === 0 && onTheirWay.length === 0,
+    /** Whether no upload is pending. Files that were not accepted are reported in `problem` by then. */
+    areUploaded: adding === 0 && uploading.length === 0,
     add: (list: FileList) => void take([...list]),
-    /** They went with a message: the server says so soon, this screen knows it already. */
+    /** The files went with a message. The server will say so soon; this screen knows it already. */
     sent(fileIds: readonly string[]) {
       cache.setQueryData(draftsQuery(stageId).queryKey, (drafts) =>
         drafts?.map((one) =>
@@ -82,7 +83,7 @@ export function useFiles(stageId: StageId) {
   };
 }
 
-/** Takes a file away again, on all screens. */
+/** Removes a file again, on all screens. */
 export const useRemoveFile = (stageId: StageId) =>
   useCommand({
     run: (fileId: string) => client.command('remove_draft_file', { stageId, fileId }),

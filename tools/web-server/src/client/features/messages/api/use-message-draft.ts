@@ -1,19 +1,19 @@
 import type { StageId } from '@callboard/contract';
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { draftOf, draftsQuery, putDraft } from '../../../live/drafts.ts';
-import { useUnsavedDrafts } from '../model/drafts.ts';
+import { useUnsent } from '../model/unsent-store.ts';
 
 const KEY = 'message';
 const PAUSE_MS = 400;
 
-/** The text of a stage's message box: kept by the server, a moment after it was typed. */
+/** The text of a stage's message box. The server stores it a moment after it was typed. */
 export function useMessageDraft(stageId: StageId) {
   const cache = useQueryClient();
   const { data: stored } = useQuery({ ...draftsQuery(stageId), select: draftOf(KEY) });
-  const unsaved = useUnsavedDrafts((drafts) => drafts.byStage[stageId]);
-  const { set } = useUnsavedDrafts.getState();
+  const unsaved = useUnsent(({ texts }) => texts[stageId]);
+  const { setText } = useUnsent.getState();
 
   useEffect(() => {
     if (unsaved === undefined) return;
@@ -33,10 +33,10 @@ export function useMessageDraft(stageId: StageId) {
   const kept = typeof stored?.value === 'string' ? stored.value : '';
   return {
     text: unsaved ?? kept,
-    setText: (text: string) => set(stageId, text),
-    /** The message is with the server: its draft goes, and what was typed meanwhile stays. */
+    setText: (text: string) => setText(stageId, text),
+    /** The message was sent: clears its draft, but not what was typed meanwhile. */
     forget(sent: string) {
-      if ((useUnsavedDrafts.getState().byStage[stageId] ?? kept) === sent) set(stageId, '');
+      if ((useUnsent.getState().texts[stageId] ?? kept) === sent) setText(stageId, '');
     },
   };
 }
@@ -46,17 +46,17 @@ const draft = (stageId: StageId, text: string) => ({ stageId, key: KEY, value: t
 async function save(cache: QueryClient, stageId: StageId, text: string): Promise<void> {
   try {
     await untilDelivered((_attempt, signal) => putDraft(cache, draft(stageId, text), { signal }));
-    useUnsavedDrafts.getState().saved(stageId, text);
+    useUnsent.getState().textSaved(stageId, text);
   } catch {
-    // It stays in this tab; the next key that is typed tries again.
+    // The text stays in this tab; the next key pressed tries again.
   }
 }
 
 function saveBeforeLeaving(cache: QueryClient, stageId: StageId): void {
-  const text = useUnsavedDrafts.getState().byStage[stageId];
+  const text = useUnsent.getState().texts[stageId];
   if (text === undefined) return;
   putDraft(cache, draft(stageId, text), { keepalive: true }).then(
-    () => useUnsavedDrafts.getState().saved(stageId, text),
+    () => useUnsent.getState().textSaved(stageId, text),
     () => undefined,
   );
 }

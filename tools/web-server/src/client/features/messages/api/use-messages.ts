@@ -1,10 +1,10 @@
 import { MessageId, type MessageMode, type MessagePatch, type StageId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { client } from '../../../lib/api.ts';
-import { queueQuery } from '../../../live/queries.ts';
-import { sendMessage } from '../../../live/send-message.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { queueQuery } from '../../../data/queries.ts';
+import { sendMessage } from '../../../data/stage-commands.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 export interface Outgoing {
   message: string;

@@ -1,8 +1,8 @@
 import type { StageId } from '@callboard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { client, errorText } from '../../../lib/api.ts';
-import { useCapabilities } from '../../../live/capabilities.ts';
-import type { Completing } from '../model/completing.ts';
+import { useCapabilities } from '../../../data/queries.ts';
+import { client, errorText } from '../../../lib/api-client.ts';
+import type { Completing } from '../model/completion.ts';
 import { COMMANDS_BEFORE_START, fittingCommands } from '../model/slash-commands.ts';
 
 /** Something that what was typed may become. */

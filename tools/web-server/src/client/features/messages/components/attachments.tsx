@@ -4,18 +4,18 @@ import { IconFileText, IconPaperclip, IconX } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { draftFileQuery, useRemoveFile } from '../api/use-files.ts';
-import { fileSize, type ReadFile } from '../model/attachments.ts';
+import { fileSize, type ReadFile } from '../model/read-file.ts';
 import css from './messages.module.css';
 
 interface FileListProps {
   stageId: StageId;
   kept: readonly DraftFile[];
-  onTheirWay: readonly ReadFile[];
+  uploading: readonly ReadFile[];
 }
 
-/** The files that go with the message, each with its size and a way to take it back. */
-export function AttachedFiles({ stageId, kept, onTheirWay }: FileListProps) {
-  const adding = onTheirWay.filter((file) => !kept.some((other) => other.fileId === file.fileId));
+/** The files of the message, each with its size and a button to remove it. */
+export function AttachedFiles({ stageId, kept, uploading }: FileListProps) {
+  const adding = uploading.filter((file) => !kept.some((other) => other.fileId === file.fileId));
   if (kept.length + adding.length === 0) return null;
   return (
     <ul className={css.files} aria-label="Attached files">

@@ -1,14 +1,14 @@
 import { isActive, type MessageMode, type SessionState, type StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
 import { useSendMessage } from '../api/use-messages.ts';
 import { useSuggestions } from '../api/use-suggestions.ts';
-import { completingAt, withMention } from '../model/completing.ts';
+import { completingAt, withMention } from '../model/completion.ts';
 import { composerWords, modeOfKey } from '../model/composer-words.ts';
 import { mayBeCommand } from '../model/slash-commands.ts';
 import { AttachButton, AttachedFiles } from './attachments.tsx';
@@ -45,10 +45,11 @@ export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
 
   const submit = (mode: MessageMode) => {
     if (isOff) return;
-    if (files.areThere) send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
+    if (files.areUploaded)
+      send.mutate({ message: text, mode, isCommand, files: files.kept.map(({ fileId }) => fileId) });
     else setSendsWhenThere(mode);
   };
-  const isReady = files.areThere && canCommand;
+  const isReady = files.areUploaded && canCommand;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the moment the last file is there, or was not taken
   useEffect(() => {
     if (sendsWhenThere === null || !isReady) return;
@@ -93,7 +94,7 @@ export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
     >
       {send.isError && <FailureNote>Not sent. {errorText(send.error)}</FailureNote>}
       {files.problem !== null && <FailureNote>{files.problem}</FailureNote>}
-      <AttachedFiles stageId={stageId} kept={files.kept} onTheirWay={files.onTheirWay} />
+      <AttachedFiles stageId={stageId} kept={files.kept} uploading={files.uploading} />
       <CompletionList completions={complete} label={asked?.kind === 'file' ? 'Files' : 'Commands'} note={note} />
       <div className={css.row}>
         <AttachButton off={!isStarted} add={files.add} />

@@ -1,6 +1,6 @@
 import { isActive, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { boardQuery, stageOf } from '../../../live/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { Composer } from './composer.tsx';
 import { MessageQueue } from './message-queue.tsx';
 import css from './messages.module.css';

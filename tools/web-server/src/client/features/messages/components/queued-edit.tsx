@@ -1,8 +1,8 @@
 import type { QueuedMessage } from '@callboard/contract';
 import { Button, Textarea } from '@mantine/core';
 import { useLayoutEffect, useRef, useState } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useEditQueued } from '../api/use-messages.ts';
 import css from './messages.module.css';

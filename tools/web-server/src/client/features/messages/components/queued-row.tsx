@@ -1,7 +1,7 @@
 import type { QueuedMessage } from '@callboard/contract';
 import { useState } from 'react';
-import { count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { count } from '../../../lib/format.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useMoveQueued, useRemoveQueued, useSendQueued } from '../api/use-messages.ts';
 import css from './messages.module.css';
 import { QueuedActions } from './queued-actions.tsx';

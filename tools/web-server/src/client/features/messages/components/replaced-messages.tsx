@@ -1,9 +1,9 @@
 import type { StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { count } from '../../../lib/time.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useDiscardKept, useKeptAside, useSendKept } from '../api/use-replaced.ts';
-import type { KeptAside } from '../model/replaced.ts';
+import { count } from '../../../lib/format.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { useDiscardKept, useKeptAside, useSendKept } from '../api/use-replaced-messages.ts';
+import type { KeptAside } from '../model/replaced-messages.ts';
 import css from './messages.module.css';
 
 interface ReplacedMessagesProps {

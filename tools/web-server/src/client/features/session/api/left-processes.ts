@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 /** No event tells when one of them ends by itself. */
 const LOOK_MS = 5_000;

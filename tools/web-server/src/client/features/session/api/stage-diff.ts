@@ -1,7 +1,7 @@
 import type { StageDiff, StageId } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
+import { client } from '../../../lib/api-client.ts';
 
 /** What a stage has changed, as it was when it was last looked at: nothing tells when a file changes. */
 export const stageDiffQuery = (stageId: StageId) =>

@@ -1,8 +1,14 @@
 import type { StageId } from '@callboard/contract';
 import { useQueryClient } from '@tanstack/react-query';
-import { transcriptQuery } from '../../../live/queries.ts';
-import { hasEarlier, joinTranscripts, loadAllBefore, loadBefore, type Transcript } from '../../../live/transcript.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { transcriptQuery } from '../../../data/queries.ts';
+import {
+  hasEarlier,
+  joinTranscripts,
+  loadAllBefore,
+  loadBefore,
+  type Transcript,
+} from '../../../data/transcript-pages.ts';
+import { useCommand } from '../../../data/use-command.ts';
 
 /** The entries before those that are loaded: a page at a time, or all of them. */
 export function useEarlier(stageId: StageId, transcript: Transcript) {

@@ -1,6 +1,6 @@
 import type { Effort, PermissionMode, StageId } from '@callboard/contract';
-import { client } from '../../../lib/api.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 // Each is answered once Claude Code has confirmed it.
 

@@ -2,9 +2,9 @@ import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconShieldExclamation } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import { ALARM_WORDS } from '../../../lib/alarm-words.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAcknowledgeAlarm } from '../../../live/stage-commands.ts';
+import { useAcknowledgeAlarm } from '../../../data/stage-commands.ts';
+import { ALARM_WORDS } from '../../../lib/needs-you-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import css from './stage-head.module.css';
 

@@ -1,10 +1,10 @@
 import { type Decision, questionsOf, visibleText } from '@callboard/contract';
 import { answerWords, decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
-import { exactTime } from '../../../lib/time.ts';
+import { exactTime } from '../../../lib/format.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
-import { useTranscriptParts } from './transcript-parts.tsx';
+import { useTranscriptParts } from './transcript-context.tsx';
 
 /** What was decided, folded to one line; with a reason, answers or a changed input it can be opened. `asked`: the input of the call. */
 export function DecisionLine({ decision, asked }: { decision: Decision; asked?: unknown }) {

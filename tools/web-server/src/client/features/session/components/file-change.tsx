@@ -4,13 +4,13 @@ import { useInViewport } from '@mantine/hooks';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useMemo, useState } from 'react';
-import { errorText } from '../../../lib/api.ts';
+import { errorText } from '../../../lib/api-client.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
 import { filePatchQuery, isMoved, useLookAgain } from '../api/stage-diff.ts';
-import { emptyWords, kindWords, unseenWords } from '../model/file-words.ts';
-import { useOpen } from '../model/open-items.ts';
+import { emptyWords, kindWords, unseenWords } from '../model/file-change-words.ts';
 import { type PatchLine, patchLines } from '../model/patch.ts';
+import { useOpen } from '../model/session-ui.ts';
 import css from './stage-changes.module.css';
 
 /** A longer change is folded by itself. */

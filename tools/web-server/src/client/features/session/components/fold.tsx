@@ -1,6 +1,6 @@
 import { IconChevronRight } from '@tabler/icons-react';
 import { type ReactNode, useId } from 'react';
-import { useOpen } from '../model/open-items.ts';
+import { useOpen } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 
 interface FoldProps {

@@ -2,7 +2,7 @@ import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconPlayerPauseFilled } from '@tabler/icons-react';
 import { useEffect, useEffectEvent } from 'react';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useInterrupt } from '../api/use-interrupt.ts';
 import { useEscapeTwice } from './use-escape-twice.ts';

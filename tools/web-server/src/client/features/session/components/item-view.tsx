@@ -1,7 +1,7 @@
 import type { TranscriptEntry } from '@callboard/contract';
 import { memo, type ReactNode } from 'react';
+import { cost, exactDuration, exactTime } from '../../../lib/format.ts';
 import { plainOutput } from '../../../lib/plain-output.ts';
-import { cost, exactDuration, exactTime } from '../../../lib/time.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';

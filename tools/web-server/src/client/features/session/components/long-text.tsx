@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useOpen } from '../model/open-items.ts';
+import { useOpen } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 
 const LINES = 40;

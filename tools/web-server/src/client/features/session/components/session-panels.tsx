@@ -1,6 +1,6 @@
 import type { SessionSummary, StageView, Todo } from '@callboard/contract';
 import { IconCircle, IconCircleCheck, IconInfoCircle, IconPlayerPlay } from '@tabler/icons-react';
-import { gapSentences, gapsWords } from '../../../lib/cli-words.ts';
+import { gapSentences, gapsWords } from '../../../lib/cli-gap-words.ts';
 import { Fold } from './fold.tsx';
 import { McpPanel } from './mcp-panel.tsx';
 import css from './stage-head.module.css';

@@ -1,8 +1,8 @@
 import { Effort, hasEnded, PermissionMode, type StageView } from '@callboard/contract';
 import { Loader, NativeSelect } from '@mantine/core';
-import { modeOptionsOf } from '../../../lib/modes.ts';
-import { useCapabilities } from '../../../live/capabilities.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
+import { useCapabilities } from '../../../data/queries.ts';
+import { modeOptionsOf } from '../../../lib/permission-modes.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useSetMode, useSetModel } from '../api/use-interrupt.ts';
 import { effortOptions, modelOptions } from '../model/model-options.ts';
 import css from './stage-head.module.css';

@@ -1,11 +1,11 @@
 import type { StageId, TrustItem } from '@callboard/contract';
 import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { boardQuery } from '../../../live/queries.ts';
-import { type TrustPlace, trustQuery, useTrustDialog } from '../../../live/trust.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { boardQuery } from '../../../data/queries.ts';
+import { type TrustPlace, trustQuery, useTrustDialog } from '../../../data/trust-query.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 
 /** What can be done about a notice on settings. */
 export function SettingsActions({ entry }: { entry: { stageId: StageId; code: string; text: string } }) {

@@ -2,10 +2,15 @@ import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconArrowBackUp, IconEye, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { useState } from 'react';
-import { canBeSeen } from '../../../lib/need-words.ts';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useAcknowledgeDenial, useAdvanceStage, useReopenStage, useStartStage } from '../../../live/stage-commands.ts';
-import { useGoOn } from '../../../live/use-go-on.ts';
+import {
+  useAcknowledgeDenial,
+  useAdvanceStage,
+  useContinueStage,
+  useReopenStage,
+  useStartStage,
+} from '../../../data/stage-commands.ts';
+import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { phaseAtGate } from '../model/phase-words.ts';
 import { CompleteActions } from './complete-actions.tsx';
 import { InterruptButton, InterruptPressed } from './interrupt-button.tsx';
@@ -15,20 +20,20 @@ import { StageMenu } from './stage-menu.tsx';
 interface StageActionsProps {
   stage: StageView;
   /** The element that says what it means to let it go on. */
-  goOnHint: string;
+  continueHint: string;
 }
 
 /** What can be done with the stage now, the likeliest first. */
-export function StageActions({ stage, goOnHint }: StageActionsProps) {
+export function StageActions({ stage, continueHint }: StageActionsProps) {
   return (
     <div className={css.actions}>
-      <MainActions stage={stage} goOnHint={goOnHint} />
+      <MainActions stage={stage} continueHint={continueHint} />
       <StageMenu stage={stage} />
     </div>
   );
 }
 
-function MainActions({ stage, goOnHint }: StageActionsProps) {
+function MainActions({ stage, continueHint }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return <ReopenButton stage={stage} />;
@@ -45,19 +50,19 @@ function MainActions({ stage, goOnHint }: StageActionsProps) {
     case 'ended':
     case 'failed':
       if (isPressed) return <InterruptPressed over={() => setPressed(false)} />;
-      return <RestActions stage={stage} goOnHint={goOnHint} />;
+      return <RestActions stage={stage} continueHint={continueHint} />;
     default:
       return session?.state satisfies undefined;
   }
 }
 
-function RestActions({ stage, goOnHint }: StageActionsProps) {
+function RestActions({ stage, continueHint }: StageActionsProps) {
   const next = phaseAtGate(stage);
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
   return (
     <>
-      <GoOnButton stage={stage} goOnHint={goOnHint} />
-      {canBeSeen(stage) && <SeenButton stage={stage} />}
+      <ContinueButton stage={stage} continueHint={continueHint} />
+      {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
     </>
@@ -65,19 +70,19 @@ function RestActions({ stage, goOnHint }: StageActionsProps) {
 }
 
 /** Lets it go on where it stopped, whether its process lives or not. */
-function GoOnButton({ stage, goOnHint }: StageActionsProps) {
-  const goOn = useGoOn(stage);
+function ContinueButton({ stage, continueHint }: StageActionsProps) {
+  const continuing = useContinueStage(stage);
   const canCommand = useCanCommand();
-  if (goOn === null) return null;
+  if (continuing === null) return null;
   return (
     <Button
       leftSection={<IconPlayerPlayFilled size={14} />}
       disabled={!canCommand}
-      loading={goOn.isSending}
-      aria-describedby={goOnHint}
-      onClick={goOn.run}
+      loading={continuing.isSending}
+      aria-describedby={continueHint}
+      onClick={continuing.run}
     >
-      {goOn.label}
+      {continuing.label}
     </Button>
   );
 }

@@ -2,8 +2,8 @@ import { type StageDiff, type StageView, visibleText } from '@callboard/contract
 import { Button, Loader } from '@mantine/core';
 import { IconRefresh } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { errorText } from '../../../lib/api.ts';
-import { count } from '../../../lib/time.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { count } from '../../../lib/format.ts';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { stageDiffQuery } from '../api/stage-diff.ts';
 import { FileChange } from './file-change.tsx';

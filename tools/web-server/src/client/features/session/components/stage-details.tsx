@@ -1,13 +1,13 @@
 import type { StageView } from '@callboard/contract';
 import type { ReactNode } from 'react';
-import { modeWords } from '../../../lib/modes.ts';
+import { cost, exactTime } from '../../../lib/format.ts';
 import { shellQuote } from '../../../lib/paths.ts';
+import { modeWords } from '../../../lib/permission-modes.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { cost, exactTime } from '../../../lib/time.ts';
 import { CopyLine } from '../../../ui/copy-line.tsx';
-import { SandboxOf } from './sandbox-of.tsx';
 import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
+import { SandboxOf } from './stage-sandbox.tsx';
 
 /** Everything by which a stage can be found outside of Callboard. */
 export function StageDetails({ stage }: { stage: StageView }) {

@@ -3,10 +3,10 @@ import { IconBellRinging } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId } from 'react';
 import { Link } from 'react-router';
-import { goOnWith } from '../../../lib/go-on.ts';
+import { continueAction } from '../../../lib/continue-action.ts';
+import { cost, count, exactTime } from '../../../lib/format.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
 import { reasonWords, stateWords } from '../../../lib/state-words.ts';
-import { cost, count, exactTime } from '../../../lib/time.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
@@ -30,8 +30,8 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   const { session } = stage;
   const phase = phaseWords(stage);
   const reason = reasonWords(stage);
-  const goOn = goOnWith(stage);
-  const goOnHint = useId();
+  const continuing = continueAction(stage);
+  const continueHint = useId();
   return (
     <header className={css.head}>
       <h1 className={css.title} title={stage.title}>
@@ -57,16 +57,16 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
         )}
       </div>
       {pending > 0 && <Bell pending={pending} look={look} />}
-      <StageActions stage={stage} goOnHint={goOnHint} />
+      <StageActions stage={stage} continueHint={continueHint} />
       {reason !== null && (
         // The whole of it stands in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
           {reason}
         </p>
       )}
-      {goOn !== null && (
-        <p className={css.reason} id={goOnHint}>
-          {goOn.label}: {goOn.does}
+      {continuing !== null && (
+        <p className={css.reason} id={continueHint}>
+          {continuing.label}: {continuing.does}
         </p>
       )}
     </header>

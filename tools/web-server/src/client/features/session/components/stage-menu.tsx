@@ -3,8 +3,8 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { IconDots, IconPlayerStop, IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import { useCanCommand } from '../../../live/live-context.tsx';
-import { useDeleteStage, useStopStage } from '../../../live/stage-commands.ts';
+import { useDeleteStage, useStopStage } from '../../../data/stage-commands.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 
 /** The less frequent things to do with a stage. */

@@ -1,6 +1,6 @@
 import type { StageView } from '@callboard/contract';
 import { IconCircle, IconCircleCheck, IconPlayerPlay } from '@tabler/icons-react';
-import { modeWords } from '../../../lib/modes.ts';
+import { modeWords } from '../../../lib/permission-modes.ts';
 import { Markdown } from '../../../ui/markdown.tsx';
 import { type PhaseState, phaseStates } from '../model/phase-words.ts';
 import css from './stage-head.module.css';

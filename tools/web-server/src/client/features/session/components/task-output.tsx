@@ -2,13 +2,13 @@ import type { BackgroundTask, StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLayoutEffect, useRef } from 'react';
-import { errorText } from '../../../lib/api.ts';
+import { errorText } from '../../../lib/api-client.ts';
 import { plainOutput } from '../../../lib/plain-output.ts';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { taskOutputQuery } from '../api/session-controls.ts';
+import { taskOutputQuery } from '../api/session-commands.ts';
 import { outputWords } from '../model/control-words.ts';
 import css from './session-controls.module.css';
 

@@ -2,12 +2,12 @@ import { Button } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId, useState } from 'react';
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
 import { looksWords } from '../model/looks-words.ts';
-import { useOpen } from '../model/open-items.ts';
+import { useOpen } from '../model/session-ui.ts';
 import { allowedElsewhere, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
@@ -16,7 +16,7 @@ import { SandboxBlocked } from './sandbox-blocked.tsx';
 import css from './tool-card.module.css';
 import { ToolResult } from './tool-result.tsx';
 import page from './transcript.module.css';
-import { useTranscriptParts } from './transcript-parts.tsx';
+import { useTranscriptParts } from './transcript-context.tsx';
 
 /** A tool call as one line, opened on demand; one that failed is open by itself. Its request, if any, stands beneath. */
 export function ToolCard({ tool }: { tool: ToolItem }) {

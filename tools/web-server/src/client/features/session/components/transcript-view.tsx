@@ -1,17 +1,17 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, useMemo } from 'react';
-import { errorText } from '../../../lib/api.ts';
-import { useLiveText } from '../../../live/live-context.tsx';
-import type { LiveBlock } from '../../../live/live-text.ts';
-import { transcriptQuery } from '../../../live/queries.ts';
-import type { Transcript } from '../../../live/transcript.ts';
+import { transcriptQuery } from '../../../data/queries.ts';
+import type { Transcript } from '../../../data/transcript-pages.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { useStreamingText } from '../../../stream/stream-context.tsx';
+import type { StreamingBlock } from '../../../stream/streaming-text.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useEarlier } from '../api/use-earlier.ts';
 import { blockKey, holdsOne, itemKeys, storedBlocks, toolUseIds, transcriptItems } from '../model/transcript-items.ts';
 import { ClaudeText, ItemView, Thinking } from './item-view.tsx';
 import css from './transcript.module.css';
-import { type TranscriptParts, TranscriptPartsProvider } from './transcript-parts.tsx';
+import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
 import { ASKS } from './use-follow-end.ts';
 import { type Row, VirtualRows } from './virtual-rows.tsx';
 
@@ -28,7 +28,7 @@ const NOTHING: Transcript = { entries: [], total: 0 };
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   const { data: transcript = NOTHING, error, isPending } = useQuery(transcriptQuery(stage.id));
   const earlier = useEarlier(stage.id, transcript);
-  const blocks = useLiveText(stage.id);
+  const blocks = useStreamingText(stage.id);
   const folder = stage.worktree?.path ?? null;
 
   const parts: TranscriptParts = useMemo(() => {
@@ -84,7 +84,7 @@ function storedRows(transcript: Transcript, pending: readonly PendingRequest[]) 
   return { rows, blocks: storedBlocks(transcript.entries) };
 }
 
-function liveRow({ blockId, kind, text, start }: LiveBlock): Row {
+function liveRow({ blockId, kind, text, start }: StreamingBlock): Row {
   const key = blockKey(blockId);
   const shown = start === 0 ? text : `… ${text}`;
   const content = kind === 'text' ? <ClaudeText text={shown} isLive /> : <Thinking id={key} text={shown} isLive />;

@@ -1,5 +1,5 @@
 import { useEffect, useEffectEvent, useState } from 'react';
-import { useLately, useTopLayer } from '../../../ui/behind-dialog.ts';
+import { useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 
 const WITHIN_MS = 1_200;
 

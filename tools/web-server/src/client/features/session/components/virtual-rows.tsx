@@ -11,7 +11,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { keepPlace, placeIn } from '../model/kept-places.ts';
+import { placeIn, useSessionUi } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 import { NEAR_END, useFollowEnd } from './use-follow-end.ts';
 
@@ -88,7 +88,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
       offset: virtualizer.scrollOffset ?? 0,
       heights: virtualizer.takeSnapshot(),
     };
-    keepPlace(keepAs, isKept ? place : null);
+    useSessionUi.getState().keepPlace(keepAs, isKept ? place : null);
   });
   useLayoutEffect(() => () => leave(), []);
 

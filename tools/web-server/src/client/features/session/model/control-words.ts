@@ -1,5 +1,5 @@
 import type { BackgroundTask, McpServer, McpState, TaskOutput } from '@callboard/contract';
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 
 /** What kind of task it is, for people. */
 export function taskKind({ type }: Pick<BackgroundTask, 'type'>): string {

@@ -1,4 +1,4 @@
-import { count } from '../../../lib/time.ts';
+import { count } from '../../../lib/format.ts';
 import type { ToolItem } from './transcript-items.ts';
 
 /** "Read 3 files, searched 2 times". */

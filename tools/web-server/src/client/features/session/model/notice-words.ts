@@ -1,4 +1,4 @@
-import { ALARM_WORDS } from '../../../lib/alarm-words.ts';
+import { ALARM_WORDS } from '../../../lib/needs-you-words.ts';
 
 const TITLES: Readonly<Record<string, string>> = {
   ...ALARM_WORDS,

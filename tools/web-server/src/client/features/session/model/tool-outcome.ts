@@ -1,5 +1,5 @@
+import { exactDuration } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
-import { exactDuration } from '../../../lib/time.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { ToolItem } from './transcript-items.ts';
 

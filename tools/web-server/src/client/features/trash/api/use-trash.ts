@@ -1,7 +1,7 @@
 import type { TrashEntry } from '@callboard/contract';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { client } from '../../../lib/api.ts';
-import { useCommand } from '../../../live/use-command.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 
 /** No event tells of it, so it is read whenever somebody looks. */
 export const trashQuery = queryOptions({

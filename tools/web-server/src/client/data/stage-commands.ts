@@ -1,0 +1,158 @@
+import {
+  type BuildFolders,
+  CONTINUE_MESSAGE,
+  type CommandReply,
+  type MessageBody,
+  MessageId,
+  type SendMessageReply,
+  type StageId,
+  type StageView,
+} from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { createStore } from 'zustand/vanilla';
+import { client } from '../lib/api-client.ts';
+import { type ContinueAction, continueAction } from '../lib/continue-action.ts';
+import { deletedWords } from '../lib/removal-words.ts';
+import { untilDelivered } from '../lib/until-delivered.ts';
+import { useCommand } from './use-command.ts';
+
+// Commands on a whole stage. Its card and its page share them.
+
+interface SentCommands {
+  /** Starts that have no answer yet, by stage. */
+  starts: ReadonlyMap<StageId, Promise<CommandReply<'start_stage'>>>;
+  /** By stage: the last "continue" message, and the end of the turn it was sent for. */
+  continues: ReadonlyMap<StageId, { after: string; messageId: MessageId }>;
+}
+
+/** What this tab has sent, so that a second click does not do it twice. */
+const sentCommands = createStore<SentCommands>(() => ({ starts: new Map(), continues: new Map() }));
+
+const without = <V>(map: ReadonlyMap<StageId, V>, stageId: StageId): ReadonlyMap<StageId, V> =>
+  new Map([...map].filter(([key]) => key !== stageId));
+
+/** Starts a stage. A second call before the first is answered (a double click) shares that answer. */
+export function startStage(stageId: StageId): Promise<CommandReply<'start_stage'>> {
+  const pending = sentCommands.getState().starts.get(stageId);
+  if (pending !== undefined) return pending;
+  const answer = client
+    .command('start_stage', { stageId })
+    .finally(() => sentCommands.setState(({ starts }) => ({ starts: without(starts, stageId) })));
+  sentCommands.setState(({ starts }) => ({ starts: new Map(starts).set(stageId, answer) }));
+  return answer;
+}
+
+export const completeStage = (stageId: StageId) => client.command('complete_stage', { stageId });
+
+/** Starts the next phase of the stage's pipeline. */
+export const advanceStage = (stageId: StageId) => client.command('advance_stage', { stageId });
+
+export const useAdvanceStage = (title: string) =>
+  useCommand({ run: advanceStage, failed: `The next phase of ${title} did not begin` });
+
+export const useStartStage = (title: string) => useCommand({ run: startStage, failed: `${title} was not started` });
+
+export const useStopStage = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('stop_stage', { stageId }),
+    failed: `${title} was not stopped`,
+  });
+
+/** Acknowledges what raised the alarm: the session may continue. */
+export const useAcknowledgeAlarm = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('acknowledge_alarm', { stageId }),
+    failed: `The alarm of ${title} was not acknowledged`,
+  });
+
+/** Acknowledges that Claude Code denied the last call: the stage moves to Review. */
+export const useAcknowledgeDenial = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('acknowledge_denial', { stageId }),
+    failed: `The denial in ${title} still waits to be seen`,
+  });
+
+/** Sets the stage's own sandbox switch from its next start on; null follows the project. */
+export const useSetSandbox = (title: string) =>
+  useCommand({
+    run: ({ stageId, sandbox }: { stageId: StageId; sandbox: boolean | null }) =>
+      client.command('update_stage', { stageId, patch: { sandbox } }),
+    failed: `The sandbox of ${title} was not changed`,
+  });
+
+export const useCompleteStage = (title: string) =>
+  useCommand({ run: completeStage, failed: `${title} was not completed` });
+
+/** Moves a done stage back to Review. */
+export const reopenStage = (stageId: StageId) => client.command('reopen_stage', { stageId });
+
+export const useReopenStage = (title: string) => useCommand({ run: reopenStage, failed: `${title} was not reopened` });
+
+/** Deletes a stage, and shows what was kept and what could not be removed. */
+export const useDeleteStage = (title: string, done: () => void) =>
+  useCommand({
+    run: (removal: { stageId: StageId; buildFolders: BuildFolders }) => client.command('remove_stage', removal),
+    failed: `${title} was not deleted`,
+    done: (reply) => {
+      const words = deletedWords(reply);
+      const autoClose = reply.left === null ? 8_000 : false;
+      if (words !== null)
+        notifications.show({ title: `${title} was deleted`, message: words, color: 'gray', autoClose });
+      done();
+    },
+  });
+
+/** Completes a stage and merges its branch as it was shown. The caller reports refusals. */
+export const useMergeStage = () =>
+  useCommand({
+    run: (seen: { stageId: StageId; head: string; tree: string }) =>
+      client.command('complete_stage', { merge: true, ...seen }),
+  });
+
+/** Sends a message to a stage's session, and resends it while the reply is lost: its id makes that harmless. */
+export const sendMessage = (
+  stageId: StageId,
+  body: MessageBody & Required<Pick<MessageBody, 'messageId'>>,
+): Promise<SendMessageReply> =>
+  untilDelivered((_attempt, signal) => client.command('send_message', { stageId, ...body }, { signal }));
+
+interface Continue {
+  stageId: StageId;
+  /** The end of the turn to continue from. */
+  after: string;
+}
+
+/** The id of the "continue" message: a second click for the same end of a turn sends the same message. */
+function continueMessageId({ stageId, after }: Continue): MessageId {
+  const last = sentCommands.getState().continues.get(stageId);
+  if (last?.after === after) return last.messageId;
+  const messageId = MessageId.parse(crypto.randomUUID());
+  sentCommands.setState(({ continues }) => ({ continues: new Map(continues).set(stageId, { after, messageId }) }));
+  return messageId;
+}
+
+/**
+ * Continues a stage whose last turn did not end well, with one click. A second click, or a click after a lost reply, has
+ * no further effect.
+ *
+ * @returns null if one click cannot continue the stage
+ */
+export function useContinueStage(stage: StageView): (ContinueAction & { run: () => void; isSending: boolean }) | null {
+  const start = useStartStage(stage.title);
+  const tell = useCommand({
+    run: (one: Continue) =>
+      sendMessage(one.stageId, { message: CONTINUE_MESSAGE, messageId: continueMessageId(one), mode: 'append' }),
+    failed: `${stage.title} was not told to continue`,
+    // A queued message can be removed from the queue, and then be wanted again.
+    done: ({ status }, { stageId }) => {
+      if (status === 'queued') sentCommands.setState(({ continues }) => ({ continues: without(continues, stageId) }));
+    },
+  });
+  const action = continueAction(stage);
+  if (action === null) return null;
+  const after = stage.session?.lastTurn?.at ?? '';
+  if (action.by === 'start') return { ...action, run: () => start.mutate(stage.id), isSending: start.isPending };
+  // Until the turn it begins shows up here.
+  const isTold = tell.isSuccess && tell.data.status !== 'queued' && tell.variables.after === after;
+  return { ...action, run: () => tell.mutate({ stageId: stage.id, after }), isSending: tell.isPending || isTold };
+}

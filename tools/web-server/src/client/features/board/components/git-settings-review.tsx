@@ -1,0 +1,55 @@
+import type { Project } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { errorText } from '../../../lib/api-client.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
+import { HiddenNote, Seen } from '../../../ui/seen.tsx';
+import { useAgreeGitSettings } from '../api/use-board-commands.ts';
+import { kindWords } from '../model/git-setting-words.ts';
+import formCss from './forms.module.css';
+import css from './git-settings-review.module.css';
+
+/** In the project's dialog: what they are, and the button that agrees to exactly these. */
+export function GitSettingsReview({ project: { id, name, gitSettings } }: { project: Project }) {
+  const agree = useAgreeGitSettings(id);
+  const canCommand = useCanCommand();
+  if (!gitSettings.needed)
+    return <p className={formCss.about}>Every git setting and hook of {name} that runs programs is agreed to.</p>;
+  return (
+    <div className={formCss.form}>
+      <p>
+        Added since you registered {name}, and left off when Callboard itself calls git. Agree if you know them; if not,
+        remove them from the files named here. Of a hook the beginning is shown.
+      </p>
+      <HiddenNote
+        texts={gitSettings.items.flatMap(({ name: key, value, file }) =>
+          [key, value, file].map((text) => [text, 'code'] as const),
+        )}
+      />
+      <ul className={css.items}>
+        {gitSettings.items.map(({ kind, name: key, value, file }) => (
+          <li key={`${kind} ${key} ${value} ${file}`}>
+            <div>
+              {kindWords[kind]}{' '}
+              <span className={css.name}>
+                <Seen text={key} kind="code" />
+              </span>
+            </div>
+            <pre className={css.value}>
+              <Seen text={value} kind="code" />
+            </pre>
+            <div className={css.file}>
+              <Seen text={file} kind="code" />
+            </div>
+          </li>
+        ))}
+      </ul>
+      {agree.isError && <FailureNote>Nothing was agreed to. {errorText(agree.error)}</FailureNote>}
+      <div className={formCss.end}>
+        <Button disabled={!canCommand} loading={agree.isPending} onClick={() => agree.mutate(gitSettings.hash)}>
+          Agree
+        </Button>
+      </div>
+    </div>
+  );
+}

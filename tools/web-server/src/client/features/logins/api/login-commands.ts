@@ -1,0 +1,25 @@
+import type { Login } from '@callboard/contract';
+import { serviceRoutes } from '@callboard/contract/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { dropLogin } from '../../../data/login-queries.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
+import { forgetKey } from '../../../lib/page-key.ts';
+
+/** Revokes the login of a browser. */
+export function useRevoke() {
+  const cache = useQueryClient();
+  return useCommand({
+    run: ({ loginId }: Login) => client.command('remove_login', { loginId }),
+    failed: ({ browser }) => `The login of ${browser} was not revoked`,
+    done: ({ login }) => dropLogin(cache, login.loginId),
+  });
+}
+
+/** Ends the login of this browser. */
+export const useLogout = () =>
+  useCommand({
+    run: () => client.call(serviceRoutes.logOut, {}),
+    failed: 'You are still logged in',
+    done: () => void forgetKey().finally(() => window.location.assign('/')),
+  });

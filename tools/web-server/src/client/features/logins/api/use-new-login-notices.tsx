@@ -1,0 +1,47 @@
+import type { Login } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useEffectEvent, useRef } from 'react';
+import { newLoginsQuery } from '../../../data/login-queries.ts';
+import { exactTime } from '../../../lib/format.ts';
+import { ownLoginId } from '../../../lib/page-fetch.ts';
+import { useRevoke } from './login-commands.ts';
+
+const noticeOf = (loginId: string): string => `login-${loginId}`;
+
+/** Tells of every login through a link that is made while the board is open: whoever did not make it revokes it. */
+export function useNewLoginNotices(): void {
+  const { data: logins } = useQuery(newLoginsQuery);
+  const { mutate } = useRevoke();
+  const told = useRef(new Set<string>());
+  const tell = useEffectEvent((those: readonly Login[]) => {
+    const ids = those.map(({ loginId }) => loginId);
+    // Revoked, here or elsewhere.
+    for (const loginId of told.current) if (!ids.includes(loginId)) notifications.hide(noticeOf(loginId));
+    for (const login of those) {
+      if (login.loginId === ownLoginId() || told.current.has(login.loginId)) continue;
+      notifications.show({
+        id: noticeOf(login.loginId),
+        title: `New login: ${login.browser}`,
+        message: <NewLogin login={login} revoke={() => mutate(login)} />,
+        autoClose: false,
+      });
+    }
+    told.current = new Set(ids);
+  });
+  useEffect(() => tell(logins ?? []), [logins]);
+}
+
+function NewLogin({ login: { name, browser, createdAt }, revoke }: { login: Login; revoke: () => void }) {
+  return (
+    <>
+      <p style={{ margin: '0 0 8px' }}>
+        {name} logged in through a link, {exactTime(createdAt)}. If that was not you, revoke it.
+      </p>
+      <Button size="compact-sm" variant="default" aria-label={`Revoke the login of ${browser}`} onClick={revoke}>
+        Revoke
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import type { StageId } from '@callboard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { draftsQuery, putDraft } from '../../../data/server-drafts.ts';
+import { sendMessage } from '../../../data/stage-commands.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { type KeptAside, keptAside } from '../model/replaced-messages.ts';
+
+const NONE: readonly KeptAside[] = [];
+
+/** The stage's messages that others took the place of, the same on all screens. */
+export function useKeptAside(stageId: StageId): readonly KeptAside[] {
+  const { data = NONE } = useQuery({ ...draftsQuery(stageId), select: keptAside });
+  return data;
+}
+
+/** Sends one after all, with its files; the server keeps it no longer. Its id makes a second try harmless. */
+export function useSendKept(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: async ({ messageId, text, isCommand, files }: KeptAside) => {
+      const fileIds = files.map(({ fileId }) => fileId);
+      await sendMessage(stageId, { message: text, messageId, mode: 'append', isCommand, files: fileIds });
+      await cache.invalidateQueries({ queryKey: draftsQuery(stageId).queryKey });
+    },
+    failed: 'The message was not sent, and is still kept',
+  });
+}
+
+/** Keeps one no longer. */
+export function useDiscardKept(stageId: StageId) {
+  const cache = useQueryClient();
+  return useCommand({
+    run: ({ key }: KeptAside) => putDraft(cache, { stageId, key, value: null }),
+    failed: 'The message was not discarded',
+  });
+}

@@ -1,0 +1,28 @@
+import type { Draft } from '@callboard/contract';
+import { expect, it } from 'vitest';
+import { at, stage } from '../../../test/samples.ts';
+import { keptAside } from './replaced-messages.ts';
+
+const ids = ['0b5d3bd7-3c0e-4d5f-8f3c-6b0f3a0c9f11', '9e107d9d-372b-4d0f-9a3a-1f6f0c5ad0b2'];
+const draft = (key: string, value: unknown): Draft => ({
+  stageId: stage('STAGE-1').id,
+  key,
+  value,
+  updatedAt: at(1),
+  writer: null,
+});
+const message = (text: string, position: number) => ({ text, isCommand: false, position, files: [] });
+
+it('gives what was replaced, in the order of the queue, and no other draft', () => {
+  const kept = keptAside([
+    draft('message', 'half a thought'),
+    draft(`replaced:${ids[0]}`, message('second', 5)),
+    draft(`replaced:${ids[1]}`, message('first', 2)),
+    draft('replaced:nonsense', message('third', 7)),
+    draft(`replaced:${ids[0]}`, 'nonsense'),
+  ]);
+  expect(kept.map(({ text, messageId }) => [text, messageId])).toEqual([
+    ['first', ids[1]],
+    ['second', ids[0]],
+  ]);
+});

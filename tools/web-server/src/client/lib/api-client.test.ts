@@ -1,0 +1,120 @@
+import { ProjectId, RequestId, StageId } from '@callboard/contract';
+import { routes, TransportError } from '@callboard/contract/client';
+import { afterEach, expect, it, vi } from 'vitest';
+import { client, errorText, isLoggedOut, isTransient } from './api-client.ts';
+
+// The edge of the page: what goes out, and what is made of what comes back.
+
+interface Sent {
+  url: string;
+  init: RequestInit;
+}
+
+const stageId = StageId.parse('STAGE-1');
+const json = (body: unknown, status = 200) => new Response(JSON.stringify(body), { status });
+const refusal = (status: number, code: string) =>
+  json({ type: 'about:blank', title: code, status, code, detail: `The words of ${code}.` }, status);
+
+/** A page that proves itself when it is asked to; everything else gets `answer`. */
+function openPage(answer: (sent: Sent) => Response | Promise<Response>): Sent[] {
+  const sent: Sent[] = [];
+  vi.stubGlobal('location', { origin: 'http://127.0.0.1:3100' });
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit = {}) => {
+    if (url === '/api/login/nonce') return json({ nonce: 'n' });
+    if (url === '/api/login/proof') return json({ token: 'shown', loginId: 'l' });
+    sent.push({ url, init });
+    return answer({ url, init });
+  });
+  return sent;
+}
+afterEach(() => vi.unstubAllGlobals());
+
+async function failureOf(given: Promise<unknown>): Promise<unknown> {
+  const [result] = await Promise.allSettled([given]);
+  return result.status === 'rejected' ? result.reason : 'it succeeded';
+}
+const failureWith = (answer: Response) => {
+  openPage(() => answer);
+  return failureOf(client.command('interrupt', { stageId }));
+};
+
+it('sends a command as its route says, once, with the proof of the page', async () => {
+  const sent = openPage(() => json({ decision: null }));
+  await failureOf(
+    client.command(
+      'approve_tool',
+      { stageId, requestId: RequestId.parse('r'), decision: 'allow' },
+      { keepalive: true },
+    ),
+  );
+  await failureOf(client.command('suggest_files', { stageId, query: 'a b' }));
+  await failureOf(client.command('remove_rule', { ruleId: 'r/1' }));
+  expect(sent.map(({ url, init: { method, body, keepalive } }) => [method, url, body, keepalive])).toEqual([
+    ['POST', '/api/sessions/STAGE-1/approve', '{"requestId":"r","decision":"allow"}', true],
+    ['GET', '/api/stages/STAGE-1/files?query=a+b', undefined, undefined],
+    ['DELETE', '/api/rules/r%2F1', '{}', undefined],
+  ]);
+  for (const { init } of sent) expect(new Headers(init.headers).get('x-callboard-page')).toBe('shown');
+});
+
+it('says what was refused in the words of the server', async () => {
+  const error = await failureWith(refusal(409, 'not_running'));
+  expect(error).toMatchObject({ name: 'TransportError', status: 409, code: 'not_running', decision: null });
+  expect(errorText(error)).toBe('The words of not_running.');
+});
+
+it('says in words for a person that nobody answered, or stopped in the middle of it', async () => {
+  const words = 'Callboard did not answer. Nothing here was lost; try again once it is back.';
+  const half = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"session"'));
+      controller.error(new TypeError('terminated'));
+    },
+  });
+  const sent = openPage(() => Promise.reject(new TypeError('Failed to fetch')));
+  for (const error of [
+    await failureOf(client.command('interrupt', { stageId })),
+    await failureWith(new Response(half)),
+    await failureOf(client.file(routes.get_decisions, { format: 'csv' })),
+  ]) {
+    expect(error).toMatchObject({ name: 'TransportError', status: 0, code: 'network', message: words });
+    expect(isTransient(error)).toBe(true);
+  }
+  expect(sent.length).toBe(1);
+});
+
+it('says in words for a person that the answer is of another version, or not of Callboard', async () => {
+  const words = (what: string) =>
+    `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`;
+  const proxy = await failureWith(new Response('<h1>Bad gateway</h1>', { status: 502 }));
+  expect(proxy).toMatchObject({ status: 502, code: 'unreadable', message: words('status 502') });
+  expect(isTransient(proxy)).toBe(true);
+  const other = await failureWith(json({ session: 7 }));
+  expect(other).toMatchObject({ status: 200, code: 'unreadable' });
+  expect(errorText(other)).toMatch(/^Callboard gave an answer that this page does not understand \(.*session/s);
+  expect(isTransient(other)).toBe(false);
+});
+
+it('reads the reply of a command with the schema of that command', async () => {
+  const given = { path: '/repo' };
+  openPage(() => json({ project: { projectId: ProjectId.parse('repo') } }));
+  expect(errorText(await failureOf(client.command('create_project', given)))).toContain('created');
+});
+
+it('ends with the reason of a signal that aborts', async () => {
+  const reason = new Error('enough');
+  const over = new AbortController();
+  openPage(
+    ({ init }) => new Promise((_resolve, reject) => init.signal?.addEventListener('abort', () => reject(reason))),
+  );
+  const waiting = failureOf(client.command('interrupt', { stageId }, { signal: over.signal }));
+  over.abort(reason);
+  expect(await waiting).toBe(reason);
+});
+
+it('takes a login that has ended for one, and a page that is to prove itself anew for passing', () => {
+  const ended = new TransportError(401, 'not_logged_in', '');
+  const unproven = new TransportError(401, 'page_not_proven', '');
+  expect([ended, unproven].map(isLoggedOut)).toEqual([true, false]);
+  expect([ended, unproven].map(isTransient)).toEqual([false, true]);
+});

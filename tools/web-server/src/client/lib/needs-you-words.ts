@@ -1,0 +1,74 @@
+import type { AlarmCode, PendingRequest, StageView } from '@callboard/contract';
+import { clockTime } from './format.ts';
+import { askPath, askSummary } from './request-words.ts';
+
+/** What raised the alarm, in a few words, for cards and titles of notices. */
+export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
+  'foreign-answer': 'Answered from elsewhere',
+  'foreign-control': 'Settings changed from elsewhere',
+  'foreign-message': 'A message nobody sent',
+  'foreign-mode': 'Mode changed from elsewhere',
+  'forged-output': 'Forged output',
+  'foreign-rule': 'A rule nobody gave',
+  'foreign-hook': 'A hook nobody agreed to',
+  'transcript-mismatch': 'Transcript does not match',
+};
+
+/** A stage's situation in one line. */
+export interface StageWords {
+  text: string;
+  tone: 'plain' | 'needs' | 'fail' | 'done';
+  /** A path that stands in the text, to be cut in its middle where there is no room. */
+  path?: string;
+}
+
+const phaseName = ({ session, pipeline }: StageView, ahead: number): string =>
+  pipeline[(session?.phaseIndex ?? 0) + ahead]?.name ?? 'the next phase';
+
+/** The phase that a stage is in, by its name. */
+export const phaseNow = (stage: StageView): string => phaseName(stage, 0);
+
+/** The phase that a person has to let begin. */
+export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
+
+/** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
+export function needsYouWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
+  if (stage.session?.alarm != null) return stoppedWords(stage);
+  const [first] = pending;
+  if (first !== undefined) {
+    const folder = stage.worktree?.path ?? null;
+    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
+    const path = askPath(first, folder);
+    return { text: `${askSummary(first, folder)}${more}`, tone: 'needs', ...(path === '' ? {} : { path }) };
+  }
+  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
+  return stoppedWords(stage);
+}
+
+/** Why a stage needs somebody that asks for nothing. */
+export function stoppedWords(stage: StageView): StageWords {
+  const { session } = stage;
+  if (session !== null && session.alarm !== null)
+    return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
+  if (session?.atGate === true)
+    return { text: `${phaseNow(stage)} is finished; let ${phaseNext(stage)} begin`, tone: 'needs' };
+  if (session !== null && session.stalledSince !== null)
+    return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
+  if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
+    return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
+  const message = session?.lastTurn?.message;
+  const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
+  if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };
+  if (session?.lastTurn?.outcome === 'failed') return { text: `the last turn failed${because}`, tone: 'fail' };
+  if (session?.lastTurn?.outcome === 'interrupted') return { text: `interrupted${because}`, tone: 'needs' };
+  return { text: 'stopped before it finished', tone: 'needs' };
+}
+
+/** Whether all it needs is that somebody takes note of what Claude Code denied. */
+export const canAcknowledgeDenial = ({ session, completedAt }: StageView): boolean =>
+  session !== null &&
+  completedAt === null &&
+  session.openDenial !== null &&
+  session.alarm === null &&
+  !session.atGate &&
+  (session.state === 'idle' || session.state === 'ended');

@@ -1,0 +1,27 @@
+import type { BoardView, StageView } from '@callboard/contract';
+
+type Needy = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
+
+/**
+ * The stages that need a person: all that stand in Needs you, and any other one that an alarm, a request or an answer of
+ * unknown fate belongs to (a stage that was completed meanwhile). The column, the badge, the bell, the tab's title and its icon
+ * all count these.
+ */
+export function stagesNeedingYou({ stages, pending, unsettled }: Needy): StageView[] {
+  const asking = new Set([...pending, ...unsettled].map(({ stageId }) => stageId));
+  return stages.filter((stage) => stage.column === 'needs-you' || stage.session?.alarm != null || asking.has(stage.id));
+}
+
+export const needsYouCount = (view: Needy): number => stagesNeedingYou(view).length;
+
+/** Those of them that ask for nothing, the longest waiting first: failed, interrupted, silent, or at the end of a phase. */
+export function stoppedStages(view: Needy): StageView[] {
+  const asking = new Set([...view.pending, ...view.unsettled].map(({ stageId }) => stageId));
+  return stagesNeedingYou(view)
+    .filter((stage) => !asking.has(stage.id))
+    .sort((a, b) => waitingSince(a).localeCompare(waitingSince(b)));
+}
+
+/** Since when a stage waits for a person, where it does not do so with a request. */
+export const waitingSince = ({ session, createdAt }: StageView): string =>
+  session?.stalledSince ?? session?.stateSince ?? createdAt;

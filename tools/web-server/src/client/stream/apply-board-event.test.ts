@@ -1,0 +1,95 @@
+import type { BoardEvent, QueuedMessage } from '@callboard/contract';
+import { MessageId } from '@callboard/contract';
+import { QueryClient } from '@tanstack/react-query';
+import { afterEach, expect, it } from 'vitest';
+import { boardQuery, queueQuery, transcriptQuery } from '../data/queries.ts';
+import { at, board, decision, entry, request, stage } from '../test/samples.ts';
+import { applyEvent, applyNotices, resync } from './apply-board-event.ts';
+
+const { id } = stage('STAGE-1');
+const asked = request('STAGE-1', 'r1');
+const cache = new QueryClient();
+afterEach(() => cache.clear());
+
+const event = (seq: number, data: Pick<BoardEvent, 'type' | 'data'>): BoardEvent =>
+  ({ seq, at: at(seq), ...data }) as BoardEvent;
+const message = (messageId: string, position: number): QueuedMessage => ({
+  stageId: id,
+  messageId: MessageId.parse(messageId),
+  text: messageId,
+  by: null,
+  createdAt: at(0),
+  position,
+  attachments: [],
+  isCommand: false,
+});
+const queued = () => cache.getQueryData(queueQuery(id).queryKey)?.queue.map((m) => m.messageId);
+
+it('moves a card when a request arrives, and back when it is resolved', () => {
+  const view = board({ stages: [{ stage: stage('STAGE-1') }] });
+  cache.setQueryData(boardQuery.queryKey, view);
+  const column = () => cache.getQueryData(boardQuery.queryKey)?.stages[0]?.column;
+  applyEvent(cache, event(2, { type: 'approval-requested', data: asked }));
+  expect(column()).toBe('needs-you');
+  applyEvent(cache, event(3, { type: 'approval-resolved', data: decision(asked) }));
+  expect(column()).toBe('ready');
+});
+
+it('changes nothing for an event that the board has already', () => {
+  const view = board({ seq: 9, stages: [{ stage: stage('STAGE-1') }] });
+  cache.setQueryData(boardQuery.queryKey, view);
+  applyEvent(cache, event(9, { type: 'stage-removed', data: { stageId: id } }));
+  expect(cache.getQueryData(boardQuery.queryKey)).toBe(view);
+});
+
+it('takes what the board says of the machine, and keeps it over the next event', () => {
+  cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: stage('STAGE-1') }] }));
+  const sandbox = { state: 'fails', why: 'bwrap is missing', how: 'Install it.' } as const;
+  applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.', sandbox });
+  applyEvent(cache, event(2, { type: 'approval-requested', data: asked }));
+  expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({
+    seq: 2,
+    warnings: ['The store cannot write.'],
+    paused: 'The disk is nearly full.',
+    sandbox,
+  });
+});
+
+it('asks for the board anew when an event is missing, and does not guess', () => {
+  const view = board({ stages: [{ stage: stage('STAGE-1') }] });
+  cache.setQueryData(boardQuery.queryKey, view);
+  applyEvent(cache, event(3, { type: 'approval-requested', data: asked }));
+  expect(cache.getQueryData(boardQuery.queryKey)).toBe(view);
+  expect(cache.getQueryState(boardQuery.queryKey)?.isInvalidated).toBe(true);
+});
+
+it('keeps the queue in its order through what is queued, sent and changed', () => {
+  cache.setQueryData(queueQuery(id).queryKey, { queue: [message('b', 2)], held: false });
+  applyEvent(cache, event(2, { type: 'message-queued', data: message('a', 1) }));
+  expect(queued()).toEqual(['a', 'b']);
+  applyEvent(
+    cache,
+    event(3, { type: 'message-sent', data: { stageId: id, messageId: message('a', 1).messageId, text: 'a' } }),
+  );
+  expect(queued()).toEqual(['b']);
+  applyEvent(cache, event(4, { type: 'queue-updated', data: { stageId: id, queue: [message('c', 3)], held: true } }));
+  expect(cache.getQueryData(queueQuery(id).queryKey)).toEqual({ queue: [message('c', 3)], held: true });
+});
+
+it('shows in the transcript how far an answer got', () => {
+  const stored = entry(1, 'decision', { decision: decision(asked, { delivery: 'accepted' }) });
+  cache.setQueryData(transcriptQuery(id).queryKey, { entries: [stored], total: 1 });
+  applyEvent(cache, event(2, { type: 'decision-updated', data: decision(asked, { delivery: 'confirmed' }) }));
+  expect(cache.getQueryData(transcriptQuery(id).queryKey)?.entries[0]).toMatchObject({
+    decision: { delivery: 'confirmed' },
+  });
+});
+
+it('keeps nothing of a transcript after events were lost, since its last entries may have been taken back', () => {
+  cache.setQueryData(transcriptQuery(id).queryKey, {
+    entries: [entry(1, 'text', { text: 'Lost.', blockId: 'b1' })],
+    total: 1,
+  });
+  resync(cache);
+  expect(cache.getQueryData(transcriptQuery(id).queryKey)).toBeUndefined();
+});

@@ -1,0 +1,131 @@
+import {
+  type BoardEvent,
+  type BoardNotices,
+  type BoardView,
+  foldBoard,
+  type QueuedMessage,
+  type StageId,
+} from '@callboard/contract';
+import type { QueryClient } from '@tanstack/react-query';
+import { dropLogin, takeNewLogin } from '../data/login-queries.ts';
+import {
+  boardQuery,
+  type Ending,
+  endingKey,
+  queueQuery,
+  refreshDecisionLog,
+  rulesQuery,
+  transcriptQuery,
+} from '../data/queries.ts';
+import { recentEventsOf } from '../data/recent-events.ts';
+import { takeDraft } from '../data/server-drafts.ts';
+import { withDecisions } from '../data/transcript-pages.ts';
+
+/** Applies one event to the query cache. A known event changes nothing; after a gap the board is reloaded. */
+export function applyEvent(cache: QueryClient, event: BoardEvent): void {
+  recentEventsOf(cache).add(event);
+  keepEnding(cache, event);
+  const view = cache.getQueryData(boardQuery.queryKey);
+  if (view !== undefined && event.seq > view.seq + 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
+  else if (view !== undefined) cache.setQueryData(boardQuery.queryKey, foldBoard(view, event));
+  if (view !== undefined && hasStarted(view, event)) void cache.invalidateQueries({ queryKey: ['capabilities'] });
+  applyToStage(cache, event);
+}
+
+/** Applies the board's notices about the machine. They have no number, so the last to arrive wins. */
+export function applyNotices(cache: QueryClient, notices: BoardNotices): void {
+  const { queryKey } = boardQuery;
+  // A response on its way may be older.
+  if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });
+  else cache.setQueryData(queryKey, (view) => view && { ...view, ...notices });
+}
+
+/** Whether a session has just started: Claude Code then reported its capabilities again. */
+function hasStarted(before: BoardView, event: BoardEvent): boolean {
+  if (event.type !== 'session-updated' || event.data.state === 'starting') return false;
+  return before.stages.some(({ id, session }) => id === event.data.stageId && session?.state === 'starting');
+}
+
+/** Reloads everything on screen, after events were lost. */
+export function resync(cache: QueryClient): void {
+  recentEventsOf(cache).clear();
+  // A loaded transcript is otherwise only appended to, but a power cut may have removed its last entries.
+  void cache.resetQueries({ queryKey: ['transcript'] });
+  void cache.invalidateQueries();
+}
+
+interface Queue {
+  queue: QueuedMessage[];
+  held: boolean;
+}
+
+function applyToStage(cache: QueryClient, event: BoardEvent): void {
+  switch (event.type) {
+    case 'queue-updated': {
+      const { stageId, queue, held } = event.data;
+      setQueue(cache, stageId, () => ({ queue, held }));
+      break;
+    }
+    case 'message-queued':
+      setQueue(cache, event.data.stageId, (old) => withMessage(old, event.data));
+      break;
+    case 'message-sent': {
+      const { stageId, messageId } = event.data;
+      setQueue(cache, stageId, (old) => ({ ...old, queue: old.queue.filter((m) => m.messageId !== messageId) }));
+      break;
+    }
+    case 'approval-resolved':
+    case 'decision-updated': {
+      const decision = event.data;
+      const { queryKey } = transcriptQuery(decision.stageId);
+      cache.setQueryData(queryKey, (old) => old && withDecisions(old, [decision]));
+      refreshDecisionLog(cache);
+      break;
+    }
+    case 'call-denied': // its transcript entry arrives like any other
+      refreshDecisionLog(cache);
+      break;
+    case 'draft-updated':
+      takeDraft(cache, event.data);
+      break;
+    case 'rules-updated':
+      cache.setQueryData(
+        rulesQuery(event.data.projectId).queryKey,
+        (old) => old && { ...old, rules: event.data.rules },
+      );
+      break;
+    case 'login-created':
+      takeNewLogin(cache, event.data);
+      break;
+    case 'login-ended':
+      dropLogin(cache, event.data.loginId);
+      break;
+    case 'stage-removed':
+      cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });
+      cache.removeQueries({ queryKey: transcriptQuery(event.data.stageId).queryKey });
+      break;
+    default: // handled by the board's fold
+  }
+}
+
+/** Runs before the request leaves the board, so that a form still on screen can say why. */
+function keepEnding(cache: QueryClient, event: BoardEvent): void {
+  if (event.type !== 'approval-resolved' && event.type !== 'approval-cancelled') return;
+  const ending: Ending =
+    event.type === 'approval-resolved'
+      ? { kind: 'decided', decision: event.data }
+      : { kind: 'withdrawn', reason: event.data.reason };
+  cache.setQueryData(endingKey(event.data), ending);
+}
+
+function setQueue(cache: QueryClient, stageId: StageId, change: (old: Queue) => Queue): void {
+  const { queryKey } = queueQuery(stageId);
+  // A response on its way may be older than the event.
+  if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });
+  else cache.setQueryData(queryKey, (old) => old && change(old));
+}
+
+function withMessage(old: Queue, message: QueuedMessage): Queue {
+  const others = old.queue.filter((m) => m.messageId !== message.messageId);
+  return { ...old, queue: [...others, message].sort((a, b) => a.position - b.position) };
+}

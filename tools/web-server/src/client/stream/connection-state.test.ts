@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { PATIENCE_MS } from '../lib/until-delivered.ts';
+import { watchLongAbsence } from './connection-state.ts';
+import { canAnswer, canCommand, createStreamStore } from './stream-store.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function watched() {
+  const store = createStreamStore();
+  onTestFinished(watchLongAbsence(store));
+  return store;
+}
+
+it('lets answers be given while Callboard is away for a moment, and again once it is back', () => {
+  const store = watched();
+  store.setState({ connection: 'lost' });
+  vi.advanceTimersByTime(PATIENCE_MS - 1);
+  expect([canCommand(store.getState()), canAnswer(store.getState())]).toEqual([false, true]);
+  vi.advanceTimersByTime(1);
+  expect(canAnswer(store.getState())).toBe(false);
+  store.setState({ connection: 'open' });
+  expect(canAnswer(store.getState())).toBe(true);
+});
+
+it('counts one absence from its beginning, whatever is missing, and the next one anew', () => {
+  const store = watched();
+  store.setState({ connection: 'lost' });
+  vi.advanceTimersByTime(PATIENCE_MS / 2);
+  store.setState({ connection: 'open', orchestrator: 'unreachable' });
+  vi.advanceTimersByTime(PATIENCE_MS / 2);
+  expect(canAnswer(store.getState())).toBe(false);
+  store.setState({ orchestrator: 'ready' });
+  store.setState({ orchestrator: 'unreachable' });
+  vi.advanceTimersByTime(PATIENCE_MS / 2);
+  expect(canAnswer(store.getState())).toBe(true);
+});
+
+it('takes no answer of somebody who is logged out', () => {
+  const store = watched();
+  store.setState({ loggedOut: 'ended' });
+  expect(canAnswer(store.getState())).toBe(false);
+});

@@ -1,0 +1,43 @@
+import { QueryClient } from '@tanstack/react-query';
+import { expect, it } from 'vitest';
+import { boardQuery } from '../data/queries.ts';
+import { at, board, stage } from '../test/samples.ts';
+import { createReceiver } from './receive.ts';
+import { createStreamStore } from './stream-store.ts';
+
+function setUp() {
+  const cache = new QueryClient();
+  cache.setQueryData(boardQuery.queryKey, board({ stages: [] }));
+  const { onMessage } = createReceiver(cache, createStreamStore(), () => undefined);
+  const take = (name: string, id: number, data: object) =>
+    onMessage({ name, id: String(id), at: at(id), data: JSON.stringify(data) });
+  const isInvalidated = () => cache.getQueryState(boardQuery.queryKey)?.isInvalidated;
+  return { cache, take, isInvalidated };
+}
+
+it('takes an event of the server into the board', () => {
+  const { cache, take, isInvalidated } = setUp();
+  take('stage-created', 2, { stageId: 'STAGE-1', stage: stage('STAGE-1') });
+  expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({ seq: 2, stages: [{ id: 'STAGE-1' }] });
+  expect(isInvalidated()).toBe(false);
+});
+
+it('loads everything anew where an event has another shape than this page knows', () => {
+  const { take, isInvalidated } = setUp();
+  take('stage-created', 2, { card: 'STAGE-1' });
+  expect(isInvalidated()).toBe(true);
+});
+
+it('passes over an event whose name it does not know: the server may be newer', () => {
+  const { take, isInvalidated } = setUp();
+  take('moon-risen', 2, {});
+  expect(isInvalidated()).toBe(false);
+});
+
+it('loads everything anew when the stream says so, or says what cannot be read', () => {
+  for (const data of [{ seq: 3 }, {}]) {
+    const { take, isInvalidated } = setUp();
+    take('resync', 0, data);
+    expect(isInvalidated()).toBe(true);
+  }
+});

@@ -1,0 +1,94 @@
+import type { StageId } from '@callboard/contract';
+import { TransportError } from '@callboard/contract/client';
+import type { QueryClient } from '@tanstack/react-query';
+import { boardQuery } from '../data/queries.ts';
+import { isLoggedOut } from '../lib/api-client.ts';
+import { resync } from './apply-board-event.ts';
+import { createConnectionState, watchLongAbsence } from './connection-state.ts';
+import { createReceiver } from './receive.ts';
+import { openSharedStream, type SharedStream } from './shared-stream.ts';
+import { createStreamStore, type StreamStore } from './stream-store.ts';
+import { countWatchers, createTextBackfill, createTextSubscription } from './watched-text.ts';
+
+/** The running event stream of this page. */
+export interface BoardStream {
+  store: StreamStore;
+  /** Receives the stage's text while it is written. Returns how to stop. */
+  watch(stageId: StageId): () => void;
+  stop(): void;
+}
+
+/** Keeps the query cache up to date with the server, from the moment the board is loaded. */
+export function startStream(cache: QueryClient): BoardStream {
+  const store = createStreamStore();
+  const subscription = createTextSubscription();
+  const connection = createConnectionState(store);
+  const stopWatchingAbsence = watchLongAbsence(store);
+  const backfill = createTextBackfill(store);
+  const receiver = createReceiver(cache, store, subscription.streamOpened);
+  let stream: SharedStream | undefined;
+  const watchers = countWatchers((stageIds) => stream?.watch(stageIds));
+  const seq = () => cache.getQueryData(boardQuery.queryKey)?.seq ?? 0;
+
+  function onOpen(since: number): void {
+    // Text that was streamed meanwhile is lost here.
+    if (connection.opened()) {
+      receiver.forgetText();
+      for (const stageId of watchers.stageIds()) fetchText(stageId);
+    }
+    // Another tab holds the stream and knew more than this one: the events between are lost here.
+    if (since > seq()) resync(cache);
+  }
+
+  /** Only a busy session writes text. */
+  function fetchText(stageId: string): void {
+    const stage = cache.getQueryData(boardQuery.queryKey)?.stages.find(({ id }) => id === stageId);
+    if (stage?.session?.state === 'busy') void backfill.fetch(stageId);
+  }
+
+  function onLost(failures: number): void {
+    subscription.streamLost();
+    connection.lost();
+    // A server that refuses the stream may still answer this, or say that the login has ended.
+    if (failures > 1) void cache.invalidateQueries({ queryKey: boardQuery.queryKey });
+  }
+
+  function open(): void {
+    if (stream !== undefined) return;
+    stream = openSharedStream({
+      since: seq,
+      onMessage: receiver.onMessage,
+      onOpen,
+      onLost,
+      onWatched: subscription.want,
+    });
+    stream.watch(watchers.stageIds());
+  }
+
+  function stop(): void {
+    unsubscribe();
+    connection.stop();
+    stopWatchingAbsence();
+    backfill.stop();
+    stream?.close();
+  }
+
+  const unsubscribe = cache.getQueryCache().subscribe(({ query }) => {
+    const { error, data } = query.state;
+    if (isLoggedOut(error)) {
+      const isKeyLost = error instanceof TransportError && error.code === 'page_not_known';
+      store.setState({ loggedOut: isKeyLost ? 'key-lost' : 'ended' });
+      stop();
+    } else if (query.queryKey[0] === boardQuery.queryKey[0] && data !== undefined) open();
+  });
+
+  return {
+    store,
+    watch(stageId) {
+      watchers.add(stageId, 1);
+      fetchText(stageId);
+      return () => watchers.add(stageId, -1);
+    },
+    stop,
+  };
+}

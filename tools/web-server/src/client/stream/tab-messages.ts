@@ -1,0 +1,28 @@
+import type { RawMessage } from '@callboard/contract/client';
+
+/** What the tabs of one browser send each other. The tab that holds the stream is the leader. */
+export type TabMessage =
+  /** Leader: one message of the stream. */
+  | { type: 'message'; message: RawMessage }
+  /** Leader: the state of the connection; `since` is the `seq` it was opened at. */
+  | { type: 'connection'; connection: 'open' | 'lost'; since: number }
+  /** Any tab: does a leader answer? Lists the stages the tab watches. */
+  | { type: 'ping'; tab: string; stageIds: string[] }
+  /** New leader: which stages does each tab watch? */
+  | { type: 'who-watches' };
+
+/** A typed BroadcastChannel. */
+export interface TabChannel {
+  post(message: TabMessage): void;
+  close(): void;
+}
+
+export function openTabChannel(name: string, onMessage: (message: TabMessage) => void): TabChannel {
+  const channel = new BroadcastChannel(name);
+  // Only pages of this origin and version post here.
+  channel.onmessage = (event: MessageEvent<TabMessage>) => onMessage(event.data);
+  return { post: (message) => channel.postMessage(message), close: () => channel.close() };
+}
+
+export const tabsCanShare = (): boolean =>
+  typeof BroadcastChannel !== 'undefined' && typeof navigator.locks?.request === 'function';

@@ -1,0 +1,109 @@
+import { serviceRoutes } from '@callboard/contract/client';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { Component, type ComponentType, type ErrorInfo, lazy, type ReactNode, Suspense, useState } from 'react';
+import { client } from '../lib/api-client.ts';
+import css from './error-boundary.module.css';
+import { FailureNote } from './note.tsx';
+
+/** A lazy component could not be loaded: no answer, or Callboard was updated and the file has another name now. */
+class ChunkLoadError extends Error {
+  constructor(cause: unknown) {
+    super('A part of the page could not be fetched.', { cause });
+    this.name = 'ChunkLoadError';
+  }
+}
+
+/**
+ * A component that is loaded when it is first shown. A browser remembers a failed import, so only reloading the page
+ * tries again: `ErrorBoundary` offers that.
+ */
+export const lazyComponent = <P,>(load: () => Promise<{ default: ComponentType<P> }>) =>
+  lazy(() =>
+    load().catch((error: unknown) => {
+      throw new ChunkLoadError(error);
+    }),
+  );
+
+interface ErrorBoundaryProps {
+  /** What it contains, as the start of a sentence. */
+  name: string;
+  /** Shown while loading. */
+  fallback?: ReactNode;
+  /** What is shown in it. A change clears an earlier failure. */
+  resetKey?: string | null;
+  /** For content that opens over the page and has no place of its own in it: closes it again. */
+  close?: () => void;
+  children: ReactNode;
+}
+
+interface ErrorBoundaryState {
+  failure: unknown;
+  resetKey: ErrorBoundaryProps['resetKey'];
+}
+
+/** A part of the screen that is loaded lazily or may fail. It shows its failure in place; the rest stays as it is. */
+export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
+  override state: ErrorBoundaryState = { failure: null, resetKey: this.props.resetKey };
+
+  static getDerivedStateFromProps(
+    { resetKey }: ErrorBoundaryProps,
+    state: ErrorBoundaryState,
+  ): Partial<ErrorBoundaryState> | null {
+    return resetKey === state.resetKey ? null : { resetKey, failure: null };
+  }
+
+  static getDerivedStateFromError(failure: unknown): Partial<ErrorBoundaryState> {
+    return { failure };
+  }
+
+  override componentDidCatch(failure: unknown, { componentStack }: ErrorInfo) {
+    if (!(failure instanceof ChunkLoadError)) console.error(failure, componentStack);
+    if (this.props.close === undefined) return;
+    this.props.close();
+    notifications.show({
+      id: this.props.name,
+      color: 'red',
+      title: `${this.props.name} ${why(failure)}`,
+      message: 'Load the page anew to have it.',
+    });
+  }
+
+  override render() {
+    const { name, fallback = null, close, children } = this.props;
+    const { failure } = this.state;
+    if (failure === null) return <Suspense fallback={fallback}>{children}</Suspense>;
+    return close === undefined ? <Failed name={name} failure={failure} /> : null;
+  }
+}
+
+function why(failure: unknown): string {
+  if (failure instanceof ChunkLoadError)
+    return 'could not be fetched: the connection is lost, or Callboard was updated meanwhile.';
+  return `cannot be shown: ${failure instanceof Error ? failure.message : String(failure)}`;
+}
+
+function Failed({ name, failure }: { name: string; failure: unknown }) {
+  const [attempt, setAttempt] = useState<'none' | 'running' | 'failed'>('none');
+  const reload = async () => {
+    setAttempt('running');
+    try {
+      // If nothing answered, the browser would replace the page with its own error page.
+      await client.call(serviceRoutes.health, {});
+      window.location.reload();
+    } catch {
+      setAttempt('failed');
+    }
+  };
+  return (
+    <div className={css.failed}>
+      <FailureNote>
+        {name} {why(failure)}
+      </FailureNote>
+      <Button variant="default" loading={attempt === 'running'} onClick={() => void reload()}>
+        Load the page anew
+      </Button>
+      <div role="status">{attempt === 'failed' && 'Callboard does not answer yet. What is on screen stays.'}</div>
+    </div>
+  );
+}
