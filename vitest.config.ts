@@ -12,7 +12,7 @@ const inBrowser = {
 };
 
 /** What takes longest goes first, so that nothing long runs alone at the end. */
-const PROJECTS = ['e2e', 'pages', 'orchestrator', 'cli', 'scripted-model', 'web-server', 'docs', 'contract'];
+const PROJECTS = ['e2e', 'pages', 'orchestrator', 'cli', 'scripted-model', 'web-server', 'docs', 'contract', 'runtime'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -31,7 +31,7 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     projects: [
-      ...['contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
+      ...['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: { name, root: `tools/${name}`, isolate: false, ...patience },
       })),
       { test: { name: 'docs', root: 'scripts', isolate: false } },

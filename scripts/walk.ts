@@ -175,7 +175,7 @@ function writtenAt(taken: readonly Taken[], from: number, command: string): numb
 }
 
 function found(one: Taken | undefined): number {
-  if (one === undefined) throw new Error('a mark is missing: npm run walk follows those of lib/marks.ts');
+  if (one === undefined) throw new Error('a mark is missing: npm run walk follows those of runtime/src/marks.ts');
   return one.at;
 }
 

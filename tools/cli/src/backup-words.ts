@@ -1,5 +1,6 @@
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { dataDirSuffix } from './command-line/data-dir.ts';
-import { messageOf, OperationalError, systemCode } from './errors.ts';
+import { OperationalError } from './errors.ts';
 
 /** What a backup holds, in words. */
 export function describeHeld({ stages, decisions }: { stages: number; decisions: number }): string {

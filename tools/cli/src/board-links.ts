@@ -1,6 +1,6 @@
+import { messageOf } from '@callboard/runtime/errors';
 import { showBoard, wantsBrowser } from './browser.ts';
 import type { Edges } from './edges.ts';
-import { messageOf } from './errors.ts';
 import type { StartOptions } from './start-options.ts';
 import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';

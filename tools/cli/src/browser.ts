@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '@callboard/runtime/waits';
 import type { Edges, Environment } from './edges.ts';
-import { untilAborted } from './wait.ts';
 
 /** Whether to open a browser: as the user said, else where a person sits before a desktop. */
 export function wantsBrowser(open: boolean | null, { env, isTerminal, platform }: BrowserSurroundings): boolean {

@@ -21,11 +21,3 @@ export class ServerFailed extends OperationalError {
     this.reason = reason;
   }
 }
-
-/** The message of anything that was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** The `code` of a Node system error (`ENOENT`); undefined for anything else. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}

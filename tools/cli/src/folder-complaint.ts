@@ -1,4 +1,4 @@
-import { messageOf, systemCode } from './errors.ts';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 
 /** Why a data directory cannot be made, or used. */
 export function folderComplaint(error: unknown): string {

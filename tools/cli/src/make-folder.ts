@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { systemCode } from './errors.ts';
+import { systemCode } from '@callboard/runtime/errors';
 
 /**
  * Makes a folder, for its owner alone, and those above it that are missing. One at a time: `mkdir` with `recursive`

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { identify } from '@callboard/orchestrator/process-identity';
+import { identify } from '@callboard/runtime/process-identity';
 import { onTestFinished, vi } from 'vitest';
 
 /** A real process under test. */

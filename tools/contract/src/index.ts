@@ -21,7 +21,6 @@ export * from './rules.ts';
 export * from './sandbox.ts';
 export * from './sessions.ts';
 export * from './stages.ts';
-export * from './supervision.ts';
 export * from './transcript.ts';
 export * from './trash.ts';
 export * from './trust.ts';

@@ -1,9 +1,9 @@
 import { access, chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
 import { messageOf, OperationalError } from './lib/errors.ts';
-import { findLockHolder } from './lib/process-lock.ts';
 import { newEpoch } from './store/epoch.ts';
 
 /** What a backup holds, as a proof that it can be read. */

@@ -1,11 +1,7 @@
-import {
-  type BoardEvent,
-  type BoardNotices,
-  boardView,
-  type OrchestratorConfig,
-  type StageId,
-  type TextDelta,
-} from '@callboard/contract';
+import { type BoardEvent, type BoardNotices, boardView, type StageId, type TextDelta } from '@callboard/contract';
+import { createLifecycle } from '@callboard/runtime/lifecycle';
+import { watchLoopDelay } from '@callboard/runtime/loop-delay';
+import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { createApprovalService } from './approvals/approval-service.ts';
 import { createLostAnswers } from './approvals/settle-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
@@ -26,9 +22,7 @@ import { environmentForSandbox } from './isolation/bwrap-wrapper.ts';
 import { createBell } from './lib/bell.ts';
 import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
-import { createLifecycle } from './lib/lifecycle.ts';
 import type { Logger } from './lib/logger.ts';
-import { watchOwnLoop } from './lib/loop-delay.ts';
 import { useSpawner } from './lib/processes/processes.ts';
 import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
@@ -256,7 +250,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       return { warnings: [...ours, ...warnings], paused: disk.diskPauseReason(), sandbox: sandbox.support() };
     };
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
-    const loopDelay = watchOwnLoop();
+    const loopDelay = watchLoopDelay();
     life.onStop('loop delay', loopDelay.stop);
     const handlers = commandHandlers({
       store,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { OrchestratorConfig } from '@callboard/contract';
+import { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
 import { type ComposeOptions, type Orchestrator, startOrchestrator } from './compose.ts';
 

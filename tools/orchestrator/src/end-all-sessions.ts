@@ -1,9 +1,9 @@
 import { access } from 'node:fs/promises';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { pino } from 'pino';
 import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
-import { isAlive } from './lib/process-identity.ts';
 
 import { openSqliteStore } from './store/sqlite-store.ts';
 

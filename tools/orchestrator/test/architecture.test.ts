@@ -3,7 +3,9 @@ import { cyclesOf, type Import, type SourceFile, sourcesBelow } from './support/
 
 /** Which way imports may go, in one place. Whoever changes a line here changes the architecture. */
 
-const files = ['contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].flatMap((name) => sourcesBelow(name));
+const files = ['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].flatMap((name) =>
+  sourcesBelow(name),
+);
 const production = files.filter((file) => !file.isTest);
 const below = (folder: string) => production.filter((file) => file.path.startsWith(`${folder}/`));
 const importsOf = (some: readonly SourceFile[]) => some.flatMap((file) => file.imports);
@@ -12,12 +14,13 @@ const told = ({ from, to, isTypeOnly }: Import) => `${from} imports ${isTypeOnly
 describe('packages', () => {
   const OURS = /^(@callboard\/|callboard(\/|$))/;
   const MAY_IMPORT: Record<string, RegExp> = {
-    contract: /^$/,
-    'scripted-model': /^$/,
-    orchestrator: /^@callboard\/contract$/,
-    'web-server/src/server': /^@callboard\/contract(\/client)?$/,
-    'web-server/src/client': /^@callboard\/contract(\/client)?$/,
-    cli: /^@callboard\/(contract(\/(client|supervision))?|orchestrator\/[a-z-]+)$/,
+    runtime: /^$/,
+    contract: /^@callboard\/runtime\/waits$/,
+    'scripted-model': /^@callboard\/runtime\/waits$/,
+    orchestrator: /^@callboard\/(contract|runtime\/[a-z-]+)$/,
+    'web-server/src/server': /^@callboard\/(contract(\/client)?|runtime\/[a-z-]+)$/,
+    'web-server/src/client': /^@callboard\/(contract(\/client)?|runtime\/waits)$/,
+    cli: /^@callboard\/(contract(\/client)?|runtime\/[a-z-]+|orchestrator\/[a-z-]+)$/,
   };
   /** The doctor tries the promises out on the real CLI, for which it needs the scripted model as the tests do. */
   const ALSO_MAY: Record<string, RegExp> = {
@@ -35,9 +38,15 @@ describe('packages', () => {
 
   it('contract depends on zod alone, its client on a parser of event streams as well, and neither on a platform', () => {
     const isAllowed = ({ from, to }: Import) =>
-      to === 'zod' || (to === 'eventsource-parser' && from.startsWith('contract/src/client/'));
+      to === 'zod' ||
+      (/^(eventsource-parser|@callboard\/runtime\/waits)$/.test(to) && from.startsWith('contract/src/client/'));
     const others = importsOf(below('contract')).filter((one) => !one.isOurs && !isAllowed(one));
     expect(others.map(told)).toEqual([]);
+  });
+
+  it('runtime/waits, which the browser loads as well, depends on nothing', () => {
+    const waits = production.filter(({ path }) => path === 'runtime/src/waits.ts');
+    expect(waits.map(({ imports }) => imports)).toEqual([[]]);
   });
 
   it('no file reaches into another package, or from the server into the client or back, by its path', () => {

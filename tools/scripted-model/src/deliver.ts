@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { untilAborted } from '@callboard/runtime/waits';
 import { errorBody, type Failure } from './failures.ts';
 import type { Gates } from './gates.ts';
 import type { MessagesRequest } from './messages-request.ts';
@@ -91,6 +92,6 @@ function sendError(response: ServerResponse, failure: Extract<Failure, { kind: '
 
 /** Never resolves; rejects when the signal ends the wait. */
 async function ended(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
+  await untilAborted(signal);
   throw signal.reason;
 }

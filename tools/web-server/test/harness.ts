@@ -2,11 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLifecycle } from '@callboard/runtime/lifecycle';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { type AppSettings, buildApp } from '../src/server/app.ts';
 import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
-import { createLifecycle } from '../src/server/lifecycle.ts';
 import { createLog } from '../src/server/log.ts';
 import { createOrchestratorClient } from '../src/server/orchestrator/client.ts';
 import { createFakeOrchestrator, GOOD_TOKEN, SECRET } from './fake-orchestrator.ts';

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '@callboard/orchestrator/process-identity';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/parse-given.ts';
-import { messageOf, OperationalError, systemCode } from '../errors.ts';
+import { OperationalError } from '../errors.ts';
 import { findSupervisor, type SupervisorRecord } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 

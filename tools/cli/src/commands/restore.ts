@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
 import { describeHeld, explainBackup } from '../backup-words.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
 import { parseGiven } from '../command-line/parse-given.ts';
 import { path } from '../command-line/values.ts';
 import type { Edges } from '../edges.ts';
-import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
+import { OperationalError, UsageError } from '../errors.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 

@@ -1,7 +1,9 @@
+import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { untilAborted } from '@callboard/runtime/waits';
 import { offerLinks } from '../board-links.ts';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
 import type { Edges } from '../edges.ts';
-import { messageOf, OperationalError, systemCode, UsageError } from '../errors.ts';
+import { OperationalError, UsageError } from '../errors.ts';
 import { folderComplaint } from '../folder-complaint.ts';
 import { makeFolder } from '../make-folder.ts';
 import { explainFailure } from '../start-failure.ts';
@@ -9,7 +11,6 @@ import { parseStartOptions, type StartOptions, startFlags } from '../start-optio
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
-import { untilAborted } from '../wait.ts';
 import type { Command } from './command.ts';
 
 /** `callboard start`: runs Callboard until it is told to stop. */

@@ -1,6 +1,6 @@
 // Run by the guard when the demo was killed: its servers are about to end by themselves, its sessions are not.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findLockHolder } from '@callboard/orchestrator/process-lock';
+import { findLockHolder } from '@callboard/runtime/process-lock';
 import { nodeEdges } from '../edges.ts';
 import { clearUp, demoLayout } from './clear-up.ts';
 

@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { messageOf } from '@callboard/runtime/errors';
 import type { Environment } from '../edges.ts';
-import { messageOf, OperationalError } from '../errors.ts';
+import { OperationalError } from '../errors.ts';
 import { sampleCommits } from './sample-files.ts';
 
 const execute = promisify(execFile);

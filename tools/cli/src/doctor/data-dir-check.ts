@@ -1,8 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type FileSystemProbe, probeFileSystem } from '@callboard/orchestrator/doctor';
+import { systemCode } from '@callboard/runtime/errors';
 import { quoted } from '../command-line/quote.ts';
-import { systemCode } from '../errors.ts';
 import { folderComplaint } from '../folder-complaint.ts';
 import { type Finding, type MachineCheck, named, ok, problem, warning } from './machine-check.ts';
 

@@ -7,9 +7,9 @@ import {
   saveReport,
   userEnvironment,
 } from '@callboard/orchestrator/doctor';
+import { messageOf } from '@callboard/runtime/errors';
 import { quoted } from '../command-line/quote.ts';
 import type { Edges } from '../edges.ts';
-import { messageOf } from '../errors.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import type { Examination } from './examination.ts';
 import { lookAtMachine, type UsableClaude } from './machine.ts';

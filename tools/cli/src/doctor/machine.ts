@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { askLogin, type ClaudeSurvey, surveySandbox, userEnvironment } from '@callboard/orchestrator/doctor';
-import { findLockHolder } from '@callboard/orchestrator/process-lock';
+import { findLockHolder } from '@callboard/runtime/process-lock';
 import type { Edges } from '../edges.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import { checkAgentUser } from './agent-user-check.ts';

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { isCallboard } from '../find-callboard.ts';
 import { type Finding, ok, problem } from './machine-check.ts';
 

@@ -2,8 +2,9 @@ import { chmod, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { messageOf, OperationalError, systemCode } from '../errors.ts';
+import { OperationalError } from '../errors.ts';
 
 /** What the address of a Unix socket may have; macOS takes the least. */
 const MAX_ADDRESS = 100;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ToServer } from '@callboard/contract/supervision';
-import { settlesWithin } from '@callboard/orchestrator/wait';
+import { settlesWithin } from '@callboard/runtime/settles-within';
+import type { ToServer } from '@callboard/runtime/supervision';
+import { orAborted } from '@callboard/runtime/waits';
 import type { Environment } from '../edges.ts';
 import { ServerFailed } from '../errors.ts';
-import { orAborted } from '../wait.ts';
 import { type BackOffLimits, createBackOff } from './back-off.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 

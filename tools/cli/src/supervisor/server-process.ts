@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { FromServer, type ToServer } from '@callboard/contract/supervision'; // a start need not load the rest
+import { messageOf } from '@callboard/runtime/errors';
+import { FromServer, type ToServer } from '@callboard/runtime/supervision'; // a start need not load the rest
 import type { Environment } from '../edges.ts';
-import { messageOf, OperationalError } from '../errors.ts';
+import { OperationalError } from '../errors.ts';
 
 /** One process of a server, from its start to its end. */
 export interface ServerProcess {

@@ -1,12 +1,7 @@
 import { join } from 'node:path';
-import {
-  acquireProcessLock,
-  findLockHolder,
-  type LockHolder,
-  type ProcessLock,
-} from '@callboard/orchestrator/process-lock';
+import { acquireProcessLock, findLockHolder, type LockHolder, type ProcessLock } from '@callboard/runtime/process-lock';
 
-export { AlreadyHeld } from '@callboard/orchestrator/process-lock';
+export { AlreadyHeld } from '@callboard/runtime/process-lock';
 
 /** Held by the one supervisor of a data directory. */
 export type SupervisorLock = ProcessLock;

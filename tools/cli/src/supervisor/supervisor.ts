@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/contract/supervision';
+import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/runtime/supervision';
 import type { Environment } from '../edges.ts';
 import { OperationalError } from '../errors.ts';
 import { authority } from '../find-callboard.ts';

@@ -1,6 +1,6 @@
+import { pause } from '@callboard/runtime/waits';
 import type { Calls } from './call.ts';
 import { readEventStream } from './event-stream.ts';
-import { pause } from './pause.ts';
 import { readMessage } from './sse-reader.ts';
 import { type StreamItem, TransportError } from './transport.ts';
 

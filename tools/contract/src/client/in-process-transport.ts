@@ -1,9 +1,9 @@
+import { orAborted, untilAborted } from '@callboard/runtime/waits';
 import { type CommandInput, type CommandReply, type CommandType, ReplyFrame } from '../commands.ts';
 import { type BoardEvent, TextDelta } from '../events.ts';
 import type { StageId } from '../ids.ts';
 import type { Actor } from '../logins.ts';
 import { checkedInput, checkedReply, refused } from './checks.ts';
-import { aborted, orAborted } from './pause.ts';
 import type { StreamItem, Transport } from './transport.ts';
 
 /** Tells a listener what happens; returns how to stop. */
@@ -64,7 +64,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
           yield { type: 'resync', data: { seq: since } };
         }
         // A page may end before its limit where events are long: only an empty one is the end.
-        if (page.events.length === 0) await aborted(AbortSignal.any([woken.signal, signal]));
+        if (page.events.length === 0) await untilAborted(AbortSignal.any([woken.signal, signal]));
       }
     } finally {
       unlisten();

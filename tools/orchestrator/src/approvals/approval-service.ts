@@ -7,6 +7,7 @@ import type {
   RequestId,
   StageId,
 } from '@callboard/contract';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { leavesByInput } from '../agent/leaves-sandbox.ts';
 import { openChange, saveChange } from '../domain/change-session.ts';
 import { commandLeft } from '../domain/isolation.ts';
@@ -15,7 +16,6 @@ import { decideRequest } from '../domain/requests.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
-import { settlesWithin } from '../lib/wait.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type Answer, allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 

@@ -1,7 +1,7 @@
+import { mark } from '@callboard/runtime/marks';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { OperationalError, ProtocolError } from '../lib/errors.ts';
-import { mark } from '../lib/marks.ts';
-import { settlesWithin } from '../lib/wait.ts';
 import type { Channel } from './launch/channel.ts';
 import { translate } from './translate.ts';
 import { parseLine } from './wire/frames.ts';

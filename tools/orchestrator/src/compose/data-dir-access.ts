@@ -1,7 +1,7 @@
+import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError, systemCode } from '../lib/errors.ts';
-import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '../lib/process-lock.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
 

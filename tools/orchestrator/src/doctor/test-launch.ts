@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { type Channel, openStdioChannel } from '../claude/launch/channel.ts';
 import { createLaunchFolder, launchFiles } from '../claude/launch/launch-folder.ts';
 import { type ProcessExit, type SpawnOptions, spawnClaude } from '../claude/launch/spawn-claude.ts';
@@ -7,7 +8,6 @@ import { LAUNCH_MARKER } from '../claude/processes/marked-processes.ts';
 import { encodeRow } from '../claude/wire/encode.ts';
 import { type Frame, parseFrame } from '../claude/wire/frames.ts';
 import { OperationalError } from '../lib/errors.ts';
-import { settlesWithin } from '../lib/wait.ts';
 
 /** For a signal to end a process. */
 const GRACE_MS = 1_000;

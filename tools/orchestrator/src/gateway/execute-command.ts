@@ -6,11 +6,11 @@ import {
   ProblemCode,
   type ReplyFrame,
 } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
 import { z } from 'zod';
 import type { Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { mark } from '../lib/marks.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { CommandContext, CommandHandlers } from './command-handlers.ts';
 

@@ -10,9 +10,9 @@ import {
   type TextDelta,
   wireName,
 } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { OperationalError, systemCode } from '../lib/errors.ts';
-import { mark } from '../lib/marks.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionParts, executeCommand } from './execute-command.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, openSync, statfsSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { bootId } from '@callboard/runtime/process-identity';
 import { v4, v7 } from 'uuid';
-import { bootId } from './process-identity.ts';
 
 /** The outside world as far as tests swap it: the clocks, the ids, the disk and the machine's power. */
 export interface Edges {

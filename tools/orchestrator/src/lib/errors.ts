@@ -35,10 +35,5 @@ export class OperationalError extends AppError {
   readonly kind = 'operational';
 }
 
-/** The message of anything that was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** The `code` of a Node system error (`ENOENT`); undefined for anything else. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
+/** Re-exported so that one import brings all that is needed to handle an error. */
+export { messageOf, systemCode } from '@callboard/runtime/errors';

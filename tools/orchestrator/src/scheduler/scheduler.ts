@@ -1,7 +1,7 @@
 import { type BoardView, boardView, isWorking, type StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { createNudged } from '../lib/wait.ts';
+import { createNudgedWorker } from '../lib/nudged-worker.ts';
 import type { Store } from '../store/store.ts';
 
 export interface SchedulerParts {
@@ -52,7 +52,7 @@ export function startScheduler({ store, log, maxParallel, mayStart, start }: Sch
     }
   }
 
-  const passes = createNudged(pass, (error) => log.error({ err: error }, 'scheduler pass failed'));
+  const passes = createNudgedWorker(pass, (error) => log.error({ err: error }, 'scheduler pass failed'));
   const notWorking = new Set<StageId>();
   const unlisten = store.onEvent(({ type, data }) => {
     if (HINTS.has(type)) passes.nudge();

@@ -1,4 +1,5 @@
 import type { Effort, LaunchId, PermissionMode, StageId, TextDelta } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { refusedMode } from '../claude/launch/arguments.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/launch/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
@@ -7,7 +8,6 @@ import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
-import type { ProcessIdentity } from '../lib/process-identity.ts';
 import type { LaunchRecord, MessageRow } from '../store/records.ts';
 import { requireStage } from '../store/require.ts';
 import { isStorageFailure } from '../store/storage-failure.ts';

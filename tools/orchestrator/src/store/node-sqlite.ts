@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { mark } from '@callboard/runtime/marks';
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
-import { mark } from '../lib/marks.ts';
 import type { Execute } from './prepared.ts';
 
 /**

@@ -9,8 +9,8 @@ import {
   SessionSummary,
   type StageId,
 } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
-import type { ProcessIdentity } from '../lib/process-identity.ts';
 
 /** What the store holds beyond the contract's own shapes. */
 

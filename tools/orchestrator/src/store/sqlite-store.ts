@@ -1,11 +1,11 @@
 import type { BoardEvent, LaunchId, NewEvent } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
 import { Kysely, sql, type Transaction } from 'kysely';
 import { forEachAtOnce } from '../lib/at-once.ts';
 import { createBreath } from '../lib/breath.ts';
 import type { Edges } from '../lib/edges.ts';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { mark } from '../lib/marks.ts';
 import { beginEpoch } from './epoch.ts';
 import { createKnownSessions } from './known-sessions.ts';
 import { migrations } from './migrations.ts';

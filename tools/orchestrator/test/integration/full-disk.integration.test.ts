@@ -1,7 +1,7 @@
+import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
-import { isAlive } from '../../src/lib/process-identity.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess, untilAtRest } from '../support/living-process.ts';

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { afterEach, expect, it } from 'vitest';
-import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-identity.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess } from '../support/living-process.ts';
 import { variants } from '../support/variants.ts';

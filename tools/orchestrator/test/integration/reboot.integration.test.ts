@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { identify } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
-import { identify } from '../../src/lib/process-identity.ts';
 import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
 

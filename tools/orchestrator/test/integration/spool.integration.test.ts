@@ -1,9 +1,9 @@
 import { appendFile, readdir, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
-import { isAlive } from '../../src/lib/process-identity.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 

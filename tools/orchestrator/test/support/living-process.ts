@@ -1,9 +1,9 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../src/lib/process-identity.ts';
 import type { Kit } from './kit.ts';
 import { until } from './until.ts';
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { FromServer, type OrchestratorConfig } from '@callboard/contract';
+import { FromServer, type OrchestratorConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
 import { startOrchestrator, type TimeLimits } from '../../src/compose.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';

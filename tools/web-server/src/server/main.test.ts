@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { FromServer } from '@callboard/contract';
+import { FromServer } from '@callboard/runtime/supervision';
 import { afterEach, expect, it } from 'vitest';
 import { createFakeOrchestrator, SECRET } from '../../test/fake-orchestrator.ts';
 import { openStream } from '../../test/sse-client.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { createLifecycle } from '@callboard/runtime/lifecycle';
 import type { FastifyBaseLogger } from 'fastify';
 import packageJson from '../../package.json' with { type: 'json' };
 import { type AppSettings, buildApp, listeningPort } from './app.ts';
 import { createEventHub } from './events/event-hub.ts';
-import { createLifecycle } from './lifecycle.ts';
 import { createOrchestratorClient } from './orchestrator/client.ts';
 
 /** Where it listens, and the orchestrator that it speaks for, which may still be starting. */

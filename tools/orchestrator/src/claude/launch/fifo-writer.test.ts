@@ -4,10 +4,10 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { until } from '../../../test/support/until.ts';
-import { settlesWithin } from '../../lib/wait.ts';
 import { openFifoWriter } from './fifo-writer.ts';
 import { createLaunchFolder, launchFiles, openChildEnds } from './launch-folder.ts';
 

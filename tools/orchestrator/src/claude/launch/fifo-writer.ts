@@ -1,7 +1,7 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { mark } from '@callboard/runtime/marks';
 import { OperationalError, systemCode } from '../../lib/errors.ts';
-import { mark } from '../../lib/marks.ts';
 
 /** Writes whole lines into a launch's FIFO. */
 export interface LineWriter {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { messageOf, OperationalError, systemCode } from '../../lib/errors.ts';
-import { isAlive, type ProcessIdentity } from '../../lib/process-identity.ts';
 import { detach, type ProcessExit } from '../../lib/processes/processes.ts';
 import { endMarked } from '../processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../processes/marked-processes.ts';

@@ -1,7 +1,7 @@
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { mark } from '@callboard/runtime/marks';
 import { OperationalError } from '../../lib/errors.ts';
-import { mark } from '../../lib/marks.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
 import { createPace } from './read-throttle.ts';
 import { createRounds } from './shared-poll.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { identify } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
-import { identify } from '../../lib/process-identity.ts';
 import { findLeftovers, type LaunchSigns } from './find-leftovers.ts';
 import { parseRow } from './process-table.ts';
 

@@ -1,4 +1,4 @@
-import { type ProcessIdentity, selfIdentity } from '../../lib/process-identity.ts';
+import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { folderOf, outputsOf, type ProcessRow, readProcessTable } from './process-table.ts';
 
 /** What tells the processes of an ended launch, also those that have dropped its marker. */

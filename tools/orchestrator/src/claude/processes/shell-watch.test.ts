@@ -1,5 +1,5 @@
+import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
-import { selfIdentity } from '../../lib/process-identity.ts';
 import { watchShells } from './shell-watch.ts';
 
 it('rests while the process starts nothing, and looks at once when it is stirred', async () => {

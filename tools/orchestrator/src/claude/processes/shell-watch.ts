@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../../lib/process-identity.ts';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { createRounds } from '../launch/shared-poll.ts';
 import { childrenOf, readProcessTable, readRow } from './process-table.ts';
 

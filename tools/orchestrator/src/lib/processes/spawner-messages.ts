@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import type { DetachedJob, ProcessExit } from './detach-here.ts';
 import type { Job, Ran } from './run-here.ts';
 

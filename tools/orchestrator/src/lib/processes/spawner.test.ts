@@ -5,8 +5,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { identify, isAlive } from '@callboard/runtime/process-identity';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { identify, isAlive } from '../process-identity.ts';
 import { runHere } from './run-here.ts';
 import { createSpawner } from './spawner.ts';
 

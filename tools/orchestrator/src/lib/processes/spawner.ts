@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { OperationalError } from '../errors.ts';
-import { settlesWithin } from '../wait.ts';
 import type { Detached, DetachedJob, ProcessExit } from './detach-here.ts';
 import { type Job, notRun, type Ran } from './run-here.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';

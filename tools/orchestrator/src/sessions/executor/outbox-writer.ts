@@ -4,7 +4,7 @@ import { encodeRow } from '../../claude/wire/encode.ts';
 import { requestOf, setDelivery } from '../../domain/requests.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { AppError } from '../../lib/errors.ts';
-import { createNudged, type Nudged } from '../../lib/wait.ts';
+import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
 import type { OutboxRow } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 
@@ -32,7 +32,7 @@ export interface OutboxWriterParts {
 }
 
 /** Writes what a launch is given. `nudge` has it look for what it was not handed: at the beginning, and again after a failure. */
-export interface OutboxWriter extends Nudged {
+export interface OutboxWriter extends NudgedWorker {
   /** Takes rows whose commit has just returned. Where nothing waits before them, the first line is in the pipe when this returns. */
   take(rows: readonly OutboxRow[]): void;
   /** Whether a row that is given now is written right after its commit. A control request may then be stored as `written`. */
@@ -122,7 +122,7 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     }, MARK_WAIT_MS).unref();
   }
 
-  const passes = createNudged(pass, onError);
+  const passes = createNudgedWorker(pass, onError);
   return {
     markIn,
     mark,

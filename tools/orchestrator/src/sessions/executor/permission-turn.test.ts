@@ -1,4 +1,5 @@
 import type { StageId } from '@callboard/contract';
+import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
@@ -7,7 +8,6 @@ import { silent } from '../../../test/support/test-store.ts';
 import { until } from '../../../test/support/until.ts';
 import { createApprovalService } from '../../approvals/approval-service.ts';
 import { createBell } from '../../lib/bell.ts';
-import { selfIdentity } from '../../lib/process-identity.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { createSessionExecutor } from './session-executor.ts';

@@ -1,10 +1,10 @@
+import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { setClocks } from '../../../test/support/set-clocks.ts';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { createBell } from '../../lib/bell.ts';
-import { selfIdentity } from '../../lib/process-identity.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
 it('hears what a process prints by itself, and not what it was asked for', async () => {

@@ -1,4 +1,5 @@
 import type { StageId, TextDelta } from '@callboard/contract';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { AgentEvent, LastingEvent } from '../../agent/agent-event.ts';
 import type { Channel } from '../../claude/launch/channel.ts';
 import { launchFiles, reclaimSpool } from '../../claude/launch/launch-folder.ts';
@@ -12,7 +13,7 @@ import { addEntry } from '../../domain/session-change.ts';
 import type { Bell } from '../../lib/bell.ts';
 import type { Edges } from '../../lib/edges.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudged, settlesWithin } from '../../lib/wait.ts';
+import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
@@ -243,7 +244,7 @@ export function createSessionExecutor(
     request: (fields, signal) => request(fields, signal, undefined, { sync: 'later' }), // a question: nobody misses it
   });
   /** One at a time, however fast the process prints. */
-  const spoolKeeper = createNudged(
+  const spoolKeeper = createNudgedWorker(
     async () => {
       givenBack = storedOffset;
       // A power cut may take the store back to where it was last synced; what it has not read by then must still be there.

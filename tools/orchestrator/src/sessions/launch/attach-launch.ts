@@ -1,10 +1,10 @@
 import type { LaunchId } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { conversationTail, messagesInConversation } from '../../claude/conversation-file.ts';
 import { type Channel, openSpoolOnly, openStdioChannel } from '../../claude/launch/channel.ts';
 import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
 import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
-import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import { createSessionExecutor, type ExecutorParts } from '../executor/session-executor.ts';
 import { type RunningLaunch, type StopGraces, watchLaunch } from './running-launch.ts';

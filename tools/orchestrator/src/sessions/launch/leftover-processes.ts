@@ -1,4 +1,5 @@
 import type { LeftProcess, StageId } from '@callboard/contract';
+import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { terminate } from '../../claude/processes/end-processes.ts';
 import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
 import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
@@ -8,7 +9,6 @@ import { changeSession } from '../../domain/change-session.ts';
 import { addEntry } from '../../domain/session-change.ts';
 import { Rejection, systemCode } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { type ProcessIdentity, selfIdentity } from '../../lib/process-identity.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,7 +1,7 @@
 import { LaunchId } from '@callboard/contract';
+import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
-import { selfIdentity } from '../../lib/process-identity.ts';
 import type { Adopted } from '../sessions.ts';
 import { type ReAttachParts, reAttachLaunches } from './re-attach-launches.ts';
 

@@ -1,5 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import type { LaunchId } from '@callboard/contract';
+import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
+import { settlesWithin } from '@callboard/runtime/settles-within';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import { adoptProcess } from '../../claude/launch/spawn-claude.ts';
 import { endStragglers, terminate } from '../../claude/processes/end-processes.ts';
@@ -8,8 +10,7 @@ import { endLaunch } from '../../domain/end-launch.ts';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import { messageOf, Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { identify, isAlive, type ProcessIdentity } from '../../lib/process-identity.ts';
-import { createNudged, settlesWithin } from '../../lib/wait.ts';
+import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Adopted, Sessions } from '../sessions.ts';
@@ -70,7 +71,7 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
     if (wordsFor(failed) !== before) for (const listener of listeners) listener();
   }
 
-  const again = createNudged(
+  const again = createNudgedWorker(
     async () => {
       const ids = new Set(failed.map(({ launchId }) => launchId));
       await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));

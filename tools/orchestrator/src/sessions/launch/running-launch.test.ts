@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { identify } from '@callboard/runtime/process-identity';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { silent } from '../../../test/support/test-store.ts';
-import { identify } from '../../lib/process-identity.ts';
 import { watchLaunch } from './running-launch.ts';
 
 const GRACES = { interruptMs: 50, endSessionMs: 50, signalMs: 50 };

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { isAlive } from '@callboard/runtime/process-identity';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
 import { endMarked, isGoneWithin, terminate } from '../../claude/processes/end-processes.ts';
@@ -6,7 +7,6 @@ import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../../domain/unconfirmed-messages.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { isAlive } from '../../lib/process-identity.ts';
 import type { SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';

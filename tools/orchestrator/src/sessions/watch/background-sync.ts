@@ -1,6 +1,6 @@
 import type { LaunchId } from '@callboard/contract';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudged } from '../../lib/wait.ts';
+import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
@@ -24,7 +24,7 @@ export function startBackgroundSync({ store, log, everyMs, running }: Background
   let synced = new Map<LaunchId, number>();
   let timer: NodeJS.Timeout | undefined;
 
-  const syncing = createNudged(
+  const syncing = createNudgedWorker(
     async () => {
       const spools = running().map(({ launch, spool }) => ({ id: launch.id, ...spool() }));
       const grown = spools.filter(({ id, readTo }) => readTo !== synced.get(id));

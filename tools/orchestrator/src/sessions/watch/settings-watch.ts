@@ -8,7 +8,7 @@ import { addEntry } from '../../domain/session-change.ts';
 import type { Edges } from '../../lib/edges.ts';
 import { signOf } from '../../lib/file-signs.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { createNudged } from '../../lib/wait.ts';
+import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { Grown, Trust } from '../../trust/trust.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
@@ -178,7 +178,7 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     await raiseAlarm(stageId, alarmOf('foreign-hook', what));
   }
 
-  const looking = createNudged(look, (error) => log.error({ err: error }, 'looking at settings files failed'));
+  const looking = createNudgedWorker(look, (error) => log.error({ err: error }, 'looking at settings files failed'));
   const timer = setInterval(looking.nudge, lookMs).unref();
   return {
     onRuleUsed(stageId, toolUseId) {

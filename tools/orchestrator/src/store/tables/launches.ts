@@ -1,7 +1,7 @@
 import { LaunchId, StageId } from '@callboard/contract';
+import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { ProcessIdentity } from '../../lib/process-identity.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { type LaunchRecord, LaunchSettings } from '../records.ts';

@@ -1,3 +1,5 @@
+import { untilAborted } from '@callboard/runtime/waits';
+
 const LOCK = 'callboard-event-stream-2';
 
 export interface Leadership {
@@ -39,9 +41,3 @@ export function seekLeadership(lead: () => () => void, locks: LockManager = navi
     leave: () => left.abort(),
   };
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import { eventData, type StageId } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
 import type { FastifyBaseLogger } from 'fastify';
 import { v7 as uuidv7 } from 'uuid';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
-import { mark } from '../marks.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
 import type { ToldEvent } from '../orchestrator/told-event.ts';

@@ -10,10 +10,10 @@ import {
   type TextDelta,
   TextDeltaFrame,
 } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
 import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { fromCommandError, OperationalError, OrchestratorUnreachable } from '../errors.ts';
-import { mark } from '../marks.ts';
 import { cutEventFrame, type EventFrameText } from './told-event.ts';
 
 /** The part of the init frame that is needed here; the rest of the board is asked for when somebody wants it. */

@@ -1,6 +1,6 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Health, LOOP_DELAY_ROLL_MS, type LoopDelay, PROTOCOL_VERSION, watchLoopDelay } from '@callboard/contract';
+import { Health, type LoopDelay, PROTOCOL_VERSION } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
+import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Gate } from '../auth/gate.ts';
 import { json, problemsAs } from '../openapi/responses.ts';
@@ -18,12 +18,8 @@ const Starting = withExample(Health, { status: 'starting' });
 
 /** `GET /api/health`: whether commands can be given. Needs no login; with one it tells more. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (app, { client, gate, version }) => {
-  const delays = watchLoopDelay(monitorEventLoopDelay);
-  const rolling = setInterval(delays.roll, LOOP_DELAY_ROLL_MS).unref();
-  app.addHook('onClose', async () => {
-    clearInterval(rolling);
-    delays.stop();
-  });
+  const delays = watchLoopDelay();
+  app.addHook('onClose', async () => delays.stop());
   const schema = {
     operationId: 'get_health',
     tags: ['service'],

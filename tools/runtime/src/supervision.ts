@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the supervisor and the two servers say to each other over the inherited IPC pipe. Secrets travel here and
- * nowhere else: not in the environment, not on a command line, not in a file.
+ * What the supervisor and the two servers tell each other over the inherited IPC pipe. Secrets travel here and nowhere
+ * else: not in the environment, not on a command line, not in a file.
  */
 
 const Port = z.int().min(0).max(65_535);
@@ -13,19 +13,19 @@ export const OrchestratorConfig = z.object({
   host: z.string(),
   /** 0 takes any free port; `ready` tells which. */
   port: Port,
-  /** What a WebSocket upgrade must show as `Authorization: Bearer <secret>`. */
+  /** What a WebSocket upgrade must present as `Authorization: Bearer <secret>`. */
   secret: z.string().min(16),
   /** Absolute path of the `claude` to run; null to look for one. */
   claudePath: z.string().nullable(),
   maxParallel: z.int().positive(),
   agentUser: z.string().nullable(),
-  /** Nothing is started or delivered while less than this is free on the disk of the data directory; 0 for no such limit. */
+  /** Nothing is started or delivered while less than this is free on the disk of the data directory; 0 for no limit. */
   diskReserveMb: z.int().nonnegative(),
   /** A working session that prints nothing for this long asks for attention. */
   attentionAfterMinutes: z.number().positive(),
   /** Absolute paths of repositories to register as projects at start. */
   repos: z.array(z.string()),
-  /** SHA-256, in hex, of an API token that is good for every request; null for none. */
+  /** SHA-256, in hex, of an API token that authorizes every request; null for none. */
   tokenSha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -36,7 +36,7 @@ export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 export const WebServerConfig = z.object({
   host: z.string(),
   port: Port,
-  /** `url`: null while that is not known; `orchestrator-at` tells it. */
+  /** `url`: null while it is unknown; `orchestrator-at` tells it later. */
   orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
 });
 export type WebServerConfig = z.infer<typeof WebServerConfig>;
@@ -51,18 +51,25 @@ export const ToServer = z.discriminatedUnion('type', [
 ]);
 export type ToServer = z.infer<typeof ToServer>;
 
+/** Why a server cannot start. */
+export const StartFailure = z.object({
+  code: z.string(),
+  /** The cause in words, and what to do about it where that is known. */
+  message: z.string(),
+  /** Another try will not help (the port is taken, the data directory is in use). */
+  fatal: z.boolean(),
+});
+export type StartFailure = z.infer<typeof StartFailure>;
+
 /** A server to the supervisor. */
 export const FromServer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready'), port: Port }),
   z.object({ type: z.literal('login-created'), id: z.string(), code: z.string() }),
   /** Orchestrator: somebody has logged in with this code (SHA-256, in hex). */
   z.object({ type: z.literal('login-used'), codeSha256: z.string() }),
-  /** It could not be made (the store cannot write, say). */
+  /** The login code could not be made (the store cannot write, for example). */
   z.object({ type: z.literal('login-failed'), id: z.string(), message: z.string() }),
-  /**
-   * It cannot start, said before it exits. `fatal`: trying again will not help (the port is taken, the data directory
-   * is in use); a first start gives up with `message`.
-   */
-  z.object({ type: z.literal('failed'), code: z.string(), message: z.string(), fatal: z.boolean() }),
+  /** Sent before the server exits. If the first start fails with a fatal failure, the supervisor gives up with `message`. */
+  StartFailure.extend({ type: z.literal('failed') }),
 ]);
 export type FromServer = z.infer<typeof FromServer>;

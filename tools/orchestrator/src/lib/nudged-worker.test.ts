@@ -1,17 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createNudged, settlesWithin } from './wait.ts';
-
-describe('settlesWithin', () => {
-  it('says that a promise settled, whether well or not', async () => {
-    expect(await settlesWithin(Promise.resolve(1), 60_000)).toBe(true);
-    expect(await settlesWithin(Promise.reject(new Error('no')), 60_000)).toBe(true);
-  });
-
-  it('says that a promise did not settle in time', async () => {
-    expect(await settlesWithin(new Promise(() => undefined), 1)).toBe(false);
-  });
-});
+import { createNudgedWorker } from './nudged-worker.ts';
 
 const fail = (error: unknown) => {
   throw error;
@@ -22,7 +11,7 @@ describe('a nudged worker', () => {
   it('runs a pass for a nudge that comes while one runs, and one only, however many come', async () => {
     let passes = 0;
     const gate = Promise.withResolvers<void>();
-    const worker = createNudged(async () => {
+    const worker = createNudgedWorker(async () => {
       if (++passes === 1) await gate.promise;
     }, fail);
     worker.nudge();
@@ -39,7 +28,7 @@ describe('a nudged worker', () => {
         const todo = new Set<number>();
         const done: number[] = [];
         let running = 0;
-        const worker = createNudged(async () => {
+        const worker = createNudgedWorker(async () => {
           expect(++running).toBe(1);
           const seen = [...todo];
           for (let n = 0; n < slow; n++) await tick();
@@ -63,7 +52,7 @@ describe('a nudged worker', () => {
 
   it('hears a nudge that its own work gives', async () => {
     let left = 3;
-    const worker = createNudged(async () => {
+    const worker = createNudgedWorker(async () => {
       if (--left > 0) worker.nudge();
     }, fail);
     worker.nudge();
@@ -74,7 +63,7 @@ describe('a nudged worker', () => {
   it('tells of a pass that failed, and works again at the next nudge', async () => {
     const errors: unknown[] = [];
     let passes = 0;
-    const worker = createNudged(
+    const worker = createNudgedWorker(
       async () => {
         if (++passes === 1) throw new Error('disk full');
       },
@@ -92,7 +81,7 @@ describe('a nudged worker', () => {
   it('does not lose the nudge that came during a pass that failed', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
-    const worker = createNudged(
+    const worker = createNudgedWorker(
       async () => {
         if (++passes > 1) return;
         await gate.promise;
@@ -110,7 +99,7 @@ describe('a nudged worker', () => {
   it('ends with the pass that runs, and starts none after it was stopped', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
-    const worker = createNudged(async () => {
+    const worker = createNudgedWorker(async () => {
       passes++;
       await gate.promise;
     }, fail);
@@ -130,6 +119,6 @@ describe('a nudged worker', () => {
   });
 
   it('is drained at once when there is nothing to do', async () => {
-    await createNudged(async () => undefined, fail).drain();
+    await createNudgedWorker(async () => undefined, fail).drain();
   });
 });

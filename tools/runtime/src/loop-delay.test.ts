@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { watchLoopDelay } from './loop-delay.ts';
+import { createLoopDelayWindow } from './loop-delay.ts';
 
 /** As `monitorEventLoopDelay`, where the test says what was measured. */
 function setUp() {
   const histograms: { samples: number[] }[] = [];
-  const delays = watchLoopDelay(() => {
+  const delays = createLoopDelayWindow(() => {
     const histogram = { samples: [] as number[] };
     histograms.push(histogram);
     const sorted = () => histogram.samples.toSorted((a, b) => a - b);

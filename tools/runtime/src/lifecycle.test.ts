@@ -1,15 +1,13 @@
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { createLifecycle } from './lifecycle.ts';
 
-/** A logger that keeps what it was told. */
+/** A logger that keeps the details of each error. */
 function listeningLog() {
-  const lines: Record<string, unknown>[] = [];
-  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  return { log, lines };
+  const lines: { part?: string }[] = [];
+  return { lines, log: { error: (details: { part?: string }) => void lines.push(details) } };
 }
 
-it('stops the parts one after another, the last one first', async () => {
+it('stops the parts one after another, the last registered first', async () => {
   const { log } = listeningLog();
   const life = createLifecycle(log);
   const seen: string[] = [];
@@ -27,7 +25,7 @@ it('stops the parts one after another, the last one first', async () => {
   expect(seen).toEqual(['gateway stops', 'gateway stopped', 'store']);
 });
 
-it('goes on after a part that cannot be stopped, and says which it was', async () => {
+it('stops the other parts when one fails to stop, and logs which one did', async () => {
   const { log, lines } = listeningLog();
   const life = createLifecycle(log);
   const seen: string[] = [];
@@ -41,7 +39,7 @@ it('goes on after a part that cannot be stopped, and says which it was', async (
   expect(lines.map((line) => line.part)).toEqual(['gateway', 'store']);
 });
 
-it('stops once, and gives every caller the same end', async () => {
+it('stops once: every call returns the same promise', async () => {
   const { log } = listeningLog();
   const life = createLifecycle(log);
   let stops = 0;

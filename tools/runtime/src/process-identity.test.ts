@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { until } from '../../test/support/until.ts';
 import { identify, isAlive, parseProcStat, selfIdentity } from './process-identity.ts';
 
 const FIELDS = Array.from({ length: 50 }, (_, index) => String(100 + index)).join(' ');
@@ -67,11 +66,11 @@ it.runIf(process.platform === 'linux')('takes a process that is dead and not yet
   const pid = Number(String(line));
   // While it is a shell still, it buries its child.
   const commandOf = (of: number | undefined) => readFile(`/proc/${of}/cmdline`, 'utf8');
-  await until('the shell is the program', async () => (await commandOf(parent.pid)).startsWith('sleep'));
+  await expect.poll(async () => (await commandOf(parent.pid)).startsWith('sleep')).toBe(true);
   const identity = await identify(pid);
   expect(identity).not.toBeNull();
   process.kill(pid, 'SIGKILL');
-  await until('it is a zombie', async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).includes(') Z '));
+  await expect.poll(async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).includes(') Z ')).toBe(true);
   expect(await identify(pid)).toBeNull();
   if (identity !== null) expect(await isAlive(identity)).toBe(false);
 });

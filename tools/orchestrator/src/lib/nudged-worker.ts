@@ -1,20 +1,8 @@
-/** Resolves with true when `promise` settles within `ms`, else with false. The timer never keeps the process alive. */
-export function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const late = setTimeout(() => resolve(false), ms).unref();
-    const onSettled = () => {
-      clearTimeout(late);
-      resolve(true);
-    };
-    promise.then(onSettled, onSettled);
-  });
-}
-
 /**
  * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never; one that comes during a
  * pass is not lost: another pass follows.
  */
-export interface Nudged {
+export interface NudgedWorker {
   nudge(): void;
   /** Resolves when no pass runs and none is due. */
   drain(): Promise<void>;
@@ -23,7 +11,7 @@ export interface Nudged {
 }
 
 /** @param onError gets what a pass threw; the next nudge tries again. */
-export function createNudged(work: () => Promise<void>, onError: (error: unknown) => void): Nudged {
+export function createNudgedWorker(work: () => Promise<void>, onError: (error: unknown) => void): NudgedWorker {
   let due = false;
   let stopped = false;
   let pass: Promise<void> | undefined;

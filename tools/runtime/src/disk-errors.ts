@@ -1,0 +1,21 @@
+import { systemCode } from './errors.ts';
+
+/** Whether a write failed because the disk, or this account's share of it, is full. */
+export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(systemCode(error) ?? '');
+
+/** Why the system refused to write a file or a folder: a clause such as "the disk is full". Null for any other error. */
+export function describeDiskError(error: unknown): string | null {
+  switch (systemCode(error)) {
+    case 'ENOSPC':
+      return 'the disk is full';
+    case 'EDQUOT':
+      return 'the disk quota is used up';
+    case 'EROFS':
+      return 'the file system is read-only';
+    case 'EACCES':
+    case 'EPERM':
+      return 'this account may not write there';
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,31 @@
+/** Stops what was started, in reverse order, once. A part that fails to stop does not keep the others from it. */
+export interface Lifecycle {
+  /** Registers how to stop a part. Call it as soon as the part exists. */
+  onStop(part: string, stop: () => void | Promise<void>): void;
+  /** Stops all parts, the last registered first. Every call returns the same promise, which never rejects. */
+  stop(): Promise<void>;
+}
+
+/** @param log gets the parts that failed to stop */
+export function createLifecycle(log: { error(details: object, message: string): void }): Lifecycle {
+  const parts: { part: string; stop: () => void | Promise<void> }[] = [];
+  let stopping: Promise<void> | undefined;
+  async function stopAll(): Promise<void> {
+    for (const { part, stop } of parts.toReversed()) {
+      try {
+        await stop();
+      } catch (error) {
+        log.error({ err: error, part }, 'stop failed');
+      }
+    }
+  }
+  return {
+    onStop: (part, stop) => {
+      parts.push({ part, stop });
+    },
+    stop: () => {
+      stopping ??= stopAll();
+      return stopping;
+    },
+  };
+}

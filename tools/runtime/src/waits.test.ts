@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { settlesWithin } from './settles-within.ts';
+import { orAborted, pause, untilAborted } from './waits.ts';
+
+const never = new Promise<never>(() => undefined);
+const aborted = AbortSignal.abort(new Error('over'));
+
+describe('orAborted', () => {
+  it('settles as the promise does', async () => {
+    const { signal } = new AbortController();
+    expect(await orAborted(Promise.resolve(1), signal)).toBe(1);
+    expect(await orAborted(Promise.resolve(1), undefined)).toBe(1);
+    await expect(orAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
+  });
+
+  it('rejects with the reason of a signal that aborts first', async () => {
+    const abort = new AbortController();
+    const result = orAborted(never, abort.signal);
+    abort.abort(new Error('over'));
+    await expect(result).rejects.toThrow('over');
+  });
+
+  it('rejects when the signal has aborted already, even if the promise has settled', async () => {
+    await expect(orAborted(Promise.resolve(1), aborted)).rejects.toThrow('over');
+    await expect(orAborted(Promise.reject(new Error('no')), aborted)).rejects.toThrow('over');
+  });
+});
+
+it('waits until a signal aborts', async () => {
+  const abort = new AbortController();
+  const waited = untilAborted(abort.signal).then(() => true);
+  expect(await Promise.race([waited, Promise.resolve(false)])).toBe(false);
+  abort.abort();
+  expect(await waited).toBe(true);
+  await untilAborted(abort.signal);
+});
+
+it('ends a pause after its time, or when the signal aborts', async () => {
+  await pause(1, new AbortController().signal);
+  await pause(3_600_000, aborted);
+});
+
+describe('settlesWithin', () => {
+  it('resolves with true for a promise that settles, whether it resolves or rejects', async () => {
+    expect(await settlesWithin(Promise.resolve(1), 60_000)).toBe(true);
+    expect(await settlesWithin(Promise.reject(new Error('no')), 60_000)).toBe(true);
+  });
+
+  it('resolves with false for a promise that does not settle in time', async () => {
+    expect(await settlesWithin(never, 1)).toBe(false);
+  });
+});
