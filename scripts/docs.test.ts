@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { commands } from '../tools/cli/src/commands/all.ts';
 import { routes, serviceRoutes } from '../tools/contract/src/client/routes.ts';
+import { kindFiles } from './write-kinds.ts';
 
 const root = join(import.meta.dirname, '..');
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
@@ -114,12 +115,8 @@ it.each(['docs/api.md', 'docs/events.md', 'docs/architecture.md', 'docs/interact
   },
 );
 
-it('docs/interactive-tools.md lists every file that knows the kinds of requests', () => {
-  const knows = /'(elicitation|elicitation-requested)'|\belicitation: /;
-  const files = code.filter((file) => /^(tools\/[^/]+\/src|scripts)\//.test(file) && !file.includes('.test.'));
-  const named = spans('docs/interactive-tools.md');
-  const isNamed = (file: string) => named.some((path) => file === path || file.endsWith(`/${path}`));
-  expect(files.filter((file) => knows.test(read(file)) && !isNamed(file))).toEqual([]);
+it('the lists of request kinds are those that scripts/write-kinds.ts writes', () => {
+  for (const [path, text] of kindFiles(root)) expect(read(path), path).toBe(text);
 });
 
 function unknownToCallboard(line: string): string[] {

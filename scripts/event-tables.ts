@@ -11,6 +11,7 @@ import {
   Project,
   ProjectSettings,
   QueuedMessage,
+  type RequestKind,
   SessionAlarm,
   SessionSummary,
   Stage,
@@ -23,6 +24,7 @@ import {
   Worktree,
 } from '@callboard/contract';
 import { z } from 'zod';
+import { requestKinds } from '../tools/orchestrator/src/kinds/registry.ts';
 import { markdownTable } from './markdown-table.ts';
 
 /** Those that stand under their own name. */
@@ -47,7 +49,11 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   PermissionRule,
 };
 
-const when: Readonly<Record<EventType, string>> = {
+const requested = Object.fromEntries(
+  Object.entries(requestKinds).map(([kind, { eventMeaning }]) => [`${kind}-requested`, eventMeaning]),
+);
+
+const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, string>> = {
   'project-updated': 'A project was registered, renamed, or its settings changed',
   'project-removed': 'A project was removed from the board',
   'rules-updated': 'Something was allowed for good, or taken back: all rules of the project, as they are now',
@@ -55,11 +61,6 @@ const when: Readonly<Record<EventType, string>> = {
   'stage-updated': 'A stage was changed, completed, or got its worktree',
   'stage-removed': 'A stage was removed from the board; what was pending of it is gone as well',
   'session-updated': 'Anything that is shown of a session changed, its `state` first of all',
-  'approval-requested': 'Claude wants to use a tool and waits to be allowed',
-  'question-requested': 'Claude asks questions and waits for the answers',
-  'plan-requested': 'Claude has made a plan and waits for it to be accepted',
-  'elicitation-requested': 'An MCP server asks for something and waits for a form to be filled in',
-  'network-requested': 'A command in the sandbox wants to reach a host and waits to be allowed',
   'approval-cancelled':
     "A request of any kind was withdrawn, or its process ended: nobody's decision. `approval-resolved` comes as well",
   'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',
@@ -149,10 +150,13 @@ function dataOf(schema: z.ZodType): string {
     .join('<br>');
 }
 
+/** When an event is sent. */
+const whenSent = (name: string): string => requested[name] ?? when[name as keyof typeof when]; // a key of one of the tables
+
 export const eventTable = (): string =>
   markdownTable(
     ['name', 'when', 'data'],
-    Object.entries(eventData).map(([name, schema]) => [`\`${name}\``, when[name as EventType], dataOf(schema)]),
+    Object.entries(eventData).map(([name, schema]) => [`\`${name}\``, whenSent(name), dataOf(schema)]),
   );
 
 export const streamEventTable = (): string =>

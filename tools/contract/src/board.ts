@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { column } from './column.ts';
-import type { BoardEvent } from './events.ts';
+import { type BoardEvent, isRequestEvent } from './events.ts';
 import { Project } from './projects.ts';
 import { Decision, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
@@ -99,6 +99,7 @@ export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
 }
 
 function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
+  if (isRequestEvent(event)) return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
   switch (event.type) {
     case 'project-updated':
       return { ...parts, projects: upsert(parts.projects, event.data.project, (p) => p.id) };
@@ -120,12 +121,6 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
       const session = event.data;
       return { ...parts, stages: parts.stages.map((s) => (s.id === session.stageId ? { ...s, session } : s)) };
     }
-    case 'approval-requested':
-    case 'question-requested':
-    case 'plan-requested':
-    case 'elicitation-requested':
-    case 'network-requested':
-      return { ...parts, pending: upsert(parts.pending, event.data, requestKey) };
     case 'approval-cancelled':
     case 'approval-resolved': {
       const key = requestKey(event.data);

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Draft } from './drafts.ts';
+import { requestEvents } from './generated/request-events.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Login } from './logins.ts';
 import { QueuedMessage } from './messages.ts';
 import { Project } from './projects.ts';
-import { Decision, PendingRequest } from './requests.ts';
+import { Decision, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import { SessionSummary } from './sessions.ts';
 import { Stage } from './stages.ts';
@@ -21,11 +22,7 @@ export const eventData = {
   'stage-updated': z.object({ ...ofStage, stage: Stage }),
   'stage-removed': z.object(ofStage),
   'session-updated': SessionSummary,
-  'approval-requested': PendingRequest,
-  'question-requested': PendingRequest,
-  'plan-requested': PendingRequest,
-  'elicitation-requested': PendingRequest,
-  'network-requested': PendingRequest,
+  ...requestEvents,
   /** The CLI withdrew the request, or its process ended: nobody's decision. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
@@ -54,6 +51,13 @@ export type EventData<T extends EventType> = z.infer<(typeof eventData)[T]>;
 /** One change of state before it has its number. */
 export type NewEvent = { [T in EventType]: { type: T; data: EventData<T> } }[EventType];
 
+/** Tells of a new request, of whatever kind. */
+type RequestEvent = Extract<NewEvent, { type: keyof typeof requestEvents }>;
+
+/** Whether an event tells of a new request. */
+export const isRequestEvent = <E extends NewEvent>(event: E): event is E & RequestEvent =>
+  Object.hasOwn(requestEvents, event.type);
+
 /** One change of state, numbered by `seq`, in one log. */
 export type BoardEvent = NewEvent & { seq: number; at: string };
 
@@ -70,11 +74,7 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('stage-updated'),
   eventSchema('stage-removed'),
   eventSchema('session-updated'),
-  eventSchema('approval-requested'),
-  eventSchema('question-requested'),
-  eventSchema('plan-requested'),
-  eventSchema('elicitation-requested'),
-  eventSchema('network-requested'),
+  ...RequestKind.options.map((kind) => eventSchema(`${kind}-requested`)),
   eventSchema('rules-updated'),
   eventSchema('approval-cancelled'),
   eventSchema('approval-resolved'),

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { Denial } from './denials.ts';
+import { REQUEST_KINDS } from './generated/request-kinds.ts';
 import { ProjectId, RequestId, StageId } from './ids.ts';
 import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
 
-/** The kinds of request that a person answers. Further kinds plug in: `docs/interactive-tools.md`. */
-export const RequestKind = z.enum(['approval', 'question', 'plan', 'elicitation', 'network']);
+/** The kinds of request that a person answers. `docs/interactive-tools.md` says how to add one. */
+export const RequestKind = z.enum(REQUEST_KINDS);
 export type RequestKind = z.infer<typeof RequestKind>;
 
 /** The input of a tool call, as the CLI gave it. Its shape is the tool's own. */

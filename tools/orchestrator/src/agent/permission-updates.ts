@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { PermissionMode, type PermissionUpdate } from '@callboard/contract';
+import { PermissionMode, type PermissionRule, type PermissionUpdate } from '@callboard/contract';
 import { z } from 'zod';
 
 const filled = z.string().min(1);
@@ -10,8 +10,8 @@ const rules = {
 const directories = z.array(filled).min(1);
 
 /**
- * The permission updates that the CLI takes with an answer (2.1.330). It passes over any other without a word, so
- * that a person would think to have granted something; those are better refused before they are sent.
+ * The permission updates that the CLI takes with an answer (2.1.330). It ignores any other silently, so a person would believe that
+ * something was granted; those are refused before they are sent.
  */
 const KnownUpdate = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('addRules'), ...rules }),
@@ -30,7 +30,7 @@ const KnownUpdate = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** What is wrong with them, in words; null when nothing is. What the CLI suggested itself is right in whatever shape. */
+/** What is wrong with the updates, in words; null when nothing is. An update that the CLI suggested itself may have any shape. */
 export function permissionUpdatesProblem(
   updates: readonly PermissionUpdate[],
   suggestions: readonly PermissionUpdate[],
@@ -44,3 +44,36 @@ export function permissionUpdatesProblem(
     ? null
     : `Claude Code would pass over this, so nothing was sent. Mend it or leave it out. ${wrong.join('\n')}`;
 }
+
+/** The updates that can be kept, in the CLI's own shapes (seen with 2.1.330). */
+const AllowRules = z.looseObject({
+  type: z.literal('addRules'),
+  behavior: z.literal('allow'),
+  rules: z.array(z.looseObject({ toolName: z.string(), ruleContent: z.string().optional() })),
+});
+const Directories = z.looseObject({ type: z.literal('addDirectories'), directories: z.array(z.string()) });
+
+/** A rule that outlives the session it was granted in. */
+export type KeptRule = Pick<PermissionRule, 'kind' | 'rule'>;
+
+/** The allow rules and readable folders in these updates, which can be kept beyond the session. A mode cannot. */
+export function keepableRules(updates: readonly PermissionUpdate[]): KeptRule[] {
+  return updates.flatMap((update): KeptRule[] => {
+    const allow = AllowRules.safeParse(update);
+    if (allow.success) {
+      return allow.data.rules.map(({ toolName, ruleContent }) => ({
+        kind: 'allow',
+        rule: ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`,
+      }));
+    }
+    const folders = Directories.safeParse(update);
+    return folders.success ? folders.data.directories.map((rule) => ({ kind: 'directory', rule })) : [];
+  });
+}
+
+/**
+ * Sends each update to the session alone, whatever destination the CLI suggested: any other would be written into the worktree, be
+ * committed with it, and vanish with it. Callboard itself keeps the rules that are to last.
+ */
+export const forSession = (updates: readonly PermissionUpdate[]): PermissionUpdate[] =>
+  updates.map((update) => ({ ...update, destination: 'session' }));

@@ -13,11 +13,12 @@ import { openChange, saveChange } from '../domain/change-session.ts';
 import { commandLeft } from '../domain/isolation.ts';
 import { keepRules, tellRules } from '../domain/permission-rules.ts';
 import { decideRequest } from '../domain/requests.ts';
+import type { Answer } from '../kinds/shared/definition.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { type Answer, allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
+import { allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 
 export interface ApprovalParts {
   store: Store;

@@ -1,4 +1,4 @@
-import type { PendingRequest } from '@callboard/contract';
+import { isRequestEvent, type PendingRequest } from '@callboard/contract';
 import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -71,20 +71,11 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     deadlines.set(keyOf(request), edges.uptimeMs() + leftMs);
   }
 
-  const unlisten = store.onEvent(({ type, data }) => {
-    switch (type) {
-      case 'approval-requested':
-      case 'question-requested':
-      case 'plan-requested':
-      case 'elicitation-requested':
-      case 'network-requested':
-        add(data, 0);
-        return wait();
-      case 'approval-resolved':
-        deadlines.delete(keyOf(data));
-        return;
-      default:
-    }
+  const unlisten = store.onEvent((event) => {
+    if (isRequestEvent(event)) {
+      add(event.data, 0);
+      wait();
+    } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
   });
   for (const request of await store.read.requests.listOpen()) {
     add(request, edges.now().getTime() - Date.parse(request.createdAt));

@@ -1,9 +1,9 @@
-import type { RequestKind, TokenUsage } from '@callboard/contract';
-import type { AgentBlock, AgentEvent, Ask } from '../agent/agent-event.ts';
-import { requestKind } from '../agent/request-kinds.ts';
+import type { TokenUsage } from '@callboard/contract';
+import type { AgentBlock, AgentEvent } from '../agent/agent-event.ts';
 import { sandboxFailure } from './sandbox/sandbox-failure.ts';
 import { deniedIn, isTold } from './translate-denial.ts';
 import { offered } from './translate-offer.ts';
+import { initialized, translateRequest } from './translate-request.ts';
 import { translateResult } from './translate-result.ts';
 import { notice, translateSystem } from './translate-system.ts';
 import * as control from './wire/control.ts';
@@ -74,95 +74,9 @@ function conversationOf(message: Record<string, unknown>): AgentEvent[] {
     : [];
 }
 
-function translateRequest({ requestId, request }: Extract<Frame, { kind: 'request' }>): AgentEvent {
-  const asked = askedFor(request);
-  // A malformed permission request that is merely ignored would leave the agent waiting for ever.
-  return asked === null
-    ? { type: 'asked-unknown', requestId, subtype: request.subtype, permissionFor: permissionFor(request) }
-    : { type: 'asked', requestId, ...asked };
-}
-
-/** The tool that a request which is not understood seems to ask permission for; null for one that asks something else. */
-const permissionFor = (request: { subtype: string }): string | null =>
-  control.PermissionLike.safeParse(request).data?.tool_name ?? (request.subtype === 'can_use_tool' ? 'a tool' : null);
-
-/** What a request asks of a person; null for one that is not for people, or not understood. */
-function askedFor(request: { subtype: string }): { kind: RequestKind; ask: Ask } | null {
-  switch (request.subtype) {
-    case 'can_use_tool': {
-      const { data } = control.CanUseTool.safeParse(request);
-      return data === undefined ? null : { kind: requestKind(data.tool_name), ask: askOf(data) };
-    }
-    case 'elicitation': {
-      const { data } = control.Elicitation.safeParse(request);
-      return data === undefined ? null : { kind: 'elicitation', ask: elicitationOf(data) };
-    }
-    default:
-      return null;
-  }
-}
-
-function elicitationOf({ subtype: _subtype, ...input }: Parsed<typeof control.Elicitation>): Ask {
-  return {
-    toolName: 'elicitation',
-    displayName: input.mcp_server_name,
-    input,
-    description: input.message,
-    toolUseId: '',
-    agentId: null,
-    reason: null,
-    blockedPath: null,
-    suggestions: [],
-    suppressAlwaysAllow: true,
-    leavesSandbox: null,
-  };
-}
-
-function askOf(data: Parsed<typeof control.CanUseTool>): Ask {
-  const leaves = data.decision_reason_type === 'sandboxOverride';
-  return {
-    toolName: data.tool_name,
-    displayName: data.display_name ?? data.tool_name,
-    input: data.input,
-    description: data.description ?? null,
-    toolUseId: data.tool_use_id,
-    agentId: data.agent_id ?? null,
-    reason: data.decision_reason ?? null,
-    blockedPath: data.blocked_path ?? null,
-    suggestions: (data.permission_suggestions ?? []).filter((suggestion) => suggestion !== null),
-    suppressAlwaysAllow: data.suppress_always_allow_rule ?? false,
-    leavesSandbox: leaves ? { reason: data.decision_reason ?? null } : null,
-  };
-}
-
 function costCount(response: Record<string, unknown>): AgentEvent[] {
   const parsed = control.UsageReply.safeParse(response);
   return parsed.success ? [{ type: 'cost-count', costUsd: parsed.data.response.session.total_cost_usd }] : [];
-}
-
-/** Only the answer to `initialize` lists the open requests. */
-function initialized(response: Record<string, unknown>): AgentEvent[] {
-  if (!control.InitializedMark.safeParse(response).success) return [];
-  const parsed = control.Initialized.safeParse(response);
-  if (!parsed.success) return [];
-  const event: Extract<AgentEvent, { type: 'initialized' }> = {
-    type: 'initialized',
-    mode: parsed.data.response?.current_permission_mode ?? null,
-    open: [],
-    unclear: [],
-  };
-  for (const pending of parsed.data.pending_permission_requests) {
-    const { request_id: requestId, request } = pending;
-    const asked = request === undefined ? null : askedFor(request);
-    if (requestId !== null && asked !== null) event.open.push({ requestId, ...asked });
-    else
-      event.unclear.push({
-        requestId,
-        subtype: request?.subtype ?? 'unknown',
-        raw: requestId === null ? pending.raw : pending,
-      });
-  }
-  return [event];
 }
 
 function translateMessage(type: string, message: Record<string, unknown>): AgentEvent[] {

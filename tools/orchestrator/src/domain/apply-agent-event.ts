@@ -1,8 +1,8 @@
 import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts';
+import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type SessionRecord, textMessage } from '../store/records.ts';
-import { describeTool } from '../text/describe-tool.ts';
 import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../text/truncate.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';

@@ -1,21 +1,12 @@
 import { type Decision, type PendingRequest, RequestId, type RequestKind, type StageId } from '@callboard/contract';
 import type { Ask } from '../agent/agent-event.ts';
+import { requestKinds } from '../kinds/registry.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import type { StoredRequest } from '../store/tables/requests.ts';
-import { describeRequest } from '../text/describe-request.ts';
 import { commandsOf } from './commands-of.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
-
-/** The event that tells of a new request, by its kind. */
-const REQUESTED = {
-  approval: 'approval-requested',
-  question: 'question-requested',
-  plan: 'plan-requested',
-  elicitation: 'elicitation-requested',
-  network: 'network-requested',
-} as const satisfies Record<RequestKind, string>;
 
 /** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
 export async function openRequest(
@@ -38,17 +29,17 @@ export async function openRequest(
     createdAt: tx.now,
     expiresAt: await expiry(tx, stageId),
     ...shown,
-    ...(kind === 'network' && (await networkFields(tx, change))),
+    ...(requestKinds[kind].isAskedByCommand && (await commandFields(tx, change))),
   };
   if (!(await tx.requests.open(request, launchId))) return;
-  await tx.emit({ type: REQUESTED[kind], data: request });
+  await tx.emit({ type: `${kind}-requested`, data: request });
 }
 
 /**
  * The id that the CLI names is that of no call, and the rule that it suggests would let WebFetch read the host as well:
  * Callboard keeps one of its own.
  */
-const networkFields = async (tx: Tx, change: SessionChange) => ({
+const commandFields = async (tx: Tx, change: SessionChange) => ({
   toolUseId: '',
   suggestions: [],
   commands: await commandsOf(tx, change),
@@ -73,7 +64,7 @@ export async function decideRequest(
 ): Promise<Decision> {
   const { stageId, requestId, kind, toolName, toolUseId, createdAt } = request;
   const waitedMs = Math.max(0, Date.parse(tx.now) - Date.parse(createdAt));
-  const asked = describeRequest(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
+  const asked = requestKinds[kind].describe(request, (await tx.stages.find(stageId))?.worktree?.path ?? null);
   const open = { denial: null, lost: null, settlement: null };
   const decision: Decision = {
     ...{ stageId, requestId, kind, toolName, toolUseId, asked },

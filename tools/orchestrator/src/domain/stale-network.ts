@@ -1,3 +1,4 @@
+import { requestKinds } from '../kinds/registry.ts';
 import { agentsWork } from './change-session.ts';
 import { backgroundCommands, newestEntries } from './commands-of.ts';
 import type { EventContext } from './event-context.ts';
@@ -12,16 +13,18 @@ const ENDED = 'The command that asked has ended. Its next try asks again.';
  */
 export async function closeStaleNetwork(context: EventContext, isTurnOver: boolean): Promise<void> {
   const { tx, change, launchId, edges } = context;
-  const open = (await tx.requests.listOpenOf(change.record.stageId)).filter(({ kind }) => kind === 'network');
+  const open = (await tx.requests.listOpenOf(change.record.stageId)).filter(
+    ({ kind }) => requestKinds[kind].isAskedByCommand,
+  );
   if (open.length === 0 || backgroundCommands(change).length > 0) return;
   const entries = await newestEntries(tx, change);
   const ended = new Set(entries.flatMap((entry) => (entry.kind === 'tool-result' ? [entry.toolUseId] : [])));
   const isOver = isTurnOver && !agentsWork(change.record);
   for (const request of open) {
-    const { commands, requestId } = request;
+    const { commands, requestId, kind } = request;
     const haveEnded = commands.length > 0 && commands.every(({ id, isBackground }) => isBackground || ended.has(id));
     if (!isOver && !haveEnded) continue;
-    const response = { subtype: 'success', response: { behavior: 'deny', message: ENDED } };
+    const response = { subtype: 'success', response: requestKinds[kind].decline(ENDED) };
     const row = { id: edges.newId(), stageId: request.stageId, launchId, wireId: requestId, actor: null };
     await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, createdAt: tx.now });
     await closeRequest(tx, change, request, ENDED);

@@ -2,6 +2,7 @@ import { type LaunchId, type PendingRequest, RequestId } from '@callboard/contra
 import { z } from 'zod';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { withLeaving } from '../agent/leaves-sandbox.ts';
+import { requestKinds } from '../kinds/registry.ts';
 import type { Tx } from '../store/store.ts';
 import { foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
@@ -35,7 +36,7 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
   const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
   if (refusal === null) return openRequest(tx, change, id, kind, ask);
   const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
-  const response = kind === 'elicitation' ? { action: 'decline' } : { behavior: 'deny', message };
+  const response = requestKinds[kind].decline(message);
   await answer(context, requestId, { subtype: 'success', response });
   const text = `Claude asked to use ${ask.displayName} with ${inMib(bytes)} of input. ${refusal.toPerson}, so nobody was asked: it was denied, and Claude was told to ${refusal.instead}.`;
   addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'too-large', text });
@@ -82,7 +83,7 @@ export async function initialized(
   else if (event.mode !== null) await takeMode(context, event.mode);
   const theirs = new Set(event.open.map((open) => open.requestId));
   for (const request of await tx.requests.listOpenOf(change.record.stageId)) {
-    if (request.kind === 'elicitation') continue; // the CLI lists tool calls only; a form stays open until it is withdrawn
+    if (!requestKinds[request.kind].isListedOnInitialize) continue;
     if (!theirs.has(request.requestId)) await closeRequest(tx, change, request, 'Claude Code no longer waits for it.');
   }
   for (const open of event.open) await asked(context, open);

@@ -34,9 +34,6 @@ export const CanUseTool = z.object({
 /** What every request for permission has, whatever its name: a tool, and the input to run it with. */
 export const PermissionLike = z.object({ tool_name: text, input: z.record(z.string(), z.unknown()) });
 
-/** An MCP server asks the person for something; `requested_schema` is the JSON Schema of a flat form. */
-export const Elicitation = z.looseObject({ mcp_server_name: text, message: text });
-
 /** A control response that cannot be matched to a request: the requester gave no id, or one that Callboard never uses. */
 export const ReplyToNobody = z.object({ type: z.literal('control_response'), response: z.object({ subtype: text }) });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { formContentProblem } from './form-content.ts';
+import { formContentProblem } from './elicitation.ts';
 
 const form = {
   type: 'object',

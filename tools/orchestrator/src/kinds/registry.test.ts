@@ -1,7 +1,7 @@
 import { PendingRequest } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { sampleAsk } from '../../test/support/test-session.ts';
-import { describeRequest } from './describe-request.ts';
+import { requestKinds } from './registry.ts';
 
 const request = (kind: string, input: Record<string, unknown>): PendingRequest =>
   PendingRequest.parse({
@@ -22,10 +22,11 @@ it.each([
   ['plan', { plan: '# Plan\n\n1. Build it' }, '# Plan 1. Build it'],
   ['elicitation', { message: 'Who are you?' }, 'tickets: Who are you?'],
   ['network', { host: 'registry.example' }, 'Network registry.example'],
-])('says in one line what a request of the kind %s asks for', (kind, input, expected) => {
-  expect(describeRequest(request(kind, input), '/w')).toBe(expected);
+])('describes a request of kind %s in one line', (kind, input, expected) => {
+  const asked = request(kind, input);
+  expect(requestKinds[asked.kind].describe(asked, '/w')).toBe(expected);
 });
 
-it('cuts what is long', () => {
-  expect(describeRequest(request('plan', { plan: 'word '.repeat(100) }), null)).toHaveLength(200);
+it('cuts a long description', () => {
+  expect(requestKinds.plan.describe(request('plan', { plan: 'word '.repeat(100) }), null)).toHaveLength(200);
 });

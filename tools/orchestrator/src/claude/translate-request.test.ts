@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requestKind } from './request-kinds.ts';
+import { kindOfTool } from './translate-request.ts';
 
 it.each([
   ['AskUserQuestion', 'question'],
@@ -11,5 +11,5 @@ it.each([
   ['constructor', 'approval'],
   ['__proto__', 'approval'],
 ])('takes a call of "%s" for a request of kind %s', (tool, kind) => {
-  expect(requestKind(tool)).toBe(kind);
+  expect(kindOfTool(tool)).toBe(kind);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toolInputProblem } from './tool-input.ts';
+import { toolInputProblem } from './approval.ts';
 
 it.each([
   ['Bash', { command: 'ls', description: 'List', timeout: 5_000 }],

@@ -1,0 +1,107 @@
+import type { ApproveBody, PendingRequest, ToolInput } from '@callboard/contract';
+import { z } from 'zod';
+import type { Ask } from '../agent/agent-event.ts';
+import { oneLine, textField } from '../agent/describe-tool.ts';
+import { Rejection } from '../lib/errors.ts';
+import { ownProperty } from '../lib/own-property.ts';
+import type { Answer, ControlRequest, RequestKindDefinition } from './shared/definition.ts';
+import { inputBlock, keepGranted, plainDenial } from './shared/tool-call.ts';
+
+/** A form that an MCP server asks a person to fill in. */
+export const elicitation: RequestKindDefinition = {
+  recognise: { by: 'subtype', subtype: 'elicitation', read },
+  eventMeaning: 'An MCP server asks for something and waits for a form to be filled in',
+  /** The CLI lists tool calls only; a form stays open until it is withdrawn. */
+  isListedOnInitialize: false,
+  isAskedByCommand: false,
+  describe: ({ displayName, input }) => oneLine(`${displayName}: ${textField(input, 'message')}`),
+  allow: acceptForm,
+  answer: null,
+  keeps: keepGranted,
+  denialMessage: plainDenial,
+  decline: () => ({ action: 'decline' }),
+  retry: {
+    call: ({ displayName }) => `a form of the tool server ${displayName}`,
+    allowed: ({ input }) => `It was allowed, with this input:\n${inputBlock(input)}`,
+    denied: () => 'It was declined.',
+    next: 'Check first whether the form arrived. If it did not and is still needed, make the call that led to it again.',
+  },
+};
+
+/** `requested_schema` is the JSON Schema of a flat form. */
+const Elicitation = z.looseObject({ mcp_server_name: z.string(), message: z.string() });
+
+function read(request: ControlRequest): Ask | null {
+  const { data } = Elicitation.safeParse(request);
+  if (data === undefined) return null;
+  const { subtype: _subtype, ...input } = data;
+  return {
+    toolName: 'elicitation',
+    displayName: input.mcp_server_name,
+    input,
+    description: input.message,
+    toolUseId: '',
+    agentId: null,
+    reason: null,
+    blockedPath: null,
+    suggestions: [],
+    suppressAlwaysAllow: true,
+    leavesSandbox: null,
+  };
+}
+
+function acceptForm({ input }: PendingRequest, { updatedInput = {} }: ApproveBody): Answer {
+  const problem = formContentProblem(input.requested_schema, updatedInput);
+  if (problem !== null) throw new Rejection('bad_request', problem);
+  return {
+    verdict: { outcome: 'answered', reason: null, answers: null, updatedInput },
+    response: { action: 'accept', content: updatedInput },
+  };
+}
+
+/** The flat forms that MCP elicitation allows: one level of strings, numbers, booleans and choices. */
+const FormSchema = z.looseObject({
+  properties: z.record(
+    z.string(),
+    z.looseObject({ type: z.string().optional(), enum: z.array(z.unknown()).optional() }),
+  ),
+  required: z.array(z.string()).optional(),
+});
+
+/** What is wrong with the content of a form, in words; null when nothing is. */
+export function formContentProblem(requestedSchema: unknown, content: ToolInput): string | null {
+  const form = FormSchema.safeParse(requestedSchema);
+  if (!form.success) return null; // the form cannot be read; the server that asked will judge
+  const { properties, required = [] } = form.data;
+  const missing = required.find((name) => ownProperty(content, name) === undefined || content[name] === '');
+  if (missing !== undefined) return `"${missing}" is required.`;
+  for (const [name, value] of Object.entries(content)) {
+    const property = ownProperty(properties, name);
+    if (property === undefined) return `"${name}" is not a field of this form.`;
+    if (!fits(property, value)) return `"${name}" must be ${typeWords(property)}.`;
+  }
+  return null;
+}
+
+type Property = z.infer<typeof FormSchema>['properties'][string];
+
+function fits({ type, enum: choices }: Property, value: unknown): boolean {
+  if (choices !== undefined) return choices.includes(value);
+  switch (type) {
+    case 'string':
+      return typeof value === 'string';
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    default:
+      return true;
+  }
+}
+
+function typeWords({ type, enum: choices }: Property): string {
+  if (choices !== undefined) return `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`;
+  return type === 'integer' ? 'a whole number' : `a ${type ?? 'value'}`;
+}

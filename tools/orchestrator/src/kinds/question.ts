@@ -1,0 +1,41 @@
+import { answersProblem, questionsOf } from '@callboard/contract';
+import { oneLine } from '../agent/describe-tool.ts';
+import { Rejection } from '../lib/errors.ts';
+import type { RequestKindDefinition } from './shared/definition.ts';
+import { declineCall, keepNothing } from './shared/tool-call.ts';
+
+/** One or more questions, answered together by their texts. */
+export const question: RequestKindDefinition = {
+  recognise: { by: 'tool', toolName: 'AskUserQuestion' },
+  eventMeaning: 'Claude asks questions and waits for the answers',
+  isListedOnInitialize: true,
+  isAskedByCommand: false,
+  describe: ({ input }) =>
+    oneLine(
+      questionsOf(input)
+        .map((asked) => asked.question)
+        .join(' '),
+    ),
+  allow: null,
+  /** The CLI takes a missing or empty answer for "did not answer", so every question needs one. */
+  answer: ({ input }, { answers }) => {
+    const problem = answersProblem(questionsOf(input), answers);
+    if (problem !== null) throw new Rejection('bad_request', problem);
+    return {
+      verdict: { outcome: 'answered', reason: null, answers, updatedInput: null },
+      response: { behavior: 'allow', updatedInput: { ...input, answers } },
+    };
+  },
+  keeps: keepNothing,
+  denialMessage: (reason) =>
+    reason === null
+      ? 'The user declined to answer, and gave no reason.'
+      : `The user declined to answer. The reason given: ${reason}`,
+  decline: declineCall,
+  retry: {
+    call: () => 'your question',
+    allowed: () => 'It was allowed.',
+    denied: () => 'It was declined.',
+    next: 'Take this as the answer and go on; do not ask the same again.',
+  },
+};
