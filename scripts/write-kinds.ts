@@ -9,9 +9,16 @@ const HEAD = '// Written by scripts/write-kinds.ts from the names of the files t
 const NAMES = 'tools/contract/src/generated/request-kinds.ts';
 const EVENTS = 'tools/contract/src/generated/request-events.ts';
 
-/** Where the two sides define their kinds, one file each. */
-const SIDES = [{ folder: 'tools/orchestrator/src/kinds', extension: '.ts', type: 'RequestKindDefinition' }] as const;
-type Side = (typeof SIDES)[number];
+/** Where a side defines its kinds, one file each. */
+interface Side {
+  folder: string;
+  extension: string;
+  /** The type of a definition. */
+  type: string;
+}
+
+const ORCHESTRATOR: Side = { folder: 'tools/orchestrator/src/kinds', extension: '.ts', type: 'RequestKindDefinition' };
+const SIDES = [ORCHESTRATOR];
 
 const LINE_WIDTH = 120;
 
@@ -67,13 +74,13 @@ ${entries.map((entry) => `  ${entry},`).join('\n')}
  * @throws Error when a side lacks a kind that the other one has
  */
 export function kindFiles(root: string): Map<string, string> {
-  const [first, ...others] = SIDES;
-  const kinds = inOrder(root, kindsOf(root, first));
-  for (const side of others) {
-    const missing = kindsOf(root, side).filter((kind) => !kinds.includes(kind));
-    const lacking = kinds.filter((kind) => !kindsOf(root, side).includes(kind));
+  const kinds = inOrder(root, kindsOf(root, ORCHESTRATOR));
+  for (const side of SIDES) {
+    const found = kindsOf(root, side);
+    const lacking = kinds.filter((kind) => !found.includes(kind));
     if (lacking.length > 0) throw new Error(`${side.folder} lacks ${lacking.join(', ')}`);
-    if (missing.length > 0) throw new Error(`${first.folder} lacks ${missing.join(', ')}`);
+    const unknown = found.filter((kind) => !kinds.includes(kind));
+    if (unknown.length > 0) throw new Error(`${ORCHESTRATOR.folder} lacks ${unknown.join(', ')}`);
   }
   return new Map([
     [NAMES, namesFile(kinds)],
