@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { hostPlace, hostRule } from './hosts.ts';
 
 it.each([
-  ['registry.npmjs.org', 'registry.npmjs.org'],
-  ['Registry.NPMJS.org.', 'registry.npmjs.org'],
+  ['packages.example.com', 'packages.example.com'],
+  ['Packages.Example.COM.', 'packages.example.com'],
   ['a_b.example', 'a_b.example'],
   ['nas', 'nas'],
   ['10.0.0.1', '10.0.0.1'],
@@ -54,7 +54,7 @@ it.each([
   ['fd12::1', 'local-network'],
   ['printer.local', 'local-network'],
   ['nas', 'local-network'],
-  ['registry.npmjs.org', null],
+  ['packages.example.com', null],
   ['172.32.0.1', null],
   ['10.example.com', null],
   ['127.0.0.1.example.com', null],

@@ -67,7 +67,7 @@ export const SandboxHost = z
   .max(253)
   .regex(
     /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i,
-    'must be a host name such as "registry.npmjs.org", or "*.example.com" for all below it; without scheme, port or path',
+    'must be a host name such as "packages.example.com", or "*.example.com" for all below it; without scheme, port or path',
   );
 
 /** A Unix socket that commands in the sandbox may connect to. */

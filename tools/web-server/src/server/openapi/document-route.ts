@@ -8,7 +8,7 @@ const Document = z.looseObject({
   info: z.looseObject({ title: z.string(), version: z.string() }),
 });
 
-/** `GET /api/openapi.json`: what the API is, for programs. */
+/** `GET /api/openapi.json`: the machine-readable description of the API. */
 export const documentRoute: FastifyPluginAsyncZod<{ ask: Ask }> = async (app, { ask }) => {
   app.get(
     '/api/openapi.json',
@@ -16,7 +16,7 @@ export const documentRoute: FastifyPluginAsyncZod<{ ask: Ask }> = async (app, { 
       schema: {
         operationId: 'get_openapi',
         tags: ['service'],
-        summary: 'This document',
+        summary: 'Get this document',
         response: { 200: json('The OpenAPI 3.1 document', Document), ...problemResponses({ isRelayed: true }) },
       },
     },

@@ -5,28 +5,28 @@ import { z } from 'zod';
 import { schemaNotes } from './schemas.ts';
 
 const DESCRIPTION = `Everything that the board can do. JSON in and out; an error is \`application/problem+json\` with a stable \`code\`.
-A command is answered when the orchestrator has answered it, so that a status tells what really happened. A 503 comes with
-what is known about what was done.`;
+The reply to a command comes after the orchestrator's, so that its status says what really happened. A 503 says what is
+known about the effect.`;
 
 const tags = [
-  { name: 'board', description: 'All that the board shows' },
+  { name: 'board', description: 'The board as a whole' },
   { name: 'projects', description: 'Repositories, their settings and their rules' },
-  { name: 'stages', description: 'Units of work: the cards' },
+  { name: 'stages', description: 'Units of work: the cards on the board' },
   { name: 'sessions', description: 'The conversation of a stage' },
-  { name: 'queue', description: 'Messages that wait for their moment' },
-  { name: 'requests', description: 'What Claude waits for, and what was decided' },
-  { name: 'events', description: 'What happens, as server-sent events' },
-  { name: 'trash', description: 'What was kept when a stage was deleted' },
+  { name: 'queue', description: 'Queued messages' },
+  { name: 'requests', description: 'Pending requests and decisions' },
+  { name: 'events', description: 'Server-sent events' },
+  { name: 'trash', description: 'Files kept from deleted stages' },
   { name: 'service', description: 'Health, login and this document' },
 ];
 
 export interface DocumentParts {
   version: string;
-  /** Known once the server listens. */
+  /** Available once the server listens. */
   cookieName: () => string;
 }
 
-/** How the routes become the OpenAPI document. It is made when it is first asked for. */
+/** Returns the options that turn the routes into the OpenAPI document, which is built at the first request for it. */
 export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicSwaggerOptions {
   const toJsonSchema = createJsonSchemaTransform({ schemaRegistry: schemaNotes });
   const addSchemas = createJsonSchemaTransformObject({ schemaRegistry: schemaNotes });
@@ -41,13 +41,13 @@ export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicS
             type: 'apiKey',
             in: 'cookie',
             name: 'callboard_session',
-            description: 'Set at the login of a browser. No login without `page`',
+            description: 'Set when a browser logs in. Not valid without `page`',
           },
           page: {
             type: 'apiKey',
             in: 'header',
             name: PAGE_HEADER,
-            description: 'What `POST /api/login/proof` gave to the page',
+            description: 'The token that `POST /api/login/proof` returned to the page',
           },
           bearer: { type: 'http', scheme: 'bearer', description: 'An API token' },
         },
@@ -68,7 +68,7 @@ export function openApi({ version, cookieName }: DocumentParts): FastifyDynamicS
   };
 }
 
-/** zod leaves the examples of a body out where one of its fields is read in a way of its own. */
+/** Restores the examples of a body: zod omits them if one of its fields has a transform. */
 function keepExample(body: unknown, json: unknown): void {
   const examples = body instanceof z.ZodType ? schemaNotes.get(body)?.examples : undefined;
   if (examples !== undefined && typeof json === 'object' && json !== null) Object.assign(json, { examples });

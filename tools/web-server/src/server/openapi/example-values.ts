@@ -23,7 +23,7 @@ import {
 } from '@callboard/contract';
 import { z } from 'zod';
 
-/** One small world in which all examples are told. */
+/** The values that all examples share. */
 
 const at = '2026-01-02T03:04:05.678Z';
 

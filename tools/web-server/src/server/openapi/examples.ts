@@ -9,7 +9,7 @@ const ofProject = { projectId: project.id };
 const onStage = { stageId: stage.id };
 const onMessage = { ...onStage, messageId: queued.messageId };
 
-/** A call of every command, with its reply. */
+/** An example call of every command, with its reply. */
 export const examples: Examples = {
   get_board: { input: {}, reply: the.board(41) },
   get_pending: { input: {}, reply: { pending: [pending] } },

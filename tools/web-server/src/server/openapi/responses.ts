@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { problemMeanings } from './problem-meanings.ts';
 import { schemaNotes } from './schemas.ts';
 
-/** What every route behind the login may answer. */
+/** The codes of every route behind the login. */
 const COMMON: readonly ProblemCode[] = [
   'not_logged_in',
   'page_not_proven',
@@ -11,7 +11,7 @@ const COMMON: readonly ProblemCode[] = [
   'too_many_requests',
   'internal',
 ];
-/** What every relayed command may answer besides. */
+/** Further codes of every relayed command. */
 const RELAYED: readonly ProblemCode[] = [
   'bad_request',
   'storage_failed',
@@ -23,18 +23,18 @@ const WITH_BODY: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_
 const content = { 'application/problem+json': { schema: Problem } };
 
 export interface RouteProblems {
-  /** The codes of its own. */
+  /** The codes of this route alone. */
   own?: readonly ProblemCode[] | undefined;
   isRelayed?: boolean;
   hasBody?: boolean;
 }
 
-/** The error responses of a route: one for each status, whose description lists the codes. */
+/** Returns the error responses of a route, one for each status; the description lists the codes. */
 export function problemResponses({ own = [], isRelayed = false, hasBody = false }: RouteProblems) {
   return problemsAs([...own, ...COMMON, ...(isRelayed ? RELAYED : []), ...(hasBody ? WITH_BODY : [])]);
 }
 
-/** The responses of exactly these codes. */
+/** Returns the error responses for exactly these codes. */
 export function problemsAs(codes: readonly ProblemCode[]) {
   const byStatus = Object.groupBy(new Set(codes), (code) => problems[code]);
   return Object.fromEntries(
@@ -47,13 +47,13 @@ export function problemsAs(codes: readonly ProblemCode[]) {
 
 const inWords = (code: ProblemCode): string => `- \`${code}\`: ${problemMeanings[code]}`;
 
-/** A response with a JSON body, or, where it was asked for, one of the other media types. */
+/** Returns a response with a JSON body, or with one of the other media types on request. */
 export const json = (description: string, schema: z.ZodType, others: Record<string, { schema: z.ZodType }> = {}) => ({
   description,
   content: { 'application/json': { schema }, ...others },
 });
 
-/** A response without a body. */
+/** Returns a response without a body. */
 export function noContent(description: string): z.ZodNull {
   const schema = z.null();
   schemaNotes.add(schema, { description });

@@ -16,7 +16,7 @@ import {
 } from '@callboard/contract';
 import { z } from 'zod';
 
-/** What the OpenAPI document says of a schema beside its shape. One with an `id` stands under that name, once. */
+/** Notes of the OpenAPI document on a schema. A schema with an `id` is listed once, under that name. */
 interface SchemaNotes {
   id?: string;
   description?: string;
@@ -44,7 +44,7 @@ const named = {
 };
 for (const [id, schema] of Object.entries(named)) schemaNotes.add(schema, { id });
 
-/** A copy of the schema, with an example that the document shows. */
+/** Returns a copy of the schema with an example for the document. */
 export function withExample<S extends z.ZodType>(schema: S, example: unknown): S {
   const copy = schema.clone();
   schemaNotes.add(copy, { examples: [example] });

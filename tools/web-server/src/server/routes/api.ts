@@ -38,23 +38,23 @@ const relays: Record<string, Relays> = {
   trash: trashRelays,
 };
 
-/** All of the API that needs a login. */
+/** The part of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
   const { client, hub, gate, cookie, limit, streamsPerLogin } = options;
   const ask = createAsk({ client, gate });
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
-    gate.look(request); // what shows no login is refused at once, and counts against nobody
+    gate.look(request); // a request without a login is refused at once, and counts against nobody's limit
     limit.count(gate.loginOf(request).key);
     done();
   });
-  // Before the body is read.
+  // Before the body is parsed.
   app.addHook('preParsing', (request) => gate.admit(request));
 
   for (const [tag, group] of Object.entries(relays)) {
     for (const [type, notes] of Object.entries(group)) {
-      app.route(relayRoute(type as keyof typeof group, tag, notes, ask)); // Object.entries forgets the type of the keys
+      app.route(relayRoute(type as keyof typeof group, tag, notes, ask)); // Object.entries loses the type of the keys
     }
   }
   app.route(pendingRoute(ask));

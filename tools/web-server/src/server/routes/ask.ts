@@ -3,7 +3,7 @@ import type { CommandInput, CommandReply, CommandType } from '@callboard/contrac
 import type { Gate } from '../auth/gate.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
-/** Relays a command of a request that the gate admitted, with what that showed: the orchestrator checks it. */
+/** Relays a command to the orchestrator with the credential of the request, which the orchestrator checks. */
 export type Ask = <T extends CommandType>(
   request: { raw: IncomingMessage },
   type: T,

@@ -4,24 +4,24 @@ import { z } from 'zod';
 import type { Ask } from './ask.ts';
 import { type Relays, relayRoute } from './relay.ts';
 
-/** What is asked across all stages. */
+/** Queries across all stages. */
 export const boardRelays = {
   get_board: {
-    summary: 'All that the board shows',
-    description: 'True at `seq`: an event stream that is opened with `since` of that number misses nothing.',
+    summary: 'Get the board',
+    description: 'The state at `seq`: an event stream opened with `since` of that number misses nothing.',
   },
   get_pending: {
     query: z.strictObject({ stageId: StageId.optional() }),
-    summary: 'What waits for an answer',
+    summary: 'List pending requests',
     problems: ['unknown_stage'],
   },
 } satisfies Relays;
 
 const params = z.object({ stageId: StageId });
 
-/** `GET /api/sessions/:stageId/pending`: the same, of one stage. */
+/** `GET /api/sessions/:stageId/pending`: the pending requests of one stage. */
 export function pendingRoute(ask: Ask): RouteOptions {
-  const notes = { summary: 'What a stage waits for', problems: ['unknown_stage'] } as const;
+  const notes = { summary: 'List pending requests of a stage', problems: ['unknown_stage'] } as const;
   const all = relayRoute('get_pending', 'requests', notes, ask);
   return {
     ...all,

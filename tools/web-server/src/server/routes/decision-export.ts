@@ -1,10 +1,10 @@
 import type { Decision } from '@callboard/contract';
 
-/** Decisions as lines of a file. */
+/** A file format with one line for each decision. */
 export interface ExportFormat {
   contentType: string;
   extension: string;
-  /** The first line; empty where there is none. */
+  /** The first line; empty if the format has none. */
   head: string;
   line: (decision: Decision) => string;
 }
@@ -31,11 +31,11 @@ const COLUMNS = [
   'denial',
 ] as const satisfies readonly (keyof Decision)[];
 
-/** A spreadsheet takes a cell that begins so for a formula, and would run what a model or a tool wrote. */
+/** A spreadsheet takes a cell that begins so for a formula, and would run text that a model or a tool wrote. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** A field of a CSV file (RFC 4180), harmless to a spreadsheet; objects are JSON, null and what is missing are empty. */
+/** Returns a CSV field (RFC 4180) that a spreadsheet does not run; objects become JSON, null and undefined an empty field. */
 export function csvField(value: unknown): string {
   const text = value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
   const safe = FORMULA.test(text) ? `'${text}` : text;
@@ -65,8 +65,8 @@ interface Page {
 }
 
 /**
- * The text of an export, a page at a time. The first page is given, so that its failure is known before anything is
- * sent; a later failure ends the stream with the error. At most `limit` decisions.
+ * Yields the text of an export, page by page, with at most `limit` decisions. The caller fetches the first page, so that
+ * its failure is known before anything is sent; a later failure ends the stream with the error.
  */
 export async function* exportText(
   format: ExportFormat,

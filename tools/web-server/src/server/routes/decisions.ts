@@ -8,7 +8,7 @@ import { exportFormats, exportText } from './decision-export.ts';
 import { wholeNumber } from './query.ts';
 import { type RelayNotes, relayRoute } from './relay.ts';
 
-/** Of a page; an export takes as many pages as it needs. */
+/** The limit of one page; an export reads as many pages as it needs. */
 const MAX_PAGE = 1_000;
 
 const Query = DecisionFilter.extend({
@@ -19,19 +19,19 @@ const Query = DecisionFilter.extend({
 const notes: RelayNotes = {
   query: Query,
   files: ['text/csv', 'application/jsonl'],
-  summary: 'The decision log, newest first',
+  summary: 'List decisions, newest first',
   description:
-    'In pages of at most 1000: give `next` as `before` to get the following one; it is null at the end. With `format=csv` (or `Accept: text/csv`) or `format=jsonl` all of it, or the newest `limit`, as a file; one that ends with its connection is not whole.',
+    'In pages of at most 1000: pass `next` as `before` to get the next page; it is null at the end. With `format=csv` (or `Accept: text/csv`) or `format=jsonl`, returns the whole log, or the newest `limit` decisions, as a file; if the connection breaks off, the file is incomplete.',
 };
 
 /** `GET /api/decisions`: the decision log, as a page of JSON or as a file. */
 export function decisionsRoute(ask: Ask): RouteOptions {
   async function handler(request: FastifyRequest, reply: FastifyReply) {
-    // It was checked and converted by the schema of the route.
+    // The schema of the route has checked and converted it.
     const { format = formatOf(request), ...filter } = request.query as z.infer<typeof Query>;
     if (format === 'json') {
       if (filter.limit === undefined || filter.limit <= MAX_PAGE) return ask(request, 'get_decisions', filter);
-      throw new Rejection('bad_request', `limit: must be at most ${MAX_PAGE}; a file may have more.`);
+      throw new Rejection('bad_request', `limit: must be at most ${MAX_PAGE}; only a file may have more.`);
     }
     const { limit = Number.POSITIVE_INFINITY } = filter;
     const page = (before = filter.before) =>

@@ -30,7 +30,7 @@ const StreamHeaders = z.looseObject({ 'last-event-id': wholeNumber(0).optional()
 const Stream = withExample(z.string(), STREAM_EXAMPLE);
 const StreamParams = z.object({ streamId: z.uuid('is not the id of an event stream') });
 
-/** `GET /api/events`: the stream of events. `PUT .../:streamId/watch`: the stages whose text a stream gets while it is written. */
+/** `GET /api/events`: the event stream. `PUT .../:streamId/watch`: sets the stages whose live text the stream carries. */
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
   const { client, hub, gate, ask, streamsPerLogin } = options;
   app.addHook('preClose', async () => hub.endAll());
@@ -41,14 +41,14 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       schema: {
         operationId: 'get_events',
         tags: ['events'],
-        summary: 'What happens, as server-sent events',
+        summary: 'Stream events as server-sent events',
         description:
-          'Begins with `stream` ({streamId, seq}), `orchestrator-status` and `notices-updated`; then all that came after `Last-Event-ID` (or `since`), each stored event once and in order, then what happens. `resync` means: load the board anew. A client that reads too slowly is cut off, and comes back by replay.',
+          'Begins with `stream` ({streamId, seq}), `orchestrator-status` and `notices-updated`. Then come the stored events after `Last-Event-ID` (or `since`), each once and in order, and new events as they happen. `resync` means: reload the board. A client that reads too slowly is disconnected; it reconnects and gets the missed events.',
         querystring: StreamQuery,
         headers: StreamHeaders,
         response: {
           200: {
-            description: 'A stream that ends with its connection',
+            description: 'A stream that lasts as long as its connection',
             content: { 'text/event-stream': { schema: Stream } },
           },
           ...problemResponses({ own: ['bad_request', 'too_many_streams', 'orchestrator_unreachable'] }),
@@ -65,7 +65,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const { raw } = reply;
       for (const [name, value] of Object.entries(reply.getHeaders()))
         if (value !== undefined) raw.setHeader(name, value);
-      // It ends with its connection, so its parts need no lengths: events are written to the socket as they are.
+      // The stream ends with its connection, so chunks need no lengths: events are written to the socket as they are.
       raw.useChunkedEncodingByDefault = false;
       raw.shouldKeepAlive = false;
       raw.writeHead(200, {
@@ -84,8 +84,8 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       schema: {
         operationId: 'watch',
         tags: ['events'],
-        summary: 'The stages whose text a stream gets while it is written',
-        description: 'Exactly these from now on, as `text-delta` events.',
+        summary: 'Set the stages whose live text a stream carries',
+        description: 'Replaces the current set. Their text comes as `text-delta` events.',
         params: StreamParams,
         body: withExample(commands.watch.input, { stageIds: ['STAGE-1'] }),
         response: {
@@ -111,7 +111,7 @@ function ownerOf({ key, credential }: Login, loginId: string | null, client: Orc
         await client.send('auth_check', {}, { credential });
         return true;
       } catch (error) {
-        // An orchestrator that cannot be asked ends nobody's stream.
+        // If the orchestrator cannot be asked, no stream is ended.
         return !(error instanceof Rejection && error.code === 'not_logged_in');
       }
     },

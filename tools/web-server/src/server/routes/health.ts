@@ -16,7 +16,7 @@ export interface HealthRoutesOptions {
 const Ok = withExample(Health, { status: 'ok' });
 const Starting = withExample(Health, { status: 'starting' });
 
-/** `GET /api/health`: whether commands can be given. Needs no login; with one it tells more. */
+/** `GET /api/health`: whether Callboard accepts commands. Needs no login; with a login the reply has more. */
 export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (app, { client, gate, version }) => {
   const delays = watchLoopDelay();
   app.addHook('onClose', async () => delays.stop());
@@ -24,12 +24,12 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     operationId: 'get_health',
     tags: ['service'],
     security: [],
-    summary: 'Whether commands can be given',
+    summary: 'Check whether Callboard accepts commands',
     description:
-      'Needs no login. With one it tells versions and states as well, and how many requests are pending, and how many stages and sessions there are by column and state, and how late the event loops of both servers were in the last minute, in milliseconds.',
+      'Needs no login. With a login it also returns versions and states, the number of pending requests, the numbers of stages by column and of sessions by state, and the event loop delay of both servers in the last minute, in milliseconds.',
     response: {
-      200: json('They can', Ok),
-      503: json('Not yet: the orchestrator is away, or still re-attaches to its sessions', Starting),
+      200: json('Commands are accepted', Ok),
+      503: json('Not ready: the orchestrator is unreachable, or still reattaching to its sessions', Starting),
       ...problemsAs(['wrong_origin']),
     },
   };

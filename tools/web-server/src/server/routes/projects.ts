@@ -1,63 +1,64 @@
 import { TrustQuery } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
-/** The repositories that the board knows, and the rules that hold in them. */
+/** The repositories on the board, and the rules that hold in them. */
 export const projectRelays = {
   create_project: {
     status: 'created',
-    summary: 'Registers a repository',
-    description: '`path` is absolute, on the machine of the orchestrator. Registering it again changes nothing.',
+    summary: 'Register a repository',
+    description:
+      '`path` is absolute, on the machine of the orchestrator. Registering a repository again changes nothing.',
     problems: ['not_a_repository', 'no_commits', 'project_exists'],
   },
-  get_projects: { summary: 'All projects' },
+  get_projects: { summary: 'List projects' },
   update_project: {
-    summary: 'Renames a project, or changes its settings',
-    description: 'Settings that are not named stay as they are.',
+    summary: 'Rename a project, or change its settings',
+    description: 'Settings that are left out stay unchanged.',
     problems: ['unknown_project'],
   },
   remove_project: {
-    summary: 'Removes a project from the board',
-    description: 'The repository itself is not touched. Answers with what was removed.',
+    summary: 'Remove a project from the board',
+    description: 'The repository itself stays unchanged. Returns the removed project.',
     problems: ['unknown_project', 'project_in_use'],
   },
   agree_git_settings: {
-    summary: 'Agrees to the git settings of a repository that run programs',
+    summary: 'Agree to git settings of a repository that run programs',
     description:
-      '`hash` is that of the project’s `gitSettings`. From then on Callboard’s own calls of git run what these items say.',
+      '`hash` is the hash in the project’s `gitSettings`. From then on Callboard’s own calls of git may run the listed programs.',
     problems: ['unknown_project', 'git_settings_changed'],
   },
   import_stages: {
-    summary: 'Imports stages from the Markdown files of a folder',
+    summary: 'Import stages from the Markdown files of a folder',
     description:
-      '`path` is absolute, or relative to the repository. All files or, when one of them is wrong, none. A stage that was imported before is updated. `ignored` names the keys of their frontmatter that mean nothing here.',
+      '`path` is absolute, or relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. `ignored` lists frontmatter keys that have no meaning here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
   },
   get_rules: {
-    summary: 'What was allowed for good, in the project and in its stages',
+    summary: 'List the permanent rules of the project and its stages',
     problems: ['unknown_project'],
   },
   get_trust: {
-    summary: 'What the settings of the repository would switch on',
+    summary: 'Get the repository settings that need trust',
     description:
-      'Hooks, helpers, environment variables, MCP servers, plugins, rules, modes and folders, as they are now: in the repository, or with `stageId` in the worktree of that stage.',
+      'The hooks, helpers, environment variables, MCP servers, plugins, rules, modes and folders that the settings would switch on now: in the repository, or with `stageId` in the worktree of that stage.',
     query: TrustQuery,
     problems: ['unknown_project', 'unknown_stage'],
   },
   trust_project: {
-    summary: 'Trusts a repository as it is',
+    summary: 'Trust the current settings of a repository',
     description:
-      'Agrees to exactly what has this `hash`; the next start of a session uses it. Until then sessions start without the settings of the repository.',
+      'Agrees to exactly the settings with this `hash`; the next start of a session uses them. Until then sessions start without the settings of the repository.',
     problems: ['unknown_project', 'trust_changed'],
   },
   agree_rules: {
-    summary: 'Says that these rules were allowed by a person, in a terminal',
+    summary: 'Confirm that a person allowed these rules in a terminal',
     description:
-      'Rules and folders of the local settings of the main checkout, or of the user, that are new since somebody looked. What does not stand there now is passed over.',
+      'New rules and folders in the local settings of the main checkout, or in the user’s settings. Rules that are no longer there are ignored.',
     problems: ['unknown_project'],
   },
   remove_rule: {
-    summary: 'Revokes a rule',
-    description: 'Sessions that run keep it until their process ends.',
+    summary: 'Revoke a rule',
+    description: 'Running sessions keep it until their process ends.',
     problems: ['unknown_rule'],
   },
 } satisfies Relays;

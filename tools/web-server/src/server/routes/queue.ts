@@ -1,25 +1,25 @@
 import type { Relays } from './relay.ts';
 
-/** The messages of a stage that wait for their moment. */
+/** The queued messages of a stage. */
 export const queueRelays = {
   get_queue: {
-    summary: 'The messages that wait',
-    description: '`held`: after a failed or interrupted turn they wait for a person.',
+    summary: 'List queued messages',
+    description: '`held`: after a failed or interrupted turn, they wait for a person.',
     problems: ['unknown_stage', 'no_session'],
   },
   release_queue: {
-    summary: 'Lets a held queue go',
-    description: 'After a failed or interrupted turn the messages that wait are held for this.',
+    summary: 'Release a held queue',
+    description: 'After a failed or interrupted turn, queued messages are held until they are released.',
     problems: ['unknown_stage', 'no_session', 'session_alarm'],
   },
   edit_queued: {
-    summary: 'Changes the text or the place of a message that waits',
-    description: 'Place 0 is the next to go.',
+    summary: 'Change the text or the place of a queued message',
+    description: 'Place 0 is sent next.',
     problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent'],
   },
   send_queued: {
-    summary: 'Sends a message that waits',
-    description: '`steer`: into the running turn. `now`: at once, by interrupting it.',
+    summary: 'Send a queued message',
+    description: '`steer` writes it into the running turn; `now` interrupts the turn and sends it at once.',
     problems: [
       'unknown_stage',
       'no_session',
@@ -31,8 +31,8 @@ export const queueRelays = {
     ],
   },
   remove_queued: {
-    summary: 'Removes a message that waits',
-    description: 'Answers with what was removed.',
+    summary: 'Remove a queued message',
+    description: 'Returns the removed message.',
     problems: ['unknown_stage', 'no_session', 'unknown_message', 'already_sent'],
   },
 } satisfies Relays;

@@ -7,19 +7,18 @@ import { json, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { Ask } from './ask.ts';
 
-/** What is said of a route beside its address and its shapes, which the contract has. */
+/** The documentation and options of a route. Its address and schemas come from the contract. */
 export interface RelayNotes {
   summary: string;
-  /** What it promises. */
   description?: string;
-  /** The codes of its own, beside those that every route has. */
+  /** The codes that only this route has. */
   problems?: readonly ProblemCode[];
-  /** 200 without it. `created`: 201, or 200 when the reply says that it was there already. */
+  /** 200 by default. `created`: 201, or 200 if the reply says that it existed already. */
   status?: 201 | 202 | 'created';
-  /** The query, as text. */
+  /** Parses the query, whose values are text. */
   query?: z.ZodType;
   isBodyOptional?: boolean;
-  /** The media types of files that it answers with as well. */
+  /** The media types of files that it can also return. */
   files?: readonly string[];
   bodyLimit?: number;
 }
@@ -27,10 +26,7 @@ export interface RelayNotes {
 /** A group of relayed commands. */
 export type Relays = { readonly [T in RoutedCommand]?: RelayNotes };
 
-/**
- * The route that passes a command on in the name of whoever asks, and answers with its reply. Address and schemas are
- * the contract's.
- */
+/** Returns the route that relays a command in the name of the caller and responds with its reply. Address and schemas come from the contract. */
 export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, ask: Ask): RouteOptions {
   const { method, path, body: bodyField } = routes[type];
   const { status = 200, summary, description, problems, query, bodyLimit } = notes;
@@ -39,8 +35,8 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
   const reply = withExample(commands[type].reply, examples[type].reply);
   const successes =
     status === 'created'
-      ? { 200: json('It was there already', reply), 201: json('Created', reply) }
-      : { [status]: json(status === 202 ? 'Accepted, and under way' : 'Done', reply, files) };
+      ? { 200: json('It existed already', reply), 201: json('Created', reply) }
+      : { [status]: json(status === 202 ? 'Accepted and in progress' : 'Done', reply, files) };
   return {
     method,
     url: path,
@@ -58,7 +54,7 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
     async handler(request, answer) {
       const { params: inPath, query: inQuery, body: given } = request;
       const fields = [query && inQuery, body && (bodyField === undefined ? given : { [bodyField]: given }), inPath];
-      // Each part was checked with its part of the command's own schema.
+      // Each part was checked with the matching part of the command's schema.
       const input = Object.assign({}, ...fields) as CommandInput<typeof type>;
       const data = await ask(request, type, input);
       return answer.code(status === 'created' ? createdStatus(data) : status).send(data);
@@ -68,7 +64,7 @@ export function relayRoute(type: RoutedCommand, tag: string, notes: RelayNotes, 
 
 const createdStatus = (reply: object) => ('created' in reply && reply.created === true ? 201 : 200);
 
-/** The parts of the command's own schema, as the route has them. */
+/** Splits the command's schema into the route's path parameters and body. */
 function requestSchemas(type: RoutedCommand, { isBodyOptional = false }: RelayNotes) {
   const route = routes[type];
   const inPath = pathFields(route);

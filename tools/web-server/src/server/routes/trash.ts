@@ -1,16 +1,16 @@
 import type { Relays } from './relay.ts';
 
-/** Files of worktrees that were removed. */
+/** Files kept from removed worktrees. */
 export const trashRelays = {
   get_trash: {
-    summary: 'What was kept before worktrees were removed, newest first',
-    description: 'Each entry stays for 30 days that Callboard has run.',
+    summary: 'List trash entries, newest first',
+    description: 'Each entry holds the files kept from a removed worktree, for 30 days of Callboard’s running time.',
   },
   restore_trash: {
     isBodyOptional: true,
-    summary: 'Moves the files of an entry out of the trash',
+    summary: 'Restore the files of a trash entry',
     description:
-      'Into `folder` (absolute; it is made if need be), else into the worktree of the stage of that id, else into a new folder in the data directory; the reply says which. Where a file of that name is there already nothing is restored.',
+      'Into `folder` (absolute; created if missing), else into the worktree of the stage with that id, else into a new folder in the data directory; the reply says which. If a file of the same name exists, nothing is restored.',
     problems: ['unknown_trash', 'would_overwrite'],
   },
 } satisfies Relays;

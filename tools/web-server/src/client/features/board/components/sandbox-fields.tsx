@@ -36,7 +36,7 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
           <div className={css.row}>
             <Textarea
               label="Hosts to reach without asking"
-              description="One a line, such as registry.npmjs.org or *.example.com."
+              description="One a line, such as packages.example.com or *.example.com."
               autosize
               minRows={2}
               maxRows={6}

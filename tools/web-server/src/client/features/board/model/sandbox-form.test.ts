@@ -5,7 +5,7 @@ it('takes settings there and back', () => {
   const settings = {
     sandbox: true,
     sandboxAutoAllow: true,
-    sandboxHosts: ['registry.npmjs.org', '*.example.com'],
+    sandboxHosts: ['packages.example.com', '*.example.com'],
     sandboxSockets: ['/run/docker.sock'],
   };
   expect(readSandboxForm(sandboxFormOf(settings))).toEqual(settings);
