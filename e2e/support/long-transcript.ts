@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type NewTranscriptEntry, StageId, TranscriptEntry } from '@callboard/contract';
 import { nodeEdges } from '../../tools/orchestrator/src/lib/edges.ts';
-import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite-store.ts';
+import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite/sqlite-store.ts';
 import { silent } from '../../tools/orchestrator/test/support/test-store.ts';
 
 /**

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
 import { messageOf, OperationalError } from './lib/errors.ts';
-import { newEpoch } from './store/epoch.ts';
+import { newEpoch } from './store/sqlite/epoch.ts';
 
 /** What a backup holds, as a proof that it can be read. */
 export interface BackupProof {

@@ -48,7 +48,7 @@ import { createProjects } from './stages/projects.ts';
 import { createRepositories } from './stages/repositories.ts';
 import { createStages } from './stages/stages.ts';
 import { startPruning } from './store/pruning.ts';
-import { openSqliteStore } from './store/sqlite-store.ts';
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 import { createTrash } from './trash/trash.ts';
 import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';

@@ -5,7 +5,7 @@ import { endMarked, endStragglers, terminate } from './claude/processes/end-proc
 import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
 
-import { openSqliteStore } from './store/sqlite-store.ts';
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 
 const GRACE_MS = 5_000;
 

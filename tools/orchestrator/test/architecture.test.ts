@@ -143,8 +143,8 @@ describe('the orchestrator', () => {
 
   it('keeps each library that does one thing in the one place that does it', () => {
     const HOMES: Record<string, RegExp> = {
-      kysely: /^orchestrator\/src\/store\//,
-      'node:sqlite': /^orchestrator\/src\/(store\/node-sqlite|backup)\.ts$/,
+      kysely: /^orchestrator\/src\/store\/sqlite\//,
+      'node:sqlite': /^orchestrator\/src\/(store\/sqlite\/node-sqlite|backup)\.ts$/,
       ws: /^orchestrator\/src\/gateway\//,
       uuid: /^orchestrator\/src\/lib\/edges\.ts$/,
       yaml: /^orchestrator\/src\/(stages|trust)\//,
@@ -159,6 +159,18 @@ describe('the orchestrator', () => {
     const ofStore = importsOf(below('orchestrator/src/claude')).filter(({ to }) => to.includes('/src/store/'));
     expect(ofStore.map(told)).toEqual([
       'orchestrator/src/claude/wire/encode.ts imports a type of orchestrator/src/store/records.ts',
+    ]);
+  });
+
+  it('knows the store by its port alone, but for those that open the database', () => {
+    const outside = importsOf(below('orchestrator/src')).filter(
+      ({ from, to }) => to.includes('/src/store/sqlite/') && !from.includes('/src/store/sqlite/'),
+    );
+    const file = (path: string) => path.slice('orchestrator/src/'.length);
+    expect(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`).toSorted()).toEqual([
+      'backup.ts imports store/sqlite/epoch.ts',
+      'compose.ts imports store/sqlite/sqlite-store.ts',
+      'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
     ]);
   });
 

@@ -1,8 +1,8 @@
 import { type Decision, isUnsettled, type RequestId, type SendMessageReply, type StageId } from '@callboard/contract';
 import { updateDecision } from '../domain/requests.ts';
 import { Rejection } from '../lib/errors.ts';
+import type { StoredRequest } from '../store/ports/requests-table.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { StoredRequest } from '../store/tables/requests.ts';
 import { retryMessage } from './retry-message.ts';
 
 export interface LostAnswerParts {

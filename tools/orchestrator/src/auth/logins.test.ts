@@ -133,8 +133,8 @@ it('forgets a login that is over together with the store, so that a clock set ba
   const { secret, login } = await logIn();
   const later = new Date(Date.parse(login.expiresAt) + 1_000);
   await store.transact(async (tx) => {
-    await tx.clock.goOn(later.toISOString(), 0); // begins now
-    await tx.clock.goOn(later.toISOString(), later.getTime() - edges.now().getTime() + 60_000);
+    await tx.clock.advance(later.toISOString(), 0); // begins now
+    await tx.clock.advance(later.toISOString(), later.getTime() - edges.now().getTime() + 60_000);
   });
   await logins.createCode();
   expect(() => logins.check({ kind: 'page', secret })).toThrow(refused);

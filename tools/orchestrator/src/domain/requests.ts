@@ -2,9 +2,9 @@ import { type Decision, type PendingRequest, RequestId, type RequestKind, type S
 import type { Ask } from '../agent/agent-event.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { ownProperty } from '../lib/own-property.ts';
+import type { StoredRequest } from '../store/ports/requests-table.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
-import type { StoredRequest } from '../store/tables/requests.ts';
 import { commandsOf } from './commands-of.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { openTestStore, silent } from '../../test/support/test-store.ts';
+import { openTestStore, silent, withFields } from '../../test/support/test-store.ts';
 import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
 import { createBell } from '../lib/bell.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
@@ -30,7 +30,8 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
   const program = async () => ({ path: claude, version: null, flags: null, gaps: [] });
   const known = { program, saw: () => undefined, doubt: () => undefined };
   const sessions = createSessions({
-    ...{ store: { ...store, read: { ...store.read, launches: { ...store.read.launches, find } } }, edges, log: silent },
+    store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
+    ...{ edges, log: silent },
     ...{ dataDir: folder, env, outboxBell: createBell(), claude: known, initializeTimeoutMs: 60_000 },
     lowPriorityWork: { add: () => undefined, stir: () => undefined },
     sandbox: { forLaunch: async () => ({ ...SANDBOX_UNTRIED, isRefused: false }), refused: () => undefined },

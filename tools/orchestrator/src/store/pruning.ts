@@ -3,42 +3,42 @@ import type { Logger } from '../lib/logger.ts';
 import type { Store } from './store.ts';
 
 const KEEP_EVENTS = 200_000;
-/** Some 2 KB for each of them. */
+/** About 2 KB for each of them. */
 const KEEP_BYTES = 400 * 1024 * 1024;
 const KEEP_MS = 14 * 24 * 3_600_000;
-/** Whoever added a file that waited so long for its message has forgotten it. */
+/** A file that waited this long for its message was forgotten. */
 const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const KEEP_TRASH_MS = 30 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
-/** A crash loses no more of the time that went by. */
+/** How often the clock advances: a crash loses no more than this. */
 const CLOCK_MS = 10 * 60_000;
 
 interface PruningParts {
   store: Store;
   edges: Edges;
   log: Logger;
-  /** Forgets the files that were added to a draft before this instant and never sent. */
+  /** Deletes files that were added to a draft before this instant and never sent. */
   forgetDraftFiles: (instant: string) => Promise<void>;
-  /** Deletes what was put into the trash before this instant. */
+  /** Deletes what went to the trash before this instant. */
   forgetTrash: (instant: string) => Promise<void>;
 }
 
 /**
- * Keeps the store from growing without bound. Transcripts, decisions and everything else that is shown stay. What is old
- * is so by the time that Callboard has really lived through: a clock that is set forward makes nothing old.
+ * Keeps the store from growing without bound. Transcripts, decisions and everything else people see stay. Age is counted
+ * while Callboard runs, so setting the time of day forward makes nothing old.
  */
 export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash }: PruningParts): { stop: () => void } {
   let counted = edges.uptimeMs();
   let pruned = Number.NEGATIVE_INFINITY;
 
-  async function goOn(): Promise<void> {
+  async function pruneWhenDue(): Promise<void> {
     const now = edges.uptimeMs();
     const elapsed = now - counted;
     counted = now;
     const livedUntil = await store
-      .transact((tx) => tx.clock.goOn(tx.now, elapsed), { sync: 'later' })
+      .transact((tx) => tx.clock.advance(tx.now, elapsed), { sync: 'later' })
       .catch((error: unknown) => {
-        counted -= elapsed; // for the next time
+        counted -= elapsed; // counts with the next call
         throw error;
       });
     if (now - pruned < EVERY_MS) return;
@@ -52,7 +52,8 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     await forgetTrash(before(KEEP_TRASH_MS));
   }
 
-  const run = () => void goOn().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
+  const run = () =>
+    void pruneWhenDue().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
   run();
   const timer = setInterval(run, CLOCK_MS).unref();
   return { stop: () => clearInterval(timer) };

@@ -1,87 +1,72 @@
-import {
-  type BoardEvent,
-  type BoardParts,
-  type LaunchId,
-  type NewEvent,
-  SANDBOX_UNTRIED,
-  type Stage,
-  type StageId,
-} from '@callboard/contract';
-import type { Database } from './database.ts';
-import type { KnownSessions } from './known-sessions.ts';
-import type { CommitSync } from './node-sqlite.ts';
-import { type OutboxRow, type SessionRecord, summaryOf } from './records.ts';
+import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
+import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
+import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
+import type { RequestsTable } from './ports/requests-table.ts';
+import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
+import type { DraftFilesTable, DraftsTable, StagesTable } from './ports/stage-tables.ts';
+import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
-import { agreedTable } from './tables/agreed.ts';
-import { capabilitiesTable } from './tables/capabilities.ts';
-import { clockTable } from './tables/clock.ts';
-import { draftFilesTable } from './tables/draft-files.ts';
-import { draftsTable } from './tables/drafts.ts';
-import { eventsTable } from './tables/events.ts';
-import { launchesTable } from './tables/launches.ts';
-import { loginsTable } from './tables/logins.ts';
-import { type GivenRows, outboxTable } from './tables/outbox.ts';
-import { projectsTable } from './tables/projects.ts';
-import { requestsTable } from './tables/requests.ts';
-import { rulesTable } from './tables/rules.ts';
-import { sessionsTable } from './tables/sessions.ts';
-import { stagesTable } from './tables/stages.ts';
-import { transcriptTable } from './tables/transcript.ts';
 
-/** The tables, as one reads them. @param given collects the rows that are given to launches */
-export function tables(db: Database, known: KnownSessions, given?: GivenRows) {
-  return {
-    agreed: agreedTable(db),
-    projects: projectsTable(db),
-    stages: stagesTable(db, known),
-    sessions: sessionsTable(db, known),
-    launches: launchesTable(db),
-    outbox: outboxTable(db, given),
-    requests: requestsTable(db),
-    transcript: transcriptTable(db),
-    events: eventsTable(db),
-    rules: rulesTable(db),
-    drafts: draftsTable(db),
-    draftFiles: draftFilesTable(db),
-    capabilities: capabilitiesTable(db),
-    logins: loginsTable(db),
-    clock: clockTable(db),
-  };
+/** The store's port: what the services know of it. The SQLite code beside it implements this. */
+
+/** All that is stored, by what it is about. */
+export interface Tables {
+  readonly agreed: AgreedTable;
+  readonly projects: ProjectsTable;
+  readonly stages: StagesTable;
+  readonly sessions: SessionsTable;
+  readonly launches: LaunchesTable;
+  readonly outbox: OutboxTable;
+  readonly requests: RequestsTable;
+  readonly transcript: TranscriptTable;
+  readonly events: EventsTable;
+  readonly rules: RulesTable;
+  readonly drafts: DraftsTable;
+  readonly draftFiles: DraftFilesTable;
+  readonly capabilities: CapabilitiesTable;
+  readonly logins: LoginsTable;
+  readonly clock: ClockTable;
 }
-export type Tables = ReturnType<typeof tables>;
 
-/** One transaction. What it writes and the events that tell of it are committed together or not at all. */
+/** One transaction. Its writes and the events about them are committed together or not at all. */
 export interface Tx extends Tables {
-  /** The instant of the transaction, the same for all it writes. */
+  /** The instant of the transaction, the same for all its writes. */
   readonly now: string;
-  /** Why nothing new may be given to Claude now, in words; null while there is room on the disk. Asked anew at each call. */
+  /** Why nothing new may be given to Claude now; null while there is room on the disk. Each call looks anew. */
   diskPauseReason(): string | null;
-  /** A new id, for a row. */
+  /** A new id for a row, from `Edges`. */
   newId(): string;
-  /** A new id, for what goes to the CLI. */
+  /** A new id for something that goes to the CLI, from `Edges`. */
   newWireId(): string;
   /**
-   * Adds an event to the log; it is published after the commit. Of several that tell the whole of one session or one
-   * decision, only the newest is.
+   * Adds an event to the log, published after the commit. Where several describe one session or one decision as a
+   * whole, only the newest is kept.
    */
   emit(event: NewEvent): Promise<void>;
-  /** Whatever the commit was to wait for: it is on disk before anybody hears of it. For what must not be made a second time. */
+  /** Has the commit on disk before anyone hears of it, whatever its options say. For effects that must not happen twice. */
   syncFirst(): void;
   /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */
   afterCommit(hint: () => void): void;
 }
 
+/**
+ * When a commit reaches the disk. `now`: before it returns, with all commits before it, so that it survives a power
+ * cut. `later`: with the next one of these, or the next sync of the log. A process that ends loses neither.
+ */
+export type CommitSync = 'now' | 'later';
+
 /** How a transaction is committed. */
 export interface CommitOptions {
   /**
-   * `now` (unless told otherwise) for what a person said and for what must not be forgotten once it is told: on disk
-   * before anybody hears of it. `later` for what the CLI said, which its spool holds as well, and for marks: on disk
-   * within about a second, or with the next commit that is synced.
+   * `now` (the default) for what a person said and for what must not be forgotten once someone was told: on disk before
+   * anyone hears of it. `later` for what the CLI said, which its spool holds as well, and for bookkeeping: on disk
+   * within about a second, or with the next synced commit.
    */
   sync?: CommitSync;
   /**
-   * It may be committed in one transaction with others that come at the same time, synced `later`, and before transactions that were asked for
-   * earlier. When one of them fails, each is done anew, alone: so it must do nothing but through `tx`.
+   * Allows one transaction to commit this work with other work that arrives at the same time, synced `later`, and ahead
+   * of transactions that were requested earlier. If one piece of work fails, each runs again alone, so `work` must act
+   * through `tx` only.
    */
   together?: true;
 }
@@ -89,76 +74,38 @@ export interface CommitOptions {
 /** Durable state. The store is the truth; everything in memory is a hint or a copy. */
 export interface Store {
   /**
-   * Runs `work` in one transaction. Transactions run one after another, in the order of the calls; events are
-   * published to listeners after the commit and before the next transaction starts, so in the order of their `seq`.
-   * Must not be called from within `work`. No commit is lost by the end of a process, whatever `options` say.
-   * @throws OperationalError `storage_failed` when the store itself fails (a full disk, say); what `work` throws
+   * Runs `work` in one transaction. Transactions run one after another, in the order of the calls. Listeners get the
+   * events after the commit and before the next transaction starts, so in the order of their `seq`. Must not be called
+   * from within `work`. A process that ends loses no commit, whatever `options` say.
+   * @throws OperationalError `storage_failed` if the store itself fails (a full disk, say); whatever `work` throws
    */
   transact<T>(work: (tx: Tx) => Promise<T>, options?: CommitOptions): Promise<T>;
   /**
-   * Resolves once all that was committed before the call is on disk; at once where it is. To be waited for before an
-   * effect outside that cannot be taken back.
-   * @param first files to sync before that, as far as they are there
-   * @throws OperationalError `storage_failed` where it does not reach the disk
+   * Resolves once everything that was committed before the call is on disk. Wait for it before an outside effect that
+   * cannot be undone.
+   * @param first files to sync before that; missing ones are skipped
+   * @throws OperationalError `storage_failed` if it does not reach the disk
    */
   sync(first?: readonly string[]): Promise<void>;
-  /** Hears after each commit without a sync of its own. Returns how to stop hearing. */
+  /** Calls the listener after each commit that was not synced. Returns a function that unsubscribes. */
   onUnsynced(listener: () => void): () => void;
   /** Reads what is committed. */
   readonly read: Tables;
-  /** All that the board shows, true at its `seq`. */
+  /** Everything the board shows, true at its `seq`. */
   board(): Promise<BoardParts>;
-  /** What of it a stage's own card follows from: that stage (if there is one), and those that it depends on. */
+  /** The part that one stage's card follows from: that stage, if it exists, and the stages it depends on. */
   boardOf(stageId: StageId): Promise<BoardParts>;
   /**
-   * Gets the rows that a transaction has given to the launch, in their order: right after the commit and before
-   * anybody hears of it, so that a line is on its way first. One taker for each launch. Returns how to stop taking.
+   * Hands over the rows that a transaction has given to the launch, in their order, right after the commit and before
+   * anyone hears of it, so that the line leaves first. One taker for each launch. Returns a function that unsubscribes.
    */
   onGiven(launchId: LaunchId, take: (rows: readonly OutboxRow[]) => void): () => void;
-  /** Hears every event after its commit. Returns how to stop hearing. */
+  /** Calls the listener with every event after its commit. Returns a function that unsubscribes. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
-  /** Writes, and changes nothing: to find out whether the store can. @throws OperationalError `storage_failed` */
+  /** Writes without changing anything, to find out whether the store can. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
-  /** Hears after each transaction why the store cannot write; null when it can. */
+  /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */
   onWrite(listener: (trouble: StorageTrouble | null) => void): () => void;
   /** Waits for running transactions, then closes. */
   close(): Promise<void>;
 }
-
-/** The board's parts, read in one transaction. */
-export async function readBoard(all: Tables): Promise<BoardParts> {
-  const sessions = new Map((await all.sessions.list()).map((record) => [record.stageId, record]));
-  return {
-    seq: await all.events.lastSeq(),
-    projects: await all.projects.list(),
-    stages: (await all.stages.list()).map((stage) => withSession(stage, sessions.get(stage.id) ?? null)),
-    pending: await all.requests.listOpen(),
-    unsettled: await all.requests.listUnsettled(),
-    ...NO_NOTICES,
-  };
-}
-
-/** As `Store.boardOf`, read in one transaction. */
-export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardParts> {
-  const stage = await all.stages.find(stageId);
-  const others = await Promise.all((stage?.dependsOn ?? []).map((id) => all.stages.find(id)));
-  const session = await all.sessions.find(stageId);
-  return {
-    seq: await all.events.lastSeq(),
-    projects: [],
-    stages: [
-      ...(stage === null ? [] : [withSession(stage, session)]),
-      ...others.flatMap((other) => (other === null ? [] : [withSession(other, null)])),
-    ],
-    pending: await all.requests.listOpenOf(stageId),
-    unsettled: await all.requests.listUnsettledOf(stageId),
-    ...NO_NOTICES,
-  };
-}
-
-const NO_NOTICES = { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED };
-
-const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
-  ...stage,
-  session: record === null ? null : summaryOf(record),
-});

@@ -4,7 +4,7 @@ import { AT, sampleProject, sampleStage } from '@callboard/contract/samples';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
-import { openSqliteStore } from '../../src/store/sqlite-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -55,3 +55,7 @@ export async function openTestStore(edges = tickingEdges()): Promise<TestStore> 
 }
 
 export const stageId = (id: string): StageId => StageId.parse(id);
+
+/** A copy of `base`, which may be a class's instance, with some of its fields replaced. */
+export const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
+  Object.create(base, Object.getOwnPropertyDescriptors(fields));

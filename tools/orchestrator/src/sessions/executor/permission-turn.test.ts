@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
-import { silent } from '../../../test/support/test-store.ts';
+import { silent, withFields } from '../../../test/support/test-store.ts';
 import { until } from '../../../test/support/until.ts';
 import { createApprovalService } from '../../approvals/approval-service.ts';
 import { createBell } from '../../lib/bell.ts';
@@ -25,11 +25,12 @@ async function setUp() {
     transact: (work, ...options) =>
       store.transact(
         (tx) =>
-          work({
-            ...tx,
-            sessions: { ...tx.sessions, save: (record) => save(tx, record) },
-            outbox: { ...tx.outbox, queueOf: (stageId) => readQueue(tx, stageId) },
-          }),
+          work(
+            withFields(tx, {
+              sessions: { ...tx.sessions, save: (record) => save(tx, record) },
+              outbox: { ...tx.outbox, queueOf: (stageId) => readQueue(tx, stageId) },
+            }),
+          ),
         ...options,
       ),
   };

@@ -5,7 +5,7 @@ import { identify } from '@callboard/runtime/process-identity';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
-import { silent } from '../../../test/support/test-store.ts';
+import { silent, withFields } from '../../../test/support/test-store.ts';
 import { watchLaunch } from './running-launch.ts';
 
 const GRACES = { interruptMs: 50, endSessionMs: 50, signalMs: 50 };
@@ -40,7 +40,7 @@ it('can be stopped after a stop that failed', async () => {
     if (isDown) throw new Error('the disk is away');
     return store.read.sessions.find(id);
   };
-  const failing = { ...store, read: { ...store.read, sessions: { ...store.read.sessions, find } } };
+  const failing = { ...store, read: withFields(store.read, { sessions: { ...store.read.sessions, find } }) };
   const findMessages = async () => new Set<string>();
   const ends = { onEnded: () => undefined, onGone: async () => undefined };
   const parts = {

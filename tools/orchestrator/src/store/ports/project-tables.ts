@@ -1,0 +1,50 @@
+import type { Capabilities, PermissionRule, Project, ProjectId, StageId } from '@callboard/contract';
+import type { GitAgreement } from '../../lib/git-agreement.ts';
+import type { AgreedSettings } from '../records.ts';
+
+/** Registered repositories. */
+export interface ProjectsTable {
+  /** Oldest first. */
+  list(): Promise<Project[]>;
+  find(id: ProjectId): Promise<Project | null>;
+  /** @param path the root of the repository */
+  findByPath(path: string): Promise<Project | null>;
+  /** Inserts or replaces it. What was agreed to of its git settings stays. */
+  save(project: Project): Promise<void>;
+  /** What a person agreed to of its git settings; null until somebody looked at them. */
+  gitAgreement(id: ProjectId): Promise<GitAgreement | null>;
+  saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void>;
+  remove(id: ProjectId): Promise<void>;
+}
+
+/** `user`: the settings that hold in all projects. */
+export type AgreedScope = ProjectId | 'user';
+
+/** Which settings of files a person agreed to. */
+export interface AgreedTable {
+  /** Null until somebody looked. */
+  find(scope: AgreedScope): Promise<AgreedSettings | null>;
+  save(scope: AgreedScope, agreed: AgreedSettings): Promise<void>;
+  remove(scope: AgreedScope): Promise<void>;
+}
+
+/** What people allowed for good, oldest first. */
+export interface RulesTable {
+  find(id: string): Promise<PermissionRule | null>;
+  /** Rules of the project and of each of its stages. */
+  listOf(projectId: ProjectId): Promise<PermissionRule[]>;
+  /** Rules that hold in this stage: those of its project and its own. */
+  listFor(projectId: ProjectId, stageId: StageId): Promise<PermissionRule[]>;
+  insert(rule: PermissionRule): Promise<void>;
+  remove(id: string): Promise<void>;
+}
+
+/** What Claude Code offers, as the newest launch of each stage said. */
+export interface CapabilitiesTable {
+  find(stageId: StageId): Promise<Capabilities | null>;
+  /** The newest of the project's stages. */
+  newestOf(projectId: ProjectId): Promise<Capabilities | null>;
+  /** The newest of all. */
+  newest(): Promise<Capabilities | null>;
+  save(stageId: StageId, at: string, capabilities: Capabilities): Promise<void>;
+}

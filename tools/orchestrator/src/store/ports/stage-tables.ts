@@ -1,0 +1,34 @@
+import type { Attachment, Draft, ProjectId, Stage, StageId } from '@callboard/contract';
+
+/** The cards of the board. */
+export interface StagesTable {
+  /** Oldest first. */
+  list(): Promise<Stage[]>;
+  find(id: StageId): Promise<Stage | null>;
+  /** Whether the project has stages. */
+  isUsed(project: ProjectId): Promise<boolean>;
+  insert(stage: Stage): Promise<void>;
+  update(stage: Stage): Promise<void>;
+  /** Removes it with its session, launches, outbox, transcript, rules and drafts. Decisions that were kept stay: see `RequestsTable.keepOf`. */
+  remove(id: StageId): Promise<void>;
+  /** The next `STAGE-<n>`. A number is never given twice, not even after its stage was deleted. */
+  nextId(): Promise<string>;
+}
+
+/** What people have begun to write. */
+export interface DraftsTable {
+  /** By key. */
+  listOf(stageId: StageId): Promise<Draft[]>;
+  /** Inserts or replaces it. */
+  save(draft: Draft): Promise<void>;
+  remove(stageId: StageId, key: string): Promise<void>;
+}
+
+/** The contents of the files that are kept for the next message. */
+export interface DraftFilesTable {
+  find(stageId: StageId, fileId: string): Promise<Attachment | null>;
+  insert(stageId: StageId, fileId: string, addedAt: string, file: Attachment): Promise<void>;
+  remove(stageId: StageId, fileId: string): Promise<void>;
+  /** By stage. */
+  addedBefore(instant: string): Promise<{ stageId: StageId; fileIds: string[] }[]>;
+}

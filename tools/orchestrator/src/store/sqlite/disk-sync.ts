@@ -1,0 +1,80 @@
+import { type Kysely, sql } from 'kysely';
+import { forEachAtOnce } from '../../lib/at-once.ts';
+import type { Edges } from '../../lib/edges.ts';
+import { systemCode } from '../../lib/errors.ts';
+import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
+import type { Schema } from './schema.ts';
+
+/** Few: each holds one of the four threads that read files as well. */
+const SYNCS_AT_ONCE = 2;
+
+interface DiskSyncParts {
+  /** The log of commits: once it is synced, all commits before are on disk. */
+  log: string;
+  edges: Pick<Edges, 'syncFile'>;
+  onFailure: (trouble: StorageTrouble) => void;
+}
+
+export type DiskSync = ReturnType<typeof createDiskSync>;
+
+/** Which commits are on disk, and how the others get there. */
+export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
+  /** How many transactions were committed without a sync of their own, and how many of those are certainly on disk. */
+  let committed = 0;
+  let onDisk = 0;
+  /** A sync has failed, and nothing has proven since that earlier commits are on disk. */
+  let isDoubtful = false;
+
+  /**
+   * Syncs files; missing ones are skipped, except for the log.
+   * @throws OperationalError `storage_failed`
+   */
+  async function syncFiles(paths: readonly string[]): Promise<void> {
+    try {
+      await forEachAtOnce(paths, SYNCS_AT_ONCE, async (path) => {
+        await edges.syncFile(path).catch((error: unknown) => {
+          if (path === log || systemCode(error) !== 'ENOENT') throw error;
+        });
+      });
+    } catch (error) {
+      isDoubtful = true;
+      const trouble = troubleOfSync(error);
+      onFailure(trouble);
+      throw storageFailed(trouble, error);
+    }
+  }
+
+  return {
+    isDoubtful: () => isDoubtful,
+    /** A write has failed in a way that leaves earlier commits in doubt. */
+    doubt(): void {
+      isDoubtful = true;
+    },
+    /** A transaction was committed without a sync of its own. */
+    countUnsynced(): void {
+      committed++;
+    },
+    syncLog: () => syncFiles([log]),
+    /**
+     * Resolves once everything committed before the call is on disk.
+     * @param checkpoint run instead of a sync of the log while its state is in doubt
+     */
+    async sync(first: readonly string[], checkpoint: () => Promise<void>): Promise<void> {
+      const until = committed;
+      if (onDisk >= until) return;
+      await syncFiles(first);
+      if (isDoubtful) await checkpoint();
+      else await syncFiles([log]);
+      onDisk = Math.max(onDisk, until);
+    },
+    /**
+     * Writes all commits into the database file itself and syncs that. After a failed sync the system may take pages of
+     * the log for written that never were, so syncing the log again would prove nothing.
+     */
+    async checkpoint(connection: Kysely<Schema>): Promise<void> {
+      const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(connection);
+      if (rows[0]?.busy !== 0) throw storageFailed(troubleOfSync('another process reads the database'), null);
+      isDoubtful = false;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { RequestId } from '@callboard/contract';
+import { sampleSession } from '@callboard/contract/samples';
+import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
+import { SessionRecord } from '../records.ts';
+import { migrations } from './migrations.ts';
+import { openSqliteStore } from './sqlite-store.ts';
+
+const AT = '2026-01-01T10:00:00.000Z';
+const REQUEST = RequestId.parse('request-1');
+
+/** A store that has run the migrations up to `version`, with one stage, S1. */
+async function storeOfVersion(version: number): Promise<{ file: string; db: DatabaseSync }> {
+  const file = join(await temporaryFolder(), 'store.sqlite');
+  const db = new DatabaseSync(file);
+  for (const { id, statements } of migrations.filter((migration) => migration.id <= version)) {
+    for (const statement of statements) db.exec(statement);
+    db.exec(`pragma user_version = ${id}`);
+  }
+  const { id: projectId, name, path, settings } = sampleProject();
+  const project = db.prepare('insert into projects (id, name, path, settings, created_at) values (?, ?, ?, ?, ?)');
+  project.run(projectId, name, path, JSON.stringify(settings), AT);
+  const stage = sampleStage({ id: 'S1', title: 'Login', projectId });
+  db.prepare('insert into stages (id, project_id, document) values (?, ?, ?)').run(
+    'S1',
+    projectId,
+    JSON.stringify(stage),
+  );
+  return { file, db };
+}
+
+/** A store from before decisions outlived their stage, with one open request and one that was decided. */
+async function oldStore(): Promise<string> {
+  const { file, db } = await storeOfVersion(3);
+  const ofRequest = { stageId: 'S1', kind: 'approval', toolName: 'Bash', toolUseId: 'toolu_1' };
+  const decision = {
+    ...{ ...ofRequest, requestId: REQUEST, asked: 'Bash ls', outcome: 'allowed', by: 'Ada', at: AT, waitedMs: 5 },
+    ...{ reason: null, answers: null, updatedInput: null, delivery: 'unknown' },
+  };
+  const request = {
+    ...{ ...ofRequest, requestId: REQUEST, displayName: 'Bash', input: {}, description: null, agent: null },
+    ...{ reason: null, blockedPath: null, suggestions: [], suppressAlwaysAllow: false, createdAt: AT },
+  };
+  const insert = db.prepare(
+    `insert into requests (stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome, decided_by,
+       created_at, decided_at) values ('S1', ?, 'launch-1', ?, 'approval', 'Bash', ?, ?, ?, ?, '${AT}', ?)`,
+  );
+  insert.run(REQUEST, 'unsettled', JSON.stringify(request), JSON.stringify(decision), 'allowed', 'Ada', AT);
+  insert.run('request-2', 'open', JSON.stringify({ ...request, requestId: 'request-2' }), null, null, null, null);
+  db.close();
+  return file;
+}
+
+it('keeps requests and decisions, which outlive their stage from then on', async () => {
+  const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
+  onTestFinished(store.close);
+  const log = () => store.read.requests.decisions({ limit: 10 });
+  expect((await store.read.requests.listOpen()).map(({ requestId }) => requestId)).toEqual(['request-2']);
+  expect((await store.read.requests.listUnsettled()).map(({ requestId }) => requestId)).toEqual([REQUEST]);
+  const before = (await log()).decisions;
+  expect(before).toMatchObject([{ requestId: REQUEST, by: 'Ada', stageTitle: 'Login', isStageDeleted: false }]);
+  const [stage] = await store.read.stages.list();
+  if (stage === undefined) throw new Error('no stage');
+  await store.transact(async (tx) => {
+    await tx.requests.keepOf(stage);
+    await tx.stages.remove(stage.id);
+  });
+  expect((await log()).decisions).toEqual([{ ...before[0], isStageDeleted: true }]);
+  // Nobody can settle what has no session.
+  expect(await store.read.requests.listUnsettled()).toEqual([]);
+  expect(await store.read.requests.listOpen()).toEqual([]);
+});
+
+it('tells decisions of a deleted stage from those of a later one of its id', async () => {
+  const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
+  onTestFinished(store.close);
+  const [stage] = await store.read.stages.list();
+  if (stage === undefined) throw new Error('no stage');
+  await store.transact(async (tx) => {
+    await tx.requests.keepOf(stage);
+    await tx.stages.remove(stage.id);
+    await tx.stages.insert({ ...stage, title: 'Another' });
+  });
+  const { decisions } = await store.read.requests.decisions({ limit: 10 });
+  expect(decisions).toMatchObject([{ stageTitle: 'Login', isStageDeleted: true }]);
+});
+
+it('renames the phase of a stored session to launchState and leaves the rest as it was', async () => {
+  const { file, db } = await storeOfVersion(7);
+  const session = sampleSession({ stageId: 'S1', costUsd: 0.1 });
+  const rest = { transcriptLength: 2, turnRunning: false, blocks: { 'msg "1" é': 3 }, agents: {} };
+  const before = SessionRecord.parse({ ...session, ...rest, launchState: 'live' });
+  const { launchState, ...others } = before;
+  const insert = db.prepare('insert into sessions (stage_id, state, document) values (?, ?, ?)');
+  insert.run('S1', session.state, JSON.stringify({ ...others, phase: launchState }));
+  db.close();
+  const store = await openSqliteStore(file, tickingEdges(), silent);
+  onTestFinished(store.close);
+  expect(await store.read.sessions.find(stageId('S1'))).toEqual(before);
+  using migrated = new DatabaseSync(file, { readOnly: true });
+  const [row] = migrated.prepare('select document from sessions').all();
+  expect(JSON.parse(String(row?.document))).toEqual(before);
+});

@@ -1,0 +1,135 @@
+import { type Kysely, sql } from 'kysely';
+import { OperationalError } from '../../lib/errors.ts';
+import type { Schema } from './schema.ts';
+
+/**
+ * Forward only, run at start, each in one transaction. A migration that has been released is never changed.
+ * `counters` holds the highest event number ever given and the next stage number, so that neither is used twice.
+ */
+export const migrations: readonly { id: number; statements: readonly string[] }[] = [
+  {
+    id: 1,
+    statements: [
+      `create table projects (id text primary key, name text not null, path text not null unique, settings text not null, created_at text not null)`,
+      `create table stages (
+         ordinal integer primary key autoincrement, id text not null unique, project_id text not null references projects(id),
+         completed_at text, document text not null)`,
+      `create table sessions (stage_id text primary key references stages(id) on delete cascade, state text not null, document text not null)`,
+      `create table launches (
+         id text primary key, stage_id text not null references stages(id) on delete cascade, state text not null, folder text not null,
+         process text, spool_offset integer not null default 0, created_at text not null, ended_at text, end_reason text)`,
+      `create index launches_by_state on launches(state)`,
+      `create table outbox (
+         ordinal integer primary key autoincrement, id text not null unique, stage_id text not null references stages(id) on delete cascade,
+         launch_id text, kind text not null, state text not null, wire_id text not null, body text not null, actor text,
+         position integer not null, writing integer not null default 0, created_at text not null, written_at text,
+         confirmed_at text, void_reason text)`,
+      `create index outbox_by_launch on outbox(launch_id, state)`,
+      `create index outbox_by_stage on outbox(stage_id, kind, state)`,
+      `create index outbox_by_wire_id on outbox(wire_id)`,
+      `create table requests (
+         ordinal integer primary key autoincrement, stage_id text not null references stages(id) on delete cascade, request_id text not null, launch_id text not null,
+         state text not null, kind text not null, tool_name text not null, document text not null, decision text,
+         outcome text, decided_by text, created_at text not null, decided_at text,
+         unique (stage_id, request_id))`,
+      `create index requests_by_state on requests(state, created_at)`,
+      `create index requests_by_decision on requests(decided_at)`,
+      `create table transcript (
+         stage_id text not null references stages(id) on delete cascade, "index" integer not null, document text not null,
+         primary key (stage_id, "index")) without rowid`,
+      `create table events (seq integer primary key autoincrement, at text not null, type text not null, data text not null)`,
+      `create table rules (
+         id text primary key, project_id text not null references projects(id) on delete cascade,
+         stage_id text references stages(id) on delete cascade, document text not null)`,
+      `create table drafts (
+         stage_id text not null references stages(id) on delete cascade, key text not null, document text not null,
+         primary key (stage_id, key))`,
+      `create table draft_files (
+         id text not null, stage_id text not null references stages(id) on delete cascade, added_at text not null,
+         document text not null, primary key (stage_id, id))`,
+      `create table capabilities (
+         stage_id text primary key references stages(id) on delete cascade, at text not null, document text not null)`,
+      `create table logins (secret_hash text primary key, kind text not null, name text not null, created_at text not null, expires_at text)`,
+      `create table counters (name text primary key, value integer not null)`,
+      `insert into counters (name, value) values ('stage', 0)`,
+    ],
+  },
+  { id: 2, statements: [`alter table projects add column git text`] },
+  {
+    id: 3,
+    statements: [
+      `alter table logins add column login_id text`,
+      `alter table logins add column page_key text`,
+      `alter table logins add column origin text`,
+      `alter table logins add column browser text`,
+      // They have no key, so that a cookie alone would be a login.
+      `delete from logins where kind = 'session'`,
+      `create unique index logins_by_id on logins(login_id)`,
+    ],
+  },
+  {
+    // Decisions outlive their stage: no foreign key, and the stage's title and project for when it is gone.
+    id: 4,
+    statements: [
+      `alter table requests rename to requests_1`,
+      `drop index requests_by_state`,
+      `drop index requests_by_decision`,
+      `create table requests (
+         ordinal integer primary key autoincrement, stage_id text not null, request_id text not null, launch_id text not null,
+         state text not null, kind text not null, tool_name text not null, document text not null, decision text,
+         outcome text, decided_by text, created_at text not null, decided_at text, stage_title text, project_id text,
+         unique (stage_id, request_id))`,
+      `insert into requests (ordinal, stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome,
+         decided_by, created_at, decided_at)
+       select ordinal, stage_id, request_id, launch_id, state, kind, tool_name, document, decision, outcome, decided_by,
+         created_at, decided_at from requests_1`,
+      `drop table requests_1`,
+      `create index requests_by_state on requests(state, created_at)`,
+      `create index requests_by_decision on requests(decided_at)`,
+    ],
+  },
+  {
+    id: 5,
+    statements: [
+      `alter table projects add column trust text`,
+      `alter table launches add column settings text`,
+      `create table agreed (scope text primary key, document text not null)`,
+      // What held until now goes on: hooks that a person had agreed to, with all that they could have done anyway, and
+      // what was allowed in a terminal. Decision 039.
+      `insert into agreed (scope, document) select 'project:' || id, json_object('adopt',
+         case when json_extract(settings, '$.runRepositoryHooks') then 'all' else 'personal' end) from projects`,
+    ],
+  },
+  { id: 6, statements: [`alter table launches add column leftovers text`] },
+  { id: 7, statements: [`create table boot (id text not null)`] },
+  {
+    // The state of a session's launch was called `phase`, which is a step of a pipeline.
+    id: 8,
+    statements: [
+      `update sessions set document = json_remove(
+         json_set(document, '$.launchState', json_extract(document, '$.phase')), '$.phase')`,
+    ],
+  },
+];
+
+/**
+ * Brings a database up to date.
+ * @throws OperationalError `database_newer` if a newer Callboard wrote it
+ */
+export async function migrate(db: Kysely<Schema>): Promise<void> {
+  const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db);
+  const version = rows[0]?.user_version ?? 0;
+  const newest = migrations.at(-1)?.id ?? 0;
+  if (version > newest) {
+    throw new OperationalError(
+      'database_newer',
+      `The database was written by a newer Callboard (version ${version}, this one knows ${newest}). Start the newer one, or use another --data-dir.`,
+    );
+  }
+  for (const { id, statements } of migrations.filter((migration) => migration.id > version)) {
+    await db.transaction().execute(async (trx) => {
+      for (const statement of statements) await sql.raw(statement).execute(trx);
+      await sql.raw(`pragma user_version = ${id}`).execute(trx);
+    });
+  }
+}

@@ -1,0 +1,204 @@
+import type { ColumnType, Generated } from 'kysely';
+
+/** The tables' columns in the database. Instants are ISO 8601 UTC texts, flags are 0 or 1, documents are JSON texts. */
+
+type Flag = ColumnType<number, number, number>;
+
+interface ProjectsColumns {
+  id: string;
+  name: string;
+  path: string;
+  /** A `ProjectSettings`. */
+  settings: string;
+  created_at: string;
+  /** A `GitAgreement`; null until somebody looked at its git settings. */
+  git: string | null;
+  /** A `ProjectTrust`; null until somebody looked. */
+  trust: string | null;
+}
+
+interface AgreedColumns {
+  /** `user`, or `project:<id>`. */
+  scope: string;
+  /** An `AgreedSettings`, whole. */
+  document: string;
+}
+
+interface StagesColumns {
+  ordinal: Generated<number>;
+  id: string;
+  project_id: string;
+  completed_at: string | null;
+  /** A `Stage` of the contract, whole. */
+  document: string;
+}
+
+interface SessionsColumns {
+  stage_id: string;
+  state: string;
+  /** A `SessionRecord`, whole. */
+  document: string;
+}
+
+interface LaunchesColumns {
+  id: string;
+  stage_id: string;
+  /** `starting` (committed before the spawn), `live`, `ended`. */
+  state: string;
+  folder: string;
+  /** A `ProcessIdentity`; null until the spawn returned. */
+  process: string | null;
+  /** Bytes of the spool whose meaning is committed. */
+  spool_offset: number;
+  created_at: string;
+  ended_at: string | null;
+  end_reason: string | null;
+  /** A `LaunchSettings`; null before it was spawned. */
+  settings: string | null;
+  /** `ProcessIdentity`s, as JSON; null: none was ever seen. */
+  leftovers: string | null;
+}
+
+interface OutboxColumns {
+  ordinal: Generated<number>;
+  id: string;
+  stage_id: string;
+  /** Null for a user message that waits in the queue. */
+  launch_id: string | null;
+  kind: string;
+  state: string;
+  /** What the CLI calls it: a message's uuid, a request's id. */
+  wire_id: string;
+  /** JSON of the row's content; what it means depends on the kind. */
+  body: string;
+  /** Who caused it. */
+  actor: string | null;
+  /** Place among the queued messages of the stage. */
+  position: number;
+  /** 1 while a line too long for one atomic write is being written. */
+  writing: Flag;
+  created_at: string;
+  written_at: string | null;
+  confirmed_at: string | null;
+  void_reason: string | null;
+}
+
+interface RequestsColumns {
+  ordinal: Generated<number>;
+  stage_id: string;
+  request_id: string;
+  launch_id: string;
+  /** `open`, `decided`, `closed`, `unsettled` (decided, and nobody knows whether it arrived). */
+  state: string;
+  kind: string;
+  tool_name: string;
+  /** A `PendingRequest`. */
+  document: string;
+  /** A `Decision`; null while open. */
+  decision: string | null;
+  outcome: string | null;
+  decided_by: string | null;
+  created_at: string;
+  decided_at: string | null;
+  /** With the project: of a stage that was deleted since; null while it is there. */
+  stage_title: string | null;
+  project_id: string | null;
+}
+
+interface TranscriptColumns {
+  stage_id: string;
+  index: number;
+  document: string;
+}
+
+interface EventsColumns {
+  seq: Generated<number>;
+  at: string;
+  type: string;
+  data: string;
+}
+
+interface RulesColumns {
+  id: string;
+  project_id: string;
+  /** Null for a rule of the whole project. */
+  stage_id: string | null;
+  /** A `PermissionRule`, whole. */
+  document: string;
+}
+
+interface DraftsColumns {
+  stage_id: string;
+  key: string;
+  /** A `Draft`, whole. */
+  document: string;
+}
+
+interface DraftFilesColumns {
+  /** The sender's, and known in its stage alone. */
+  id: string;
+  stage_id: string;
+  added_at: string;
+  /** An `Attachment`, whole. */
+  document: string;
+}
+
+interface CapabilitiesColumns {
+  stage_id: string;
+  /** When it was said. */
+  at: string;
+  /** A `Capabilities`. */
+  document: string;
+}
+
+interface LoginsColumns {
+  /** SHA-256 in hex: the secret itself is never stored. */
+  secret_hash: string;
+  kind: string;
+  name: string;
+  created_at: string;
+  expires_at: string | null;
+  /** Of a browser's login, as the next three: its public name. */
+  login_id: string | null;
+  /** A JWK: who holds its private half is the page that logged in. */
+  page_key: string | null;
+  /** The only origin that the login is good under. */
+  origin: string | null;
+  browser: string | null;
+}
+
+interface BootColumns {
+  /** Of the machine, when the store was last opened. */
+  id: string;
+}
+
+/** SQLite's own: the highest number that each table has given. */
+interface SequenceColumns {
+  name: string;
+  seq: number;
+}
+
+interface CountersColumns {
+  name: string;
+  value: number;
+}
+
+export interface Schema {
+  agreed: AgreedColumns;
+  projects: ProjectsColumns;
+  stages: StagesColumns;
+  sessions: SessionsColumns;
+  launches: LaunchesColumns;
+  outbox: OutboxColumns;
+  requests: RequestsColumns;
+  transcript: TranscriptColumns;
+  events: EventsColumns;
+  rules: RulesColumns;
+  drafts: DraftsColumns;
+  draft_files: DraftFilesColumns;
+  capabilities: CapabilitiesColumns;
+  logins: LoginsColumns;
+  counters: CountersColumns;
+  boot: BootColumns;
+  sqlite_sequence: SequenceColumns;
+}

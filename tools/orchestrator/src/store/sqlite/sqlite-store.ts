@@ -1,0 +1,226 @@
+import type { BoardEvent, NewEvent } from '@callboard/contract';
+import { mark } from '@callboard/runtime/marks';
+import { Kysely, sql, type Transaction } from 'kysely';
+import { createBreath } from '../../lib/breath.ts';
+import type { Edges } from '../../lib/edges.ts';
+import { messageOf, OperationalError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { isDamage, storageFailed, troubleOf } from '../storage-failure.ts';
+import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';
+import { createDiskSync, type DiskSync } from './disk-sync.ts';
+import { beginEpoch } from './epoch.ts';
+import { createKnownSessions } from './known-sessions.ts';
+import { migrate } from './migrations.ts';
+import { openSqliteFile, type SqliteFile } from './node-sqlite.ts';
+import { runAtOnce } from './prepared.ts';
+import { readBoard, readBoardOf } from './read-board.ts';
+import type { Schema } from './schema.ts';
+import { createSubscribers, type Subscribers } from './subscribers.ts';
+import type { GivenRows } from './tables/outbox-row.ts';
+import { SqliteTables } from './tables/tables.ts';
+import { createTogether } from './together.ts';
+
+/**
+ * Opens the store in one SQLite file and brings it up to date.
+ * @throws OperationalError `database_newer` if a newer Callboard wrote it, `database_damaged` if it does not hold
+ *   together, `storage_failed` if it cannot be opened or written
+ */
+export async function openSqliteStore(
+  file: string,
+  edges: Edges,
+  log: Logger,
+  diskPauseReason: Tx['diskPauseReason'] = () => null,
+): Promise<Store> {
+  let db: Kysely<Schema> | undefined;
+  try {
+    const opened = openSqliteFile(file);
+    db = new Kysely<Schema>({ dialect: opened.dialect });
+    await requireIntact(db, file);
+    await migrate(db);
+    const bootId = await edges.bootId();
+    await db.transaction().execute((trx) => beginEpoch(trx, bootId));
+    return createStore({ db, file: opened, edges, log, diskPauseReason });
+  } catch (error) {
+    await db?.destroy();
+    throw cannotOpen(file, error);
+  }
+}
+
+function damaged(file: string, cause: unknown): OperationalError {
+  const advice = `Restore a backup (callboard restore), or move ${file} aside to begin with an empty board.`;
+  return new OperationalError('database_damaged', `The database ${file} is damaged: ${messageOf(cause)}. ${advice}`, {
+    cause,
+  });
+}
+
+function cannotOpen(file: string, error: unknown): unknown {
+  if (isDamage(error)) return damaged(file, error);
+  const trouble = troubleOf(error);
+  if (trouble === null) return error;
+  return new OperationalError('storage_failed', `The store ${file} cannot be opened: ${trouble.words}`, {
+    cause: error,
+  });
+}
+
+async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db);
+  const found = rows[0]?.quick_check;
+  if (found !== 'ok') throw damaged(file, found);
+}
+
+/** What one event describes as a whole, so that the newest of a transaction stands for all; null where each counts. */
+function subjectOf({ type, data }: NewEvent): string | null {
+  if (type === 'session-updated') return `${type} ${data.stageId}`;
+  return type === 'decision-updated' ? `${type} ${data.stageId} ${data.requestId}` : null;
+}
+
+function withoutOvertaken(events: readonly NewEvent[]): NewEvent[] {
+  const newest = new Map(events.map((event) => [subjectOf(event), event]));
+  return events.filter((event) => subjectOf(event) === null || newest.get(subjectOf(event)) === event);
+}
+
+interface StoreParts {
+  db: Kysely<Schema>;
+  file: SqliteFile;
+  edges: Edges;
+  log: Logger;
+  diskPauseReason: Tx['diskPauseReason'];
+}
+
+type Known = ReturnType<typeof createKnownSessions>;
+
+function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Store {
+  const known = createKnownSessions();
+  const subscribers = createSubscribers(log);
+  const disk = createDiskSync({ log: file.log, edges, onFailure: subscribers.tellWrite });
+  const writer: Writer = { db, file, edges, diskPauseReason, known, subscribers, disk };
+  const queue = createWriteQueue(disk, subscribers);
+  const together = createTogether((work) => queue.add(() => runTransaction(writer, work, { sync: 'later' })));
+  const { onEvent, onGiven, onUnsynced, onWrite } = subscribers;
+  return {
+    transact: (work, options) =>
+      options?.together ? together(work) : queue.add(() => runTransaction(writer, work, options)),
+    sync: (first = []) => disk.sync(first, () => queue.add(() => db.connection().execute(disk.checkpoint))),
+    probe: () =>
+      queue.add(async () => {
+        await begin(writer, 'now', (trx) => sql`update counters set value = value`.execute(trx));
+      }),
+    read: new SqliteTables(db, known.committed),
+    board: () => readInOne(db, known, readBoard),
+    boardOf: (stageId) => readInOne(db, known, (all) => readBoardOf(all, stageId)),
+    onGiven,
+    onEvent,
+    onUnsynced,
+    onWrite,
+    close: async () => {
+      await queue.idle();
+      await db.destroy();
+    },
+  };
+}
+
+/** Runs writes one after another. Tells after each whether the store could write. */
+function createWriteQueue(disk: DiskSync, { tellWrite }: Subscribers) {
+  const breath = createBreath();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function attempt<T>(write: () => Promise<T>): Promise<T> {
+    await breath();
+    try {
+      const written = await write();
+      if (!disk.isDoubtful()) tellWrite(null);
+      return written;
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble === null) throw error;
+      if (trouble.isDoubtful) disk.doubt();
+      tellWrite(trouble);
+      throw storageFailed(trouble, error);
+    }
+  }
+
+  return {
+    add<T>(write: () => Promise<T>): Promise<T> {
+      const result = last.then(() => attempt(write));
+      last = result.catch(() => undefined);
+      return result;
+    },
+    idle: () => last,
+  };
+}
+
+interface Writer extends Omit<StoreParts, 'log'> {
+  known: Known;
+  subscribers: Subscribers;
+  disk: DiskSync;
+}
+
+/** Stays on one connection, since how a transaction is committed is a setting of its connection. */
+function begin<T>(
+  { db, file, disk }: Writer,
+  sync: CommitSync,
+  work: (trx: Transaction<Schema>) => Promise<T>,
+): Promise<T> {
+  return db.connection().execute(async (connection) => {
+    if (sync === 'now' && disk.isDoubtful()) await disk.checkpoint(connection);
+    file.commit(sync);
+    return connection.transaction().execute((trx) => {
+      const stop = runAtOnce(trx, file.execute);
+      return work(trx).finally(stop);
+    });
+  });
+}
+
+/** Runs and commits `work`, then tells whoever listens: the writers first, then of the events, then the hints. */
+async function runTransaction<T>(
+  writer: Writer,
+  work: (tx: Tx) => Promise<T>,
+  { sync = 'now' }: CommitOptions = {},
+): Promise<T> {
+  const { edges, diskPauseReason, known, subscribers, disk } = writer;
+  const given: GivenRows = new Map();
+  const sessions = known.begin();
+  const emitted: NewEvent[] = [];
+  const events: BoardEvent[] = [];
+  const hints: (() => void)[] = [];
+  let isSyncedFirst = sync === 'now';
+  const result = await begin(writer, sync, async (trx) => {
+    const now = edges.now().toISOString();
+    const tx: Tx = Object.assign(new SqliteTables(trx, sessions, given), {
+      now,
+      diskPauseReason,
+      newId: edges.newId,
+      newWireId: edges.newWireId,
+      emit: async (event: NewEvent) => void emitted.push(event),
+      afterCommit: (hint: () => void) => void hints.push(hint),
+      syncFirst: () => {
+        isSyncedFirst = true;
+      },
+    });
+    const done = await work(tx);
+    for (const event of withoutOvertaken(emitted)) events.push(await tx.events.append(event, now));
+    return done;
+  });
+  mark('committed');
+  sessions.commit();
+  if (sync === 'later') {
+    disk.countUnsynced();
+    subscribers.tellUnsynced();
+    // It is committed: a sync that fails is reported and tried again, and is no reason to run the transaction again.
+    if (isSyncedFirst) await disk.syncLog().catch(() => undefined);
+  }
+  subscribers.give(given);
+  subscribers.publish(events);
+  subscribers.run(hints);
+  return result;
+}
+
+/** Reads in one transaction. No other runs meanwhile, so what is read is kept. */
+function readInOne<T>(db: Kysely<Schema>, known: Known, read: (all: Tables) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (trx) => {
+    const sessions = known.begin();
+    const found = await read(new SqliteTables(trx, sessions));
+    sessions.commit();
+    return found;
+  });
+}

@@ -1,0 +1,65 @@
+import type { BoardEvent, LaunchId } from '@callboard/contract';
+import type { Logger } from '../../lib/logger.ts';
+import type { OutboxRow } from '../records.ts';
+import type { StorageTrouble } from '../storage-failure.ts';
+import type { Store } from '../store.ts';
+import type { GivenRows } from './tables/outbox-row.ts';
+
+export type Subscribers = ReturnType<typeof createSubscribers>;
+
+/** Whoever listens to the store. What is committed stays committed: a listener that throws is logged. */
+export function createSubscribers(log: Logger) {
+  const eventListeners = new Set<(event: BoardEvent) => void>();
+  const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
+  const unsyncedListeners = new Set<() => void>();
+  const takers = new Map<LaunchId, (rows: readonly OutboxRow[]) => void>();
+
+  function tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      log.error({ err: error }, 'a listener failed after a commit');
+    }
+  }
+
+  function subscribe<L>(listeners: Set<L>): (listener: L) => () => void {
+    return (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    };
+  }
+
+  const onGiven: Store['onGiven'] = (launchId, take) => {
+    takers.set(launchId, take);
+    return () => {
+      if (takers.get(launchId) === take) takers.delete(launchId);
+    };
+  };
+
+  return {
+    onEvent: subscribe(eventListeners),
+    onWrite: subscribe(writeListeners),
+    onUnsynced: subscribe(unsyncedListeners),
+    onGiven,
+    /** Hands the rows over, each launch its own in their order. */
+    give(given: GivenRows): void {
+      const inOrder = [...given.values()].toSorted((a, b) => a.ordinal - b.ordinal);
+      for (const [launchId, rows] of Map.groupBy(inOrder, (row) => row.launchId)) {
+        const take = launchId === null ? undefined : takers.get(launchId);
+        if (take !== undefined) tell(() => take(rows));
+      }
+    },
+    publish(events: readonly BoardEvent[]): void {
+      for (const event of events) for (const listener of eventListeners) tell(() => listener(event));
+    },
+    tellUnsynced(): void {
+      for (const listener of unsyncedListeners) tell(listener);
+    },
+    tellWrite(trouble: StorageTrouble | null): void {
+      for (const listener of writeListeners) tell(() => listener(trouble));
+    },
+    run(hints: readonly (() => void)[]): void {
+      for (const hint of hints) tell(hint);
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { Capabilities, type ProjectId, type StageId } from '@callboard/contract';
+import type { CapabilitiesTable } from '../../ports/project-tables.ts';
+import type { Database } from '../database.ts';
+
+const toCapabilities = (row: { document: string } | undefined): Capabilities | null =>
+  row === undefined ? null : Capabilities.parse(JSON.parse(row.document));
+
+/** What the newest launch of each stage said that Claude Code offers. */
+export function capabilitiesTable(db: Database): CapabilitiesTable {
+  const newest = () => db.selectFrom('capabilities').select('capabilities.document').orderBy('at', 'desc').limit(1);
+  return {
+    async find(stageId: StageId): Promise<Capabilities | null> {
+      return toCapabilities(await newest().where('stage_id', '=', stageId).executeTakeFirst());
+    },
+    async newestOf(projectId: ProjectId): Promise<Capabilities | null> {
+      const rows = newest().innerJoin('stages', 'stages.id', 'capabilities.stage_id');
+      return toCapabilities(await rows.where('project_id', '=', projectId).executeTakeFirst());
+    },
+    async newest(): Promise<Capabilities | null> {
+      return toCapabilities(await newest().executeTakeFirst());
+    },
+    async save(stageId: StageId, at: string, capabilities: Capabilities): Promise<void> {
+      const document = JSON.stringify(capabilities);
+      await db
+        .insertInto('capabilities')
+        .values({ stage_id: stageId, at, document })
+        .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ at, document }))
+        .execute();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { BoardEvent, type NewEvent } from '@callboard/contract';
+import { sql } from 'kysely';
+import { mapInSlices } from '../../../lib/breath.ts';
+import type { EventsTable, KeptEvents } from '../../ports/log-tables.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+import { rowsThatFit } from './page.ts';
+
+const append = prepare(
+  builder
+    .insertInto('events')
+    .values({ at: param('at'), type: param('type'), data: param('data') })
+    .returning('seq'),
+);
+
+/** The one log of changes. Numbers rise by one in the order of commits and are never used twice. */
+export function eventsTable(db: Database): EventsTable {
+  /** The highest number that was given or skipped; 0 before the first. */
+  async function lastSeq(): Promise<number> {
+    const row = await db.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'events').executeTakeFirst();
+    return row?.seq ?? 0;
+  }
+
+  /** The newest event that the newest `bytes` of data do not reach to; 0 when they reach to all. */
+  async function lastBeyond(bytes: number): Promise<number> {
+    const sizes = db
+      .selectFrom('events')
+      .select(['seq', sql<number>`sum(octet_length(data)) over (order by seq desc)`.as('total')]);
+    const row = await db
+      .selectFrom(sizes.as('sizes'))
+      .select((eb) => eb.fn.max('seq').as('seq'))
+      .where('total', '>', bytes)
+      .executeTakeFirst();
+    return row?.seq ?? 0;
+  }
+
+  return {
+    lastSeq,
+    async append(event: NewEvent, at: string): Promise<BoardEvent> {
+      const [row] = await append(db, { at, type: event.type, data: JSON.stringify(event.data) });
+      return { ...event, seq: row?.seq ?? 0, at };
+    },
+    async prune({ keep, keepBytes, olderThan }: KeptEvents): Promise<void> {
+      const last = await lastSeq();
+      // All before the first that is not old: one that was written while the clock went wrong takes none along.
+      const young = await db
+        .selectFrom('events')
+        .select((eb) => eb.fn.min('seq').as('seq'))
+        .where('at', '>=', olderThan)
+        .executeTakeFirst();
+      const old = (young?.seq ?? last) - 1;
+      const until = Math.min(last - 1, Math.max(last - keep, old, await lastBeyond(keepBytes)));
+      await db.deleteFrom('events').where('seq', '<=', until).execute();
+    },
+    async since(seq: number, limit: number): Promise<BoardEvent[]> {
+      const query = db.selectFrom('events').where('seq', '>', seq).orderBy('seq');
+      const sizes = await query.select(sql<number>`octet_length(data)`.as('bytes')).limit(limit).execute();
+      const rows = await query.selectAll().limit(rowsThatFit(sizes)).execute();
+      return mapInSlices(rows, (row) => BoardEvent.parse({ ...row, data: JSON.parse(row.data) }));
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { LaunchId } from '@callboard/contract';
+import type { NewOutboxRow, OutboxTable } from '../../ports/session-tables.ts';
+import type { OutboxBody, OutboxRow, OutboxState } from '../../records.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+import { messageQueue } from './message-queue.ts';
+import { type GivenRows, toRow } from './outbox-row.ts';
+
+const insert = prepare(
+  builder
+    .insertInto('outbox')
+    .values({
+      id: param('id'),
+      stage_id: param('stageId'),
+      launch_id: param<string | null>('launchId'),
+      kind: param('kind'),
+      state: param('state'),
+      wire_id: param('wireId'),
+      body: param('body'),
+      actor: param<string | null>('actor'),
+      position: param<number>('position'),
+      writing: 0,
+      created_at: param('createdAt'),
+      written_at: param<string | null>('writtenAt'),
+    })
+    .returning('ordinal'),
+);
+const setWritten = prepare(
+  builder
+    .updateTable('outbox')
+    .where('id', '=', param('id'))
+    .where('state', '=', 'accepted')
+    .where('launch_id', '=', param('launchId'))
+    .set({ state: 'written', written_at: param('at'), writing: 0 }),
+);
+const setConfirmed = prepare(
+  builder
+    .updateTable('outbox')
+    .where('id', '=', param('id'))
+    .set({ state: 'confirmed', confirmed_at: param('at'), writing: 0 }),
+);
+const byWireId = prepare(
+  builder
+    .selectFrom('outbox')
+    .selectAll()
+    .where('launch_id', '=', param('launchId'))
+    .where('wire_id', '=', param('wireId'))
+    .orderBy('ordinal'),
+);
+
+/** Everything that is written to launches, and the messages that wait for one. */
+export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxTable {
+  const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
+  const update = (id: string) => db.updateTable('outbox').where('id', '=', id);
+  return {
+    ...messageQueue(db, given),
+    async insert({ position = 0, state = 'accepted', ...row }: NewOutboxRow): Promise<OutboxRow> {
+      const writtenAt = state === 'written' ? row.createdAt : null;
+      const { kind } = row.body;
+      const [stored] = await insert(db, { ...row, kind, state, body: JSON.stringify(row.body), position, writtenAt });
+      const fresh = { writing: false, writtenAt, confirmedAt: null, voidReason: null };
+      const inserted = { ...row, ordinal: stored?.ordinal ?? 0, kind, state, position, ...fresh };
+      if (row.launchId !== null) given.set(row.id, inserted);
+      return inserted;
+    },
+    async find(id: string): Promise<OutboxRow | null> {
+      const row = await select().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : toRow(row);
+    },
+    async findByWireId(launchId: LaunchId, wireId: string): Promise<OutboxRow | null> {
+      const last = (await byWireId(db, { launchId, wireId })).at(-1);
+      return last === undefined ? null : toRow(last);
+    },
+    async controlsSince(launchId: LaunchId, since: string): Promise<OutboxRow[]> {
+      const rows = db
+        .selectFrom('outbox')
+        .selectAll()
+        .where('launch_id', '=', launchId)
+        .where('kind', '=', 'control')
+        .where('state', '!=', 'void')
+        .where('created_at', '>=', since)
+        .orderBy('ordinal', 'desc');
+      return (await rows.execute()).map(toRow);
+    },
+    async listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]> {
+      return (await select().where('launch_id', '=', launchId).where('state', 'in', states).execute()).map(toRow);
+    },
+    async assign(id: string, launchId: LaunchId | null): Promise<void> {
+      given.delete(id);
+      await update(id).set({ launch_id: launchId, state: 'accepted', written_at: null, writing: 0 }).execute();
+    },
+    async setBody(id: string, body: OutboxBody): Promise<void> {
+      await update(id)
+        .set({ body: JSON.stringify(body) })
+        .execute();
+    },
+    async setPosition(id: string, position: number): Promise<void> {
+      await update(id).set({ position }).execute();
+    },
+    async setWriting(id: string): Promise<void> {
+      await update(id).set({ writing: 1 }).execute();
+    },
+    async setWritten({ id, launchId }: Pick<OutboxRow, 'id' | 'launchId'>, at: string): Promise<void> {
+      await setWritten(db, { id, launchId, at });
+    },
+    async setConfirmed(id: string, at: string): Promise<void> {
+      given.delete(id);
+      await setConfirmed(db, { id, at });
+    },
+    async setVoid(id: string, reason: string): Promise<void> {
+      given.delete(id);
+      await update(id).set({ state: 'void', void_reason: reason, writing: 0 }).execute();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { Project, type ProjectId } from '@callboard/contract';
+import { GitAgreement, gitSettingsOf } from '../../../lib/git-agreement.ts';
+import type { ProjectsTable } from '../../ports/project-tables.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+
+type Row = {
+  id: string;
+  name: string;
+  path: string;
+  settings: string;
+  created_at: string;
+  git: string | null;
+  trust: string | null;
+};
+
+const toProject = (row: Row): Project =>
+  Project.parse({
+    id: row.id,
+    name: row.name,
+    path: row.path,
+    createdAt: row.created_at,
+    settings: JSON.parse(row.settings),
+    gitSettings: gitSettingsOf(agreementOf(row)?.pending ?? []),
+    ...(row.trust !== null && { trust: JSON.parse(row.trust) }),
+  });
+
+const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null : GitAgreement.parse(JSON.parse(git)));
+
+const byId = prepare(builder.selectFrom('projects').selectAll().where('id', '=', param('id')));
+
+/** Projects, by the time they were registered. */
+export function projectsTable(db: Database): ProjectsTable {
+  const all = () => db.selectFrom('projects').selectAll();
+  return {
+    async list(): Promise<Project[]> {
+      return (await all().orderBy('created_at').orderBy('id').execute()).map(toProject);
+    },
+    async find(id: ProjectId): Promise<Project | null> {
+      const [row] = await byId(db, { id });
+      return row === undefined ? null : toProject(row);
+    },
+    async findByPath(path: string): Promise<Project | null> {
+      const row = await all().where('path', '=', path).executeTakeFirst();
+      return row === undefined ? null : toProject(row);
+    },
+    async save(project: Project): Promise<void> {
+      const { id, name, path, createdAt } = project;
+      const settings = JSON.stringify(project.settings);
+      const trust = JSON.stringify(project.trust);
+      await db
+        .insertInto('projects')
+        .values({ id, name, path, settings, created_at: createdAt, trust })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet({ name, path, settings, trust }))
+        .execute();
+    },
+    async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {
+      const row = await all().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : agreementOf(row);
+    },
+    async saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void> {
+      await db
+        .updateTable('projects')
+        .set({ git: JSON.stringify(agreement) })
+        .where('id', '=', id)
+        .execute();
+    },
+    async remove(id: ProjectId): Promise<void> {
+      await db.deleteFrom('projects').where('id', '=', id).execute();
+    },
+  };
+}

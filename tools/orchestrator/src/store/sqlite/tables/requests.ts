@@ -1,0 +1,152 @@
+import {
+  type Decision,
+  isUnsettled,
+  type LaunchId,
+  type PendingRequest,
+  type RequestId,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
+import { sql } from 'kysely';
+import type { RequestsTable, StoredRequest } from '../../ports/requests-table.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+import { decisionPage } from './decision-log.ts';
+import { toDecision, toStored } from './request-row.ts';
+
+const byId = prepare(
+  builder
+    .selectFrom('requests')
+    .selectAll()
+    .where('stage_id', '=', param('stageId'))
+    .where('request_id', '=', param('requestId')),
+);
+const openNew = prepare(
+  builder
+    .insertInto('requests')
+    .values({
+      stage_id: param('stageId'),
+      request_id: param('requestId'),
+      launch_id: param('launchId'),
+      state: 'open',
+      stage_title: null,
+      project_id: null,
+      kind: param('kind'),
+      tool_name: param('toolName'),
+      document: param('document'),
+      created_at: param('createdAt'),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('ordinal'),
+);
+const decide = prepare(
+  builder
+    .updateTable('requests')
+    .set({
+      state: param('state'),
+      decision: param('decision'),
+      outcome: param('outcome'),
+      decided_by: param<string | null>('by'),
+      decided_at: param('at'),
+    })
+    .where('stage_id', '=', param('stageId'))
+    .where('request_id', '=', param('requestId')),
+);
+const bytesOpen = prepare(
+  builder
+    .selectFrom('requests')
+    .where('state', '=', 'open')
+    .select(sql<number>`coalesce(sum(octet_length(document)), 0)`.as('bytes')),
+);
+const countOpenOf = prepare(
+  builder
+    .selectFrom('requests')
+    .where('state', '=', 'open')
+    .where('stage_id', '=', param('stageId'))
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+);
+
+/** Pending requests and their decisions. */
+export function requestsTable(db: Database): RequestsTable {
+  const select = () => db.selectFrom('requests').selectAll();
+  const open = () => select().where('state', '=', 'open').orderBy('ordinal');
+  // A request may be megabytes long: whoever wants its decision does not read it.
+  const decisions = () => db.selectFrom('requests').select(['decision', 'decided_at']);
+  const unsettled = () => decisions().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
+  return {
+    async listOpen(): Promise<PendingRequest[]> {
+      return (await open().execute()).map((row) => toStored(row).request);
+    },
+    async listOpenOf(stageId: StageId): Promise<PendingRequest[]> {
+      return (await open().where('stage_id', '=', stageId).execute()).map((row) => toStored(row).request);
+    },
+    async countOpenOf(stageId: StageId): Promise<number> {
+      return (await countOpenOf(db, { stageId }))[0]?.count ?? 0;
+    },
+    async bytesOpen(): Promise<number> {
+      return (await bytesOpen(db, {}))[0]?.bytes ?? 0;
+    },
+    async listUnsettled(): Promise<Decision[]> {
+      return (await unsettled().execute()).flatMap(decisionOf);
+    },
+    async listUnsettledOf(stageId: StageId): Promise<Decision[]> {
+      return (await unsettled().where('stage_id', '=', stageId).execute()).flatMap(decisionOf);
+    },
+    async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
+      const [row] = await byId(db, { stageId, requestId });
+      return row === undefined ? null : toStored(row);
+    },
+    async findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null> {
+      const query = decisions().where('stage_id', '=', stageId).where('request_id', '=', requestId);
+      return (await query.execute()).flatMap(decisionOf)[0] ?? null;
+    },
+    async open(request: PendingRequest, launchId: LaunchId): Promise<boolean> {
+      const { stageId, requestId, kind, toolName, createdAt } = request;
+      const document = JSON.stringify(request);
+      return (await openNew(db, { stageId, requestId, launchId, kind, toolName, document, createdAt })).length === 1;
+    },
+    async addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean> {
+      const { stageId, requestId, kind, toolName, outcome, by, at } = decision;
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('requests')
+        .values({
+          ...{ stage_id: stageId, request_id: requestId, launch_id: launchId, kind, tool_name: toolName },
+          ...{ state: stateOf(decision), stage_title: null, project_id: null, created_at: at },
+          ...{ document: JSON.stringify(request), decision: JSON.stringify(decision) },
+          ...{ outcome, decided_by: by, decided_at: at },
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
+    },
+    async outcomesOf(stageId: StageId, toolUseId: string): Promise<(string | null)[]> {
+      const id = sql<string | null>`json_extract(document, '$.toolUseId')`;
+      const rows = db.selectFrom('requests').select('outcome').where('stage_id', '=', stageId);
+      return (await rows.where(id, '=', toolUseId).execute()).map(({ outcome }) => outcome);
+    },
+    async decide(decision: Decision): Promise<void> {
+      const { stageId, requestId, outcome, by, at } = decision;
+      const document = JSON.stringify(decision);
+      await decide(db, { stageId, requestId, state: stateOf(decision), decision: document, outcome, by, at });
+    },
+    async keepOf({ id, title, projectId }: Stage): Promise<void> {
+      const settled = sql<string>`case state when 'unsettled' then 'decided' else state end`;
+      await db
+        .updateTable('requests')
+        .set({ stage_title: title, project_id: projectId, state: settled })
+        .where('stage_id', '=', id)
+        .where('stage_title', 'is', null) // those of an earlier stage of that id have theirs
+        .execute();
+      await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
+    },
+    decisions: (query) => decisionPage(db, query),
+  };
+}
+
+function stateOf(decision: Decision): string {
+  if (isUnsettled(decision)) return 'unsettled';
+  return decision.outcome === 'closed' ? 'closed' : 'decided';
+}
+
+const decisionOf = ({ decision }: { decision: string | null }): Decision[] =>
+  decision === null ? [] : [toDecision(decision)];

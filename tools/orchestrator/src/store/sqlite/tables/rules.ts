@@ -1,0 +1,35 @@
+import { PermissionRule, type ProjectId, type StageId } from '@callboard/contract';
+import type { RulesTable } from '../../ports/project-tables.ts';
+import type { Database } from '../database.ts';
+
+const toRule = (row: { document: string }): PermissionRule => PermissionRule.parse(JSON.parse(row.document));
+
+/** What people allowed for good, oldest first. */
+export function rulesTable(db: Database): RulesTable {
+  const select = () => db.selectFrom('rules').select('document').orderBy('id');
+  return {
+    async find(id: string): Promise<PermissionRule | null> {
+      const row = await select().where('id', '=', id).executeTakeFirst();
+      return row === undefined ? null : toRule(row);
+    },
+    async listOf(projectId: ProjectId): Promise<PermissionRule[]> {
+      return (await select().where('project_id', '=', projectId).execute()).map(toRule);
+    },
+    async listFor(projectId: ProjectId, stageId: StageId): Promise<PermissionRule[]> {
+      const rows = select().where('project_id', '=', projectId);
+      return (
+        await rows.where((eb) => eb.or([eb('stage_id', 'is', null), eb('stage_id', '=', stageId)])).execute()
+      ).map(toRule);
+    },
+    async insert(rule: PermissionRule): Promise<void> {
+      const { ruleId: id, projectId, stageId } = rule;
+      await db
+        .insertInto('rules')
+        .values({ id, project_id: projectId, stage_id: stageId, document: JSON.stringify(rule) })
+        .execute();
+    },
+    async remove(id: string): Promise<void> {
+      await db.deleteFrom('rules').where('id', '=', id).execute();
+    },
+  };
+}

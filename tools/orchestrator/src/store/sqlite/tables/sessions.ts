@@ -1,0 +1,43 @@
+import { StageId } from '@callboard/contract';
+import type { SessionsTable } from '../../ports/session-tables.ts';
+import { SessionRecord } from '../../records.ts';
+import type { Database } from '../database.ts';
+import type { KnownSessions } from '../known-sessions.ts';
+import { builder, param, prepare } from '../prepared.ts';
+
+const state = param('state');
+const document = param('document');
+const save = prepare(
+  builder
+    .insertInto('sessions')
+    .values({ stage_id: param('stageId'), state, document })
+    .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ state, document })),
+);
+
+/** One session a stage. */
+export function sessionsTable(db: Database, known: KnownSessions): SessionsTable {
+  function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
+    const kept = known.find(stageId);
+    if (kept !== undefined) return kept;
+    const record = SessionRecord.parse(JSON.parse(document));
+    known.keep(record);
+    return record;
+  }
+
+  return {
+    async list(): Promise<SessionRecord[]> {
+      const rows = await db.selectFrom('sessions').select(['stage_id', 'document']).execute();
+      return rows.map(({ stage_id, document }) => recordOf({ stageId: StageId.parse(stage_id), document }));
+    },
+    async find(stageId: StageId): Promise<SessionRecord | null> {
+      const kept = known.find(stageId);
+      if (kept !== undefined) return kept;
+      const row = await db.selectFrom('sessions').select('document').where('stage_id', '=', stageId).executeTakeFirst();
+      return row === undefined ? null : recordOf({ stageId, document: row.document });
+    },
+    async save(record: SessionRecord): Promise<void> {
+      await save(db, { stageId: record.stageId, state: record.state, document: JSON.stringify(record) });
+      known.keep(record);
+    },
+  };
+}

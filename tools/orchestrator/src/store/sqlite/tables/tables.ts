@@ -1,0 +1,112 @@
+import type { Tables } from '../../store.ts';
+import type { Database } from '../database.ts';
+import type { KnownSessions } from '../known-sessions.ts';
+import { agreedTable } from './agreed.ts';
+import { capabilitiesTable } from './capabilities.ts';
+import { clockTable } from './clock.ts';
+import { draftFilesTable } from './draft-files.ts';
+import { draftsTable } from './drafts.ts';
+import { eventsTable } from './events.ts';
+import { launchesTable } from './launches.ts';
+import { loginsTable } from './logins.ts';
+import { outboxTable } from './outbox.ts';
+import type { GivenRows } from './outbox-row.ts';
+import { projectsTable } from './projects.ts';
+import { requestsTable } from './requests.ts';
+import { rulesTable } from './rules.ts';
+import { sessionsTable } from './sessions.ts';
+import { stagesTable } from './stages.ts';
+import { transcriptTable } from './transcript.ts';
+
+/**
+ * The tables on a connection or a transaction. Each is made when it is first used: most transactions use a few of them,
+ * and getters of a class cost nothing to set up.
+ */
+export class SqliteTables implements Tables {
+  private readonly made: { -readonly [Name in keyof Tables]?: Tables[Name] } = {};
+  private readonly db: Database;
+  private readonly known: KnownSessions;
+  private readonly given: GivenRows | undefined;
+
+  /** @param given collects the rows that are given to launches */
+  constructor(db: Database, known: KnownSessions, given?: GivenRows) {
+    this.db = db;
+    this.known = known;
+    this.given = given;
+  }
+
+  get agreed() {
+    this.made.agreed ??= agreedTable(this.db);
+    return this.made.agreed;
+  }
+
+  get projects() {
+    this.made.projects ??= projectsTable(this.db);
+    return this.made.projects;
+  }
+
+  get stages() {
+    this.made.stages ??= stagesTable(this.db, this.known);
+    return this.made.stages;
+  }
+
+  get sessions() {
+    this.made.sessions ??= sessionsTable(this.db, this.known);
+    return this.made.sessions;
+  }
+
+  get launches() {
+    this.made.launches ??= launchesTable(this.db);
+    return this.made.launches;
+  }
+
+  get outbox() {
+    this.made.outbox ??= outboxTable(this.db, this.given);
+    return this.made.outbox;
+  }
+
+  get requests() {
+    this.made.requests ??= requestsTable(this.db);
+    return this.made.requests;
+  }
+
+  get transcript() {
+    this.made.transcript ??= transcriptTable(this.db);
+    return this.made.transcript;
+  }
+
+  get events() {
+    this.made.events ??= eventsTable(this.db);
+    return this.made.events;
+  }
+
+  get rules() {
+    this.made.rules ??= rulesTable(this.db);
+    return this.made.rules;
+  }
+
+  get drafts() {
+    this.made.drafts ??= draftsTable(this.db);
+    return this.made.drafts;
+  }
+
+  get draftFiles() {
+    this.made.draftFiles ??= draftFilesTable(this.db);
+    return this.made.draftFiles;
+  }
+
+  get capabilities() {
+    this.made.capabilities ??= capabilitiesTable(this.db);
+    return this.made.capabilities;
+  }
+
+  get logins() {
+    this.made.logins ??= loginsTable(this.db);
+    return this.made.logins;
+  }
+
+  get clock() {
+    this.made.clock ??= clockTable(this.db);
+    return this.made.clock;
+  }
+}

@@ -1,0 +1,36 @@
+import { type StageId, TranscriptEntry } from '@callboard/contract';
+import { sql } from 'kysely';
+import { mapInSlices } from '../../../lib/breath.ts';
+import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
+import type { Database } from '../database.ts';
+import { builder, param, prepare } from '../prepared.ts';
+import { rowsThatFit } from './page.ts';
+
+const toEntry = (row: { document: string }): TranscriptEntry => TranscriptEntry.parse(JSON.parse(row.document));
+
+const append = prepare(
+  builder
+    .insertInto('transcript')
+    .values({ stage_id: param('stageId'), index: param<number>('index'), document: param('document') }),
+);
+
+/** Transcripts, in pages. */
+export function transcriptTable(db: Database): TranscriptTable {
+  return {
+    async append(entries: readonly TranscriptEntry[]): Promise<void> {
+      for (const entry of entries) {
+        await append(db, { stageId: entry.stageId, index: entry.index, document: JSON.stringify(entry) });
+      }
+    },
+    async page(stageId: StageId, { after, before, limit }: TranscriptPage): Promise<TranscriptEntry[]> {
+      let query = db.selectFrom('transcript').where('stage_id', '=', stageId);
+      if (after !== undefined) query = query.where('index', '>', after);
+      if (before !== undefined) query = query.where('index', '<', before);
+      query = query.orderBy('index', after === undefined ? 'desc' : 'asc');
+      const sizes = await query.select(sql<number>`octet_length(document)`.as('bytes')).limit(limit).execute();
+      const rows = await query.select('document').limit(rowsThatFit(sizes)).execute();
+      const entries = await mapInSlices(rows, toEntry);
+      return after === undefined ? entries.reverse() : entries;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { busyTestSession } from '../../../test/support/test-session.ts';
+import { openTestStore, silent, stageId } from '../../../test/support/test-store.ts';
+import type { LastingEvent } from '../../agent/agent-event.ts';
+import { ingestLines } from '../../sessions/executor/ingest-lines.ts';
+import type { Tx } from '../store.ts';
+
+const STAGE = stageId('S1');
+const together = { together: true } as const;
+
+/** A piece of work that tells of a number, and in which transaction it was done. */
+function createPieces() {
+  const transactions: Tx[] = [];
+  return {
+    count: () => new Set(transactions).size,
+    piece: (index: number) => async (tx: Tx) => {
+      transactions.push(tx);
+      await tx.emit({ type: 'transcript-appended', data: { stageId: STAGE, index } });
+      return index;
+    },
+  };
+}
+
+it('does what comes at the same time in few transactions, in its order', async () => {
+  const { store, events } = await openTestStore();
+  const { piece, count } = createPieces();
+  const numbers = Array.from({ length: 40 }, (_, index) => index + 1);
+  expect(await Promise.all(numbers.map((n) => store.transact(piece(n), together)))).toEqual(numbers);
+  expect(count()).toBe(5);
+  expect(events.map(({ data }) => 'index' in data && data.index)).toEqual(numbers);
+  expect(await store.read.events.since(0, 100)).toEqual(events);
+});
+
+it('has others in between', async () => {
+  const { store } = await openTestStore();
+  const { piece } = createPieces();
+  const done: string[] = [];
+  const many = Array.from({ length: 40 }, (_, n) => store.transact(piece(n), together).then(() => done.push('piece')));
+  const other = store.transact(async () => undefined).then(() => done.push('other'));
+  await Promise.all([...many, other]);
+  expect(done.indexOf('other')).toBeLessThan(10);
+});
+
+it('does each alone when one of them fails, and keeps nothing of that one', async () => {
+  const { store, events } = await openTestStore();
+  const { piece } = createPieces();
+  const failing = async (tx: Tx) => {
+    await tx.emit({ type: 'transcript-appended', data: { stageId: STAGE, index: 99 } });
+    throw new Error('no');
+  };
+  const done = await Promise.allSettled([piece(1), failing, piece(2)].map((work) => store.transact(work, together)));
+  expect(done).toEqual([
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: new Error('no') },
+    { status: 'fulfilled', value: 2 },
+  ]);
+  expect(events.map(({ data }) => 'index' in data && data.index)).toEqual([1, 2]);
+});
+
+it('fails alone what comes alone, once', async () => {
+  const { store } = await openTestStore();
+  let times = 0;
+  const failing = async () => {
+    times++;
+    throw new Error('no');
+  };
+  await expect(store.transact(failing, together)).rejects.toThrow('no');
+  expect(times).toBe(1);
+  expect(await store.transact(createPieces().piece(1), together)).toBe(1);
+});
+
+it('takes the lines of each session in, with its offset, beside lines that cannot be applied', async () => {
+  const { store, edges, stageId: id, launchId, transcript } = await busyTestSession();
+  const text = (n: number): LastingEvent => ({
+    ...{ type: 'block', apiMessageId: `msg_${n}`, parentToolUseId: null },
+    block: { kind: 'text', text: `Text ${n}` },
+  });
+  const context = {
+    ...{ launchId: launchId(), edges, worktree: null, mayHooksAllow: true, mayPeersWrite: false },
+    ...{ sandbox: { isOn: false, autoAllows: false }, knowsAll: true, onAlarm: () => undefined },
+  };
+  const parts = { store, log: silent, context, signal: new AbortController().signal, markIn: async () => undefined };
+  const others = Array.from({ length: 5 }, () =>
+    ingestLines({ ...parts, stageId: stageId('of-nobody') }, [{ events: [text(9)], end: 9 }]).catch(() => 'failed'),
+  );
+  const ours = ingestLines({ ...parts, stageId: id }, [
+    { events: [text(1)], end: 10 },
+    { events: [text(2)], end: 20 },
+  ]);
+  expect(await Promise.all([...others, ours])).toEqual([...others.map(() => 'failed'), undefined]);
+  const texts = (await transcript()).flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
+  expect(texts).toEqual(['Text 1', 'Text 2']);
+  expect((await store.read.launches.find(launchId()))?.spoolOffset).toBe(20);
+});

@@ -1,0 +1,64 @@
+import type { Tx } from '../store.ts';
+
+type Work<T> = (tx: Tx) => Promise<T>;
+
+interface Piece {
+  /** Returns what tells that it is committed. */
+  run: Work<() => void>;
+  fail: (error: unknown) => void;
+  alone: () => void;
+}
+
+/** More would hold up the event loop for longer than five milliseconds. */
+const MOST = 8;
+
+/**
+ * Does pieces of work that come at the same time in one transaction: to begin and commit one costs as much as a piece, and so do
+ * telling everybody of it and waking them. A piece that comes alone has a transaction of its own. When one fails, each
+ * is done anew alone, so that none is held up by another; so a piece has to be repeatable.
+ */
+export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
+  const waiting: Piece[] = [];
+  let isDue = false;
+
+  function begin(): void {
+    isDue = true;
+    const taken: Piece[] = [];
+    transact(async (tx) => {
+      const told: (() => void)[] = [];
+      for (let piece = waiting.shift(); piece !== undefined; piece = waiting.shift()) {
+        taken.push(piece);
+        told.push(await piece.run(tx));
+        if (taken.length === MOST) break;
+      }
+      return told;
+    })
+      .then((told) => {
+        for (const tell of told) tell();
+      })
+      .catch((error: unknown) => {
+        const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // none: the transaction could not even be begun
+        for (const piece of failed) {
+          if (failed.length === 1) piece.fail(error);
+          else piece.alone();
+        }
+      })
+      .finally(() => {
+        isDue = false;
+        if (waiting.length > 0) begin();
+      });
+  }
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      waiting.push({
+        run: async (tx) => {
+          const done = await work(tx);
+          return () => resolve(done);
+        },
+        fail: reject,
+        alone: () => void transact(work).then(resolve, reject),
+      });
+      if (!isDue) begin();
+    });
+}
