@@ -1,6 +1,6 @@
 import { OLDEST_CLAUDE } from '../tools/orchestrator/src/claude/program/claude-program.ts';
 import type { KnownVersion, KnownVersions } from '../tools/orchestrator/src/doctor/doctor.ts';
-import { keptPromises } from '../tools/orchestrator/src/doctor/promises.ts';
+import { claudePromises } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { markdownTable } from './markdown-table.ts';
 
@@ -9,7 +9,7 @@ export function versionsPage({ at, versions }: KnownVersions, pinned: string): s
   const rows = versions.map((found) => [
     found.version === pinned ? `**${found.version}** (pinned)` : found.version,
     found.date,
-    `${keptPromises.length - Object.keys({ ...found.broken, ...found.untried }).length} of ${keptPromises.length}`,
+    `${claudePromises.length - Object.keys({ ...found.broken, ...found.untried }).length} of ${claudePromises.length}`,
     missing(found),
     testsOf(found),
     shown(found),
@@ -39,7 +39,7 @@ ${reasons(versions)}
 
 /** In the words that people see on a card. */
 function missing({ broken, untried, without }: KnownVersion): string {
-  const lacks = keptPromises.flatMap(({ id, lack }) => (id in broken ? [lack] : []));
+  const lacks = claudePromises.flatMap(({ id, lack }) => (id in broken ? [lack] : []));
   const others = Object.keys(untried).length;
   const rest = others === 0 ? [] : [`${others} not tried for want of these`];
   return [...without, ...lacks, ...rest].join('; ') || 'nothing';

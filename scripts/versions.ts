@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { missingFlags } from '../tools/orchestrator/src/claude/launch/arguments.ts';
 import { OLDEST_CLAUDE, readFlags } from '../tools/orchestrator/src/claude/program/claude-program.ts';
 import { type KnownVersion, KnownVersions, runHandshake } from '../tools/orchestrator/src/doctor/doctor.ts';
-import { keptPromises } from '../tools/orchestrator/src/doctor/promises.ts';
+import { claudePromises } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { versionsPage } from './versions-page.ts';
 
@@ -128,7 +128,7 @@ function readFound(): KnownVersions {
 function keep(found: KnownVersion): void {
   const others = readFound().versions.filter(({ version }) => version !== found.version);
   const versions = [...others, found].sort((a, b) => compareVersions(b.version, a.version));
-  const promises = keptPromises.map(({ id }) => id);
+  const promises = claudePromises.map(({ id }) => id);
   writeFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), promises, versions }, null, 2)}\n`);
   spawnSync('biome', ['format', '--write', file], { cwd: root, stdio: 'ignore' });
   writeFileSync(page, versionsPage(readFound(), pinned));

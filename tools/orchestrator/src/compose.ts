@@ -8,7 +8,7 @@ import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
 import { ownerName } from './auth/owner-name.ts';
 import { findClaude } from './claude/program/find-claude.ts';
-import { trySandbox } from './claude/sandbox/sandbox-check.ts';
+import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
 import { lockDataDir, requireWritable } from './compose/data-dir-access.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { startDiskWatch } from './disk/disk-watch.ts';
@@ -164,7 +164,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       trialDelayMs: limits.trialDelayMs,
     });
     life.onStop('claude', claude.stop);
-    const sandbox = createSandboxWatch({ log, attempt: (signal) => trySandbox(claudeEnv, signal) });
+    const sandbox = createSandboxWatch({ log, attempt: (signal) => checkSandbox(claudeEnv, signal) });
     life.onStop('sandbox', sandbox.stop);
     const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
     life.onStop('follow-ups', lowPriorityWork.stop);

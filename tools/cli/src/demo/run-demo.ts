@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { surveyClaude } from '@callboard/orchestrator/doctor';
+import { inspectClaude } from '@callboard/orchestrator/doctor';
 import { messageOf } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
 import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/scripted-model';
@@ -66,7 +66,7 @@ async function fill(loginLink: string, token: string, signal: AbortSignal): Prom
 
 /** Looked for now, not by the first stage: without it there is nothing to show. */
 async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Promise<string> {
-  const { path, version, complaint } = await surveyClaude(claudePath, env).catch((error: unknown) => {
+  const { path, version, complaint } = await inspectClaude(claudePath, env).catch((error: unknown) => {
     throw new OperationalError(messageOf(error));
   });
   if (version === null) throw new OperationalError(`${path} cannot be used: ${complaint}`);

@@ -34,5 +34,5 @@ it('does not try out what is no claude', async () => {
   const path = await putProgram(await temporaryFolder(), 'claude', 'echo "broken" >&2; exit 1');
   const { finding, claude } = await checkClaude({ path, from: '--claude' }, env);
   expect(claude).toBeNull();
-  expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('it says "broken"') });
+  expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('it prints "broken"') });
 });

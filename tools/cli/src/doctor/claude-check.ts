@@ -1,4 +1,4 @@
-import { type ClaudeSurvey, OLDEST_CLAUDE, surveyClaude, tooOld } from '@callboard/orchestrator/doctor';
+import { type InstalledClaude, inspectClaude, OLDEST_CLAUDE, tooOld } from '@callboard/orchestrator/doctor';
 import type { Environment } from '../edges.ts';
 import { type Finding, ok, problem } from './machine-check.ts';
 
@@ -14,10 +14,10 @@ const INSTALL = 'npm install -g @anthropic-ai/claude-code (or give --claude PATH
 export async function checkClaude(
   given: GivenClaude | null,
   env: Environment,
-): Promise<{ finding: Finding; claude: (ClaudeSurvey & { version: string }) | null }> {
-  let survey: ClaudeSurvey;
+): Promise<{ finding: Finding; claude: (InstalledClaude & { version: string }) | null }> {
+  let survey: InstalledClaude;
   try {
-    survey = await surveyClaude(given?.path ?? null, env);
+    survey = await inspectClaude(given?.path ?? null, env);
   } catch (error) {
     if (!isMissing(error)) throw error;
     const found =
@@ -39,7 +39,7 @@ export async function checkClaude(
   return { finding: ok(`${version}, ${path} (${placeOf(survey, given)})`), claude: { ...survey, version } };
 }
 
-function placeOf({ where }: ClaudeSurvey, given: GivenClaude | null): string {
+function placeOf({ where }: InstalledClaude, given: GivenClaude | null): string {
   switch (where) {
     case 'given':
       return `named by ${given?.from}`;

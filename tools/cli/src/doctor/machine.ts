@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { askLogin, type ClaudeSurvey, surveySandbox, userEnvironment } from '@callboard/orchestrator/doctor';
+import { askLogin, type InstalledClaude, inspectSandbox, userEnvironment } from '@callboard/orchestrator/doctor';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import type { Edges } from '../edges.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
@@ -17,7 +17,7 @@ import { checkRepository } from './repo-check.ts';
 import { checkSandbox } from './sandbox-check.ts';
 
 /** The `claude` that can be tried out. */
-export type UsableClaude = ClaudeSurvey & { version: string };
+export type UsableClaude = InstalledClaude & { version: string };
 
 /** Looks at everything but the conversation with `claude`; tells each finding as it comes. */
 export async function lookAtMachine(
@@ -40,7 +40,7 @@ export async function lookAtMachine(
   const program = (claude as UsableClaude | null)?.path;
   const askClaude = async () => (program === undefined ? null : askLogin(program, edges.env));
   await look('login', 'Login', () => checkLogin({ env, home: edges.home, askClaude }));
-  await look('sandbox', 'Sandbox', async () => checkSandbox(await surveySandbox(edges.env, isRoot())));
+  await look('sandbox', 'Sandbox', async () => checkSandbox(await inspectSandbox(edges.env, isRoot())));
   await lookAtPorts(options, look);
   for (const check of await checkDataDir(options.dataDir)) tell(check);
   await look('memory', 'Memory', () => checkMemory(edges.availableMemory()));

@@ -13,38 +13,38 @@ import type {
 } from '@callboard/contract';
 import type { TodoNews } from './todos.ts';
 
-/** What an agent's process tells, in our own words. Only `claude/translate.ts` knows how the CLI says it. */
+/** What the agent's process reports, in Callboard's terms. Only `claude/translate.ts` knows the CLI's wording. */
 export type AgentEvent =
   /** The conversation's newest id; it changes when a person clears the conversation. */
   | { type: 'conversation'; sessionId: string }
-  /** A hook of the repository or the user kept the message from the model; the turn then ends as if all were well. */
+  /** A hook of the repository or the user blocked the message; the turn then ends as if it had succeeded. */
   | { type: 'prompt-blocked'; reason: string }
-  /** The conversation that was to be resumed is not there any more. */
+  /** The conversation to resume no longer exists. */
   | { type: 'conversation-lost' }
-  /** A turn begins; the CLI also begins turns of its own, for instance when a background agent has finished. */
+  /** A turn begins. The CLI also begins turns on its own, for instance when a background agent has finished. */
   | {
       type: 'turn-started';
       model: string | null;
       mode: string | null;
       version?: string | null;
       messageIds: readonly string[];
-      /** Not where it does not tell of them. */
+      /** Missing when the process does not list them. */
       mcpServers?: SessionSummary['mcpServers'];
-      /** It goes without the memory and the hooks of settings files. */
+      /** The process ignores memory files, and the hooks of settings files. */
       isMinimal?: true;
     }
   | { type: 'mode-changed'; mode: string }
-  /** The process has taken a message of a person; null: its id, or its text, was not told. */
+  /** The process has accepted a person's message. Null when it did not report the id, or the text. */
   | { type: 'message-echoed'; messageId: string | null; text: string | null }
-  /** Another session of the same account has sent a message; `from` is what that one calls itself. */
+  /** Another session of the same account has sent a message; `from` is that session's name for itself. */
   | { type: 'peer-message'; messageId: string; from: string; text: string }
-  /** It has printed what a command of its own says, in the shape of a message. */
+  /** The output of one of the CLI's own commands, in the shape of a message. */
   | { type: 'command-output' }
-  /** A line that the process does not print by itself. */
+  /** A line that the process itself never prints. */
   | { type: 'forged-line' }
-  /** The process has done what something asked that gave no id, which nobody here does. */
+  /** The process answered a control request without an id. Callboard sends none. */
   | { type: 'reply-to-nobody' }
-  /** `consumed`: the model reads it in the turn that runs now. */
+  /** `consumed`: the model reads it in the running turn. */
   | { type: 'message-progress'; messageId: string; progress: 'consumed' | 'finished' | 'cancelled' }
   /** A content block of a model message is complete. */
   | { type: 'block'; apiMessageId: string; parentToolUseId: string | null; block: AgentBlock }
@@ -54,38 +54,38 @@ export type AgentEvent =
       toolUseId: string;
       isError: boolean;
       text: string;
-      /** `hook`: a hook allowed it, and nobody was asked. */
+      /** `hook`: a hook allowed the call, and nobody was asked. */
       allowedBy: 'hook' | null;
-      /** The sandbox kept it from something, or it looks like that. */
+      /** The sandbox denied the call something, or seems to have. */
       sandboxFailure: SandboxFailure | null;
-      /** It was to run outside of the sandbox, and did. */
+      /** The call asked to run outside of the sandbox, and did. */
       leftSandbox?: true;
-      /** Nobody was asked, and neither a rule nor a hook allowed it. */
+      /** Nobody was asked, and neither a rule nor a hook allowed the call. */
       unruled?: true;
-      /** A permission rule may have allowed it, and nobody was asked. */
+      /** A permission rule may have allowed the call, and nobody was asked. */
       underRule?: true;
-      /** It is known whether it ran, and who let it or did not. */
+      /** The process reported whether the call ran, and who allowed or denied it. */
       isTold?: true;
     }
   /** The process itself denied a call; its result follows. */
   | { type: 'call-denied'; toolUseId: string; toolName: string; denial: Denial; reason: string | null }
-  /** The result of a call told of the list of what the agent has to do. */
+  /** The result of a call has news of the agent's todo list. */
   | { type: 'todos'; news: TodoNews }
   /** The agent waits for a person. */
   | { type: 'asked'; requestId: string; kind: RequestKind; ask: Ask }
   /**
-   * The agent asks something that nobody here answers; it must be refused at once, or it waits for ever. `permissionFor`:
-   * the tool that it seems to ask permission for, in a way that is not understood.
+   * The agent asks something that Callboard does not support. It must be refused at once, or the agent waits forever.
+   * `permissionFor`: the tool that it seems to ask permission for, in a shape that cannot be parsed.
    */
   | { type: 'asked-unknown'; requestId: string; subtype: string; permissionFor: string | null }
   | { type: 'withdrawn'; requestId: string }
-  /** What the process says that the conversation has cost by its count, outside of the end of a turn. */
+  /** The conversation's cost so far, as counted by the process, reported outside of the end of a turn. */
   | { type: 'cost-count'; costUsd: number }
-  /** A control response: the reply to a request of ours, or the echo of an answer of ours that counted. */
+  /** A control response: the reply to one of our requests, or the echo of the answer that took effect. */
   | { type: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /**
-   * The agent is ready to work; `open` are the requests that it waits for now: the truth that ours are checked against.
-   * `unclear`: what else it says to wait for, which must be refused as far as it has an id.
+   * The agent is ready to work. `open` are the requests that it waits for now: ours are checked against these. `unclear` are
+   * further requests that cannot be parsed; those with an id must be refused.
    */
   | {
       type: 'initialized';
@@ -93,13 +93,13 @@ export type AgentEvent =
       open: { requestId: string; kind: RequestKind; ask: Ask }[];
       unclear: { requestId: string | null; subtype: string; raw: unknown }[];
     }
-  /** What the agent offers, told when it is ready. */
+  /** The agent's capabilities, reported when it is ready. */
   | { type: 'offered'; capabilities: Capabilities }
   | { type: 'turn-ended'; end: TurnEnd }
   | { type: 'task-started'; taskId: string; toolUseId: string | null; description: string; taskType: string }
-  /** All background tasks there are now. */
+  /** All background tasks that run now. */
   | { type: 'tasks'; tasks: Pick<BackgroundTask, 'taskId' | 'type' | 'description'>[] }
-  /** Text while it streams: passed on, never stored. */
+  /** Streaming text: passed on, never stored. */
   | {
       type: 'delta';
       apiMessageId: string;
@@ -108,24 +108,24 @@ export type AgentEvent =
       text: string;
       parentToolUseId: string | null;
     }
-  /** What a model call of the running turn has used: passed on, never stored by itself. */
+  /** The tokens used by a model call of the running turn: passed on, never stored on their own. */
   | { type: 'used'; tokens: TokenUsage }
-  /** Something a person should be able to read in the transcript. */
+  /** Something for a person to read in the transcript. */
   | { type: 'notice'; entry: Extract<NewTranscriptEntry, { kind: 'notice' | 'unknown' }> };
 
-/** Those that are passed on live and never stored. */
+/** Events that are passed on live and never stored. */
 type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'used' }>;
-/** Those that change what is stored. */
+/** Events that change the stored state. */
 export type LastingEvent = Exclude<AgentEvent, PassingEvent>;
 
 export type AgentBlock =
   | { kind: 'text'; text: string }
   | { kind: 'thinking'; text: string }
   | { kind: 'tool-use'; toolUseId: string; toolName: string; input: ToolInput }
-  /** A block we show nothing of (redacted thinking, say); it counts as a place in the message all the same. */
+  /** A block that is not shown, for instance redacted thinking. It keeps its index in the message. */
   | { kind: 'other' };
 
-/** A tool call, or an MCP server's form, that waits for a person's word. */
+/** A tool call, or an MCP server's form, that waits for a person's decision. */
 export interface Ask {
   toolName: string;
   displayName: string;
@@ -144,15 +144,15 @@ export interface Ask {
 
 export interface TurnEnd {
   outcome: 'succeeded' | 'failed' | 'interrupted';
-  /** In words for a person; null where there is nothing to add. */
+  /** For a person to read; null when there is nothing to add. */
   message: string | null;
   durationMs: number | null;
-  /** What the process has counted for the conversation so far, not what this turn has cost. */
+  /** The cost of the conversation so far, as counted by the process; not the cost of this turn. */
   costUsd: number | null;
   /** Cumulative over the conversation. */
   tokens: TokenUsage | null;
-  /** Calls of the turn that were denied, by whomever. */
+  /** The turn's calls that were denied, whoever denied them. */
   denied?: readonly string[];
-  /** The messages that it worked on, as far as that is told. */
+  /** The messages that the turn worked on, as far as the process reports them. */
   messageIds?: readonly string[];
 }

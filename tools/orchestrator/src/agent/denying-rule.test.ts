@@ -5,7 +5,7 @@ const bash = (command: string) => ({ toolName: 'Bash', input: { command } });
 const read = (file_path: string) => ({ toolName: 'Read', input: { file_path } });
 const ruleFor = (rules: string[], call: Parameters<typeof denyingRule>[1]) => denyingRule(rules, call, '/home/ada');
 
-it('names the one rule that fits', () => {
+it('returns the only rule that matches', () => {
   const rules = ['Bash(npm run *)', 'Bash(curl *)', 'Read(//etc/**)', 'Read(~/secret/**)'];
   expect(ruleFor(rules, bash('touch x && npm run foo'))).toBe('Bash(npm run *)');
   expect(ruleFor(rules, read('/etc/hosts'))).toBe('Read(//etc/**)');
@@ -14,9 +14,9 @@ it('names the one rule that fits', () => {
   expect(ruleFor(['Edit(//etc/**)'], { toolName: 'Write', input: { file_path: '/etc/hosts' } })).toBe('Edit(//etc/**)');
 });
 
-it('names none where none fits, or several do', () => {
+it('returns null when no rule matches, or several do', () => {
   expect(ruleFor(['Bash(npm run *)'], bash('make'))).toBeNull();
   expect(ruleFor(['Bash(npm *)', 'Bash(npm run *)'], bash('npm run foo'))).toBeNull();
   expect(ruleFor(['Read(//etc/**)'], read('/srv/x'))).toBeNull();
-  expect(ruleFor(['Read(./a/**)', 'Read(/b/**)'], read('/w/a/x'))).toBeNull(); // relative to what, it does not say
+  expect(ruleFor(['Read(./a/**)', 'Read(/b/**)'], read('/w/a/x'))).toBeNull(); // relative to an unknown folder
 });

@@ -1,13 +1,13 @@
 import { matchesGlob } from 'node:path';
 import { ruleCovers, type ToolCall } from './rule-covers.ts';
 
-/** Where a rule of a file tool says a path from the root (`//etc/**`) or from home (`~/secret/**`). */
+/** A file tool's rule with a path from the root (`//etc/**`) or from the home folder (`~/secret/**`). */
 const PLACED = /^[^(]+\((\/\/|~\/)(.*)\)$/s;
 const FILE_FIELDS = ['file_path', 'notebook_path', 'path'] as const;
 
 /**
- * The deny rule that a call was denied under, where the rules leave no doubt; null where none of them fits, or several do. Whether a rule of a file tool
- * fits is looked at where its path stands on its own: what one is relative to, the rule does not say.
+ * The deny rule that matches a denied call; null when none of the rules matches, or more than one. For file tools only
+ * absolute paths are compared: a rule does not say what its relative path is relative to.
  */
 export function denyingRule(rules: readonly string[], call: ToolCall, home: string): string | null {
   const fitting = [...new Set(rules)].filter((rule) => ruleCovers(rule, call) && mayFit(rule, call, home));

@@ -15,7 +15,7 @@ it.each([
   ['Bash(touch a)', 'touch a', true],
   ['Bash(touch a)', 'touch ab', false],
   ['Read', 'cat a', false],
-])('%s and the command "%s": %s', (rule, command, covers) => {
+])('matches %s with the command "%s": %s', (rule, command, covers) => {
   expect(ruleCovers(rule, bash(command))).toBe(covers);
 });
 
@@ -26,6 +26,6 @@ it.each([
   ['mcp__tracker', 'mcp__trackers__list', false],
   ['WebFetch(domain:example.org)', 'WebFetch', true],
   ['WebFetch', 'WebSearch', false],
-])('%s and the tool %s: %s', (rule, toolName, covers) => {
+])('matches %s with the tool %s: %s', (rule, toolName, covers) => {
   expect(ruleCovers(rule, { toolName, input: {} })).toBe(covers);
 });

@@ -1,4 +1,4 @@
-/** A call of a tool, as far as a rule looks at it. */
+/** The parts of a tool call that a rule can match. */
 export interface ToolCall {
   toolName: string;
   input: Readonly<Record<string, unknown>>;
@@ -7,8 +7,8 @@ export interface ToolCall {
 const RULE = /^([^()]+?)(?:\((.*)\))?$/s;
 
 /**
- * Whether a call may have run under a permission rule such as `Bash(npm run *)`. Of Bash each part of a compound command is
- * looked at; of other tools only the name, since what a path or an address stands for is Claude Code's to say.
+ * Whether a permission rule such as `Bash(npm run *)` may have allowed a call. For Bash each part of a compound command is
+ * compared; for other tools only the name, since only Claude Code knows what a path or an address means.
  */
 export function ruleCovers(rule: string, { toolName, input }: ToolCall): boolean {
   const match = RULE.exec(rule.trim());
@@ -26,7 +26,7 @@ function coversName(name: string, toolName: string): boolean {
   return name.startsWith('mcp__') && toolName.startsWith(`${name}__`);
 }
 
-/** `npm run *`, `npm run:*`, or the words themselves. */
+/** Patterns are `npm run *`, `npm run:*`, or the exact text. */
 function fits(pattern: string, text: string): boolean {
   const parts = pattern.replace(/:\*$/, '*').replace(/ \*$/, '*').split('*');
   const [first = '', ...others] = parts;

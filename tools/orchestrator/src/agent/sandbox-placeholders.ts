@@ -1,6 +1,6 @@
 /**
- * Files that Claude Code's sandbox keeps commands from making (2.1.330), at the top of the checkout they work in. Where one of them
- * does not exist, the sandbox puts something empty in its place while a command runs.
+ * Files at the top of the checkout that Claude Code's sandbox keeps commands from creating (2.1.330). While a command runs,
+ * the sandbox puts something empty in the place of each one that does not exist.
  */
 export const PLACEHOLDERS: readonly string[] = [
   ...['.bash_profile', '.bashrc', '.gitconfig', '.gitmodules', '.idea', '.mcp.json', '.profile', '.ripgreprc'],

@@ -9,13 +9,13 @@ const todo = (id: string | null, content: string, status: Todo['status'] = 'pend
 });
 const list = [todo('1', 'Build'), todo('2', 'Test')];
 
-it('takes a list that is written whole', () => {
+it('replaces the list on TodoWrite', () => {
   const todos = [{ content: 'Build', status: 'in_progress', activeForm: 'Building' }];
   expect(todosAfterCall(list, 'TodoWrite', { todos })).toEqual([todo(null, 'Build', 'in_progress')]);
   expect(todosAfterCall(list, 'TodoWrite', { todos: [] })).toEqual([]);
 });
 
-it('changes one line', () => {
+it('changes a single line on TaskUpdate', () => {
   const change = (input: Record<string, unknown>) => todosAfterCall(list, 'TaskUpdate', { taskId: '1', ...input });
   expect(change({ status: 'completed' })).toEqual([todo('1', 'Build', 'completed'), list[1]]);
   expect(change({ subject: 'Build all' })).toEqual([todo('1', 'Build all'), list[1]]);
@@ -33,7 +33,7 @@ it.each([
   expect(todosAfterCall(list, toolName, input)).toBe(list);
 });
 
-it('takes what a result tells', () => {
+it('applies news from tool results', () => {
   expect(todosAfterNews(list, { kind: 'added', todo: todo('3', 'Tell') })).toEqual([...list, todo('3', 'Tell')]);
   expect(todosAfterNews(list, { kind: 'added', todo: todo('2', 'Try') })).toEqual([list[0], todo('2', 'Try')]);
   expect(todosAfterNews(list, { kind: 'all', todos: [] })).toEqual([]);

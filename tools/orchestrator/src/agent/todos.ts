@@ -2,11 +2,11 @@ import { Todo, type ToolInput } from '@callboard/contract';
 import { z } from 'zod';
 
 /**
- * The list of what Claude has to do. Which tools keep it depends on the model (seen with CLI 2.1.330): `TodoWrite` writes it
- * whole; `TaskCreate`, `TaskUpdate` and `TaskList` change and read it line by line; the newest models have neither.
+ * Claude's todo list. Which tools keep it depends on the model (seen with CLI 2.1.330): `TodoWrite` replaces it;
+ * `TaskCreate`, `TaskUpdate` and `TaskList` change and read single lines; the newest models have neither.
  */
 
-/** What the result of a call tells of the list. */
+/** What the result of a call says about the list. */
 export type TodoNews = { kind: 'added'; todo: Todo } | { kind: 'all'; todos: Todo[] };
 
 const TodoWrite = z.object({ todos: z.array(Todo) });
@@ -16,7 +16,7 @@ const TaskUpdate = z.object({
   status: z.enum([...Todo.shape.status.options, 'deleted']).optional(),
 });
 
-/** The list after a call of a tool. A call that changes no list, or that is not understood, leaves it as it is. */
+/** Returns the list after a tool call; unchanged for a call that changes no list or cannot be parsed. */
 export function todosAfterCall(todos: readonly Todo[], toolName: string, input: ToolInput): readonly Todo[] {
   if (toolName === 'TodoWrite') return TodoWrite.safeParse(input).data?.todos ?? todos;
   if (toolName !== 'TaskUpdate') return todos;
@@ -30,7 +30,7 @@ export function todosAfterCall(todos: readonly Todo[], toolName: string, input: 
   });
 }
 
-/** The list after a result told of it; a line that is there already is only named anew. */
+/** Returns the list after news from a tool result. A line that already exists is only renamed. */
 export function todosAfterNews(todos: readonly Todo[], news: TodoNews): readonly Todo[] {
   if (news.kind === 'all') return news.todos;
   const { id, content } = news.todo;

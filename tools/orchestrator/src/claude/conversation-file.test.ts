@@ -18,21 +18,21 @@ async function conversation(under: string, ...folders: string[]): Promise<void> 
   await writeFile(join(under, 'projects', folders[0] ?? '', 'c1.jsonl'), `${text}{"type":"user","uuid":"torn","mess`);
 }
 
-it('finds the messages that began a turn and those folded into one, and no mere mention', async () => {
+it('finds the messages that began a turn and those folded into one, but no mere mention', async () => {
   const home = await temporaryFolder();
   await conversation(join(home, '.claude'), '-w', '-other');
   expect(await messagesInConversation({ HOME: home }, 'c1', IDS)).toEqual(new Set(['opening', 'folded']));
   expect(await messagesInConversation({ HOME: home }, 'c1', ['folded'])).toEqual(new Set(['folded']));
 });
 
-it('looks where Claude Code was told to keep its files', async () => {
+it('looks in the folder that Claude Code is configured to use', async () => {
   const folder = await temporaryFolder();
   await conversation(folder, '-w');
   const env = { HOME: '/nowhere', CLAUDE_CONFIG_DIR: folder };
   expect(await messagesInConversation(env, 'c1', ['opening'])).toEqual(new Set(['opening']));
 });
 
-it('finds nothing in a conversation that is not there', async () => {
+it('returns null for a conversation that does not exist', async () => {
   const home = await temporaryFolder();
   expect(await messagesInConversation({ HOME: home }, 'c1', IDS)).toBeNull();
   await conversation(join(home, '.claude'), '-w');

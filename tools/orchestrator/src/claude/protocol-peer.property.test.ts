@@ -4,7 +4,7 @@ import type { Channel } from './launch/channel.ts';
 import { createProtocolPeer, type ReadLine } from './protocol-peer.ts';
 import { createLineReader } from './wire/line-reader.ts';
 
-/** A line, and of a reply whose it is and what it says. */
+/** A line; for a reply also its id and content. */
 interface Said {
   text: string;
   id?: string;
@@ -26,7 +26,7 @@ const noise = fc
   .map((text): Said => ({ text: text.replaceAll('\n', ' ') }));
 const lines = fc.array(fc.oneof(reply, request, cancel, noise), { maxLength: 20 });
 
-/** A process that prints these bytes in pieces of these sizes, and is gone. */
+/** A process that prints these bytes in pieces of these sizes, then ends. */
 function printed(text: string, sizes: readonly number[]): Channel {
   return {
     async *lines() {
@@ -43,7 +43,7 @@ function printed(text: string, sizes: readonly number[]): Channel {
   };
 }
 
-it('takes every line once and in order, and tells every waiter the first reply of its id or that there is none', async () => {
+it('handles every line once and in order, and gives every waiter the first reply to its id, or an error', async () => {
   await fc.assert(
     fc.asyncProperty(lines, fc.array(fc.nat({ max: 60 }), { maxLength: 30 }), async (said, sizes) => {
       const taken: ReadLine[] = [];

@@ -9,7 +9,7 @@ const response = (id: string, fields: object = {}) => ({
 const never = new AbortController().signal;
 const ignore = { onLines: async () => undefined };
 
-it('gives each request its own reply, in whatever order they come', async () => {
+it('gives each request its own reply, in any order', async () => {
   const { channel, print } = createTestChannel();
   const peer = createProtocolPeer(channel, ignore);
   const first = peer.reply('a', never);
@@ -21,7 +21,7 @@ it('gives each request its own reply, in whatever order they come', async () => 
   await peer.closed;
 });
 
-it("refuses in the CLI's words", async () => {
+it("rejects with the CLI's own words", async () => {
   const { channel, print } = createTestChannel();
   const peer = createProtocolPeer(channel, ignore);
   const reply = peer.reply('a', never);
@@ -31,7 +31,7 @@ it("refuses in the CLI's words", async () => {
   await expect(silent).rejects.toMatchObject({ code: 'refused', message: 'no reason given' });
 });
 
-it('settles a reply only after what came with it was taken', async () => {
+it('settles a reply only after its batch was handled', async () => {
   const { channel, print } = createTestChannel();
   const commit = Promise.withResolvers<void>();
   let isStored = false;
@@ -46,7 +46,7 @@ it('settles a reply only after what came with it was taken', async () => {
   expect(await reply).toBe(true);
 });
 
-it('hands on what the process tells, in order, batch by batch, with the offset behind each line', async () => {
+it('passes on events in order, batch by batch, with the offset behind each line', async () => {
   const { channel, print } = createTestChannel();
   const taken: [string[], number][][] = [];
   let running = 0;
@@ -70,7 +70,7 @@ it('hands on what the process tells, in order, batch by batch, with the offset b
   ]);
 });
 
-it('tells every waiter when the process goes away, and whoever asks later', async () => {
+it('rejects every waiter when the process ends, and everyone who asks later', async () => {
   const { channel } = createTestChannel();
   const peer = createProtocolPeer(channel, ignore);
   const waiting = peer.reply('a', never);
@@ -80,7 +80,7 @@ it('tells every waiter when the process goes away, and whoever asks later', asyn
   await expect(peer.reply('b', never)).rejects.toMatchObject({ code: 'peer_closed' });
 });
 
-it('tells every waiter when reading fails, or taking what was read', async () => {
+it('rejects every waiter when reading or handling fails', async () => {
   const broken = createTestChannel();
   const first = createProtocolPeer(broken.channel, ignore);
   const waiting = first.reply('a', never);
@@ -96,7 +96,7 @@ it('tells every waiter when reading fails, or taking what was read', async () =>
   await expect(second.closed).rejects.toThrow('disk full');
 });
 
-it('lets a waiter give up, and passes over the reply that comes too late', async () => {
+it('lets a waiter abort, and ignores the late reply', async () => {
   const { channel, print } = createTestChannel();
   const peer = createProtocolPeer(channel, ignore);
   const patience = new AbortController();
@@ -114,7 +114,7 @@ const echoed: ReadLine['events'][number] = { type: 'message-echoed', messageId: 
 const withdrawn: ReadLine['events'][number] = { type: 'withdrawn', requestId: 'r' };
 const line = (end: number, ...events: ReadLine['events']): ReadLine => ({ end, events });
 
-/** Batches that the test hands in, when it likes. */
+/** Batches that the test adds whenever it likes. */
 function source() {
   const batches: (ReadLine[] | Error)[] = [];
   let wake: () => void = () => undefined;
@@ -146,7 +146,7 @@ function source() {
 
 const ends = ({ value }: IteratorResult<ReadLine[]>) => value?.map(({ end }: ReadLine) => end);
 
-it('hands on at once what somebody waits for', async () => {
+it('yields at once the lines that somebody waits for', async () => {
   const { joined, add } = source();
   add([line(1, withdrawn)]);
   expect(ends(await joined.next())).toEqual([1]);
@@ -156,7 +156,7 @@ it('hands on at once what somebody waits for', async () => {
   expect(ends(await joined.next())).toEqual([3]);
 });
 
-it('hands on what nobody waits for with what comes behind it', async () => {
+it('joins deferrable lines with those behind them', async () => {
   const { joined, add } = source();
   add([line(1, consumed)]);
   const taken = joined.next();
@@ -167,7 +167,7 @@ it('hands on what nobody waits for with what comes behind it', async () => {
   expect(ends(await joined.next())).toEqual([5]);
 });
 
-it('hands it on after a moment where nothing comes', async () => {
+it('yields deferrable lines after a moment when nothing follows', async () => {
   const { joined, add } = source();
   add([line(1, consumed)]);
   expect(ends(await joined.next())).toEqual([1]);
@@ -175,7 +175,7 @@ it('hands it on after a moment where nothing comes', async () => {
   expect(ends(await joined.next())).toEqual([2]);
 });
 
-it('hands it on before it ends, or fails', async () => {
+it('yields deferrable lines before it ends or fails', async () => {
   const first = source();
   first.add([line(1, consumed)]);
   first.end();

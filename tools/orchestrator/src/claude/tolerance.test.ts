@@ -3,7 +3,7 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import { translate } from './translate.ts';
 import { parseFrame } from './wire/frames.ts';
 
-/** Lines of the CLI as they were seen, each with what must come of it whatever is missing: that, or the line shown raw, or a refusal. */
+/** Lines of the CLI as seen, each with the event that must result whatever is missing; otherwise the line is shown raw, or refused. */
 const SEEN: Record<string, { line: Record<string, unknown>; event: AgentEvent['type'] | null }> = {
   'a reply to initialize': {
     line: {
@@ -154,16 +154,16 @@ const SEEN: Record<string, { line: Record<string, unknown>; event: AgentEvent['t
       api_message_id: 'm',
       parent_tool_use_id: null,
     },
-    event: null, // the same text follows as a whole
+    event: null, // the complete text follows
   },
 };
 
-/** Keys without which a line is another line, which says nothing of what it was: what then comes of it is below. */
+/** Keys without which a line can no longer be recognised; the last tests cover these. */
 const NAMES_THE_LINE = new Set(['type', 'subtype', 'event']);
 
 const read = (line: unknown) => translate(parseFrame(JSON.stringify(line)));
 
-/** All places within a value where something could be missing. */
+/** The paths of all fields within a value. */
 function placesIn(value: unknown, at: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -187,10 +187,10 @@ const CHANGES: Record<string, (parent: object, key: string) => void> = {
   'an object': (parent, key) => void Reflect.set(parent, key, { x: 1 }),
 };
 
-/** Shown to people as it came, or refused so that the CLI does not wait. */
+/** The line was shown raw, or refused so that the CLI does not wait. */
 const isTold = (event: AgentEvent) => event.type === 'notice' || event.type === 'asked-unknown';
 
-/** A `user` line that holds a text is what a person wrote: it stands in the transcript since it was given to the launch. */
+/** A `user` line with a text is a person's message, which has been in the transcript since it was sent to the launch. */
 const isPrompt = (place: readonly (string | number)[], change: string) =>
   place.join('.') === 'message.content' && change === 'a text';
 
@@ -201,8 +201,8 @@ const cases = Object.entries(SEEN).flatMap(([what, { line, event }]) =>
     .filter(({ place, change }) => what !== 'the result of a tool' || !isPrompt(place, change)),
 );
 
-describe('whatever one field of a line is', () => {
-  it.each(Object.keys(SEEN))('%s still means what it must, or is told', (name) => {
+describe('with any one field of a line changed', () => {
+  it.each(Object.keys(SEEN))('%s keeps its meaning, or is reported', (name) => {
     for (const { line, event, place, change } of cases.filter(({ what }) => what === name)) {
       const apply = CHANGES[change];
       if (apply === undefined || event === null) continue;
@@ -212,7 +212,7 @@ describe('whatever one field of a line is', () => {
     }
   });
 
-  it('no line throws, and only what is shown live is passed over', () => {
+  it('no line throws, and only live updates may be dropped', () => {
     for (const { line, event, place, change } of cases) {
       const events = read(changed(line, place, CHANGES[change] ?? (() => undefined)));
       if (event !== null) expect(events.length).toBeGreaterThan(0);
@@ -220,23 +220,20 @@ describe('whatever one field of a line is', () => {
   });
 });
 
-describe('a line of tomorrow', () => {
-  it.each(Object.entries(SEEN))(
-    '%s means the same with other keys beside its own, in another order',
-    (_what, { line }) => {
-      const stranger = (value: unknown): unknown => {
-        if (Array.isArray(value)) return value.map(stranger);
-        if (typeof value !== 'object' || value === null) return value;
-        const entries = Object.entries(value).map(([key, inner]) => [key, stranger(inner)] as const);
-        return Object.fromEntries([['x_new', { nested: [1] }], ...entries.toReversed()]);
-      };
-      const events = read(stranger(line));
-      expect(events.map(({ type }) => type)).toEqual(read(line).map(({ type }) => type));
-      expect(events.some(({ type }) => type === 'notice')).toBe(read(line).some(({ type }) => type === 'notice'));
-    },
-  );
+describe('a line of a future version', () => {
+  it.each(Object.entries(SEEN))('%s has the same meaning with additional keys, in another order', (_what, { line }) => {
+    const stranger = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(stranger);
+      if (typeof value !== 'object' || value === null) return value;
+      const entries = Object.entries(value).map(([key, inner]) => [key, stranger(inner)] as const);
+      return Object.fromEntries([['x_new', { nested: [1] }], ...entries.toReversed()]);
+    };
+    const events = read(stranger(line));
+    expect(events.map(({ type }) => type)).toEqual(read(line).map(({ type }) => type));
+    expect(events.some(({ type }) => type === 'notice')).toBe(read(line).some(({ type }) => type === 'notice'));
+  });
 
-  it('is shown raw where its name is new', () => {
+  it('is shown raw if its type is unknown', () => {
     for (const { line } of Object.values(SEEN).filter(({ line: { type } }) => !String(type).startsWith('control_'))) {
       expect(read({ ...line, type: 'renamed' })).toMatchObject([{ type: 'notice', entry: { kind: 'unknown' } }]);
     }

@@ -81,7 +81,7 @@ it("tells of a refusal that was the CLI's own", () => {
 });
 
 it.each(['thinking_tokens', 'task_progress', 'hook_started', 'session_title_changed'])(
-  'says nothing of %s',
+  'returns null for %s',
   (subtype) => {
     expect(told(subtype, { anything: 1 })).toEqual([]);
   },

@@ -121,7 +121,7 @@ it.each([
   expect(tell(request({ ...bash, tool_name }))).toMatchObject([{ type: 'asked', kind }]);
 });
 
-it('reads a withdrawal', () => {
+it('parses a cancel request', () => {
   expect(tell({ type: 'control_cancel_request', request_id: 'r1' })).toEqual([{ type: 'withdrawn', requestId: 'r1' }]);
 });
 
@@ -280,7 +280,7 @@ it('shows a line that is no JSON raw', () => {
   expect(translate(parseFrame('Segmentation fault'))).toEqual(raw('Segmentation fault'));
 });
 
-it.each(['keep_alive', 'tool_progress', 'rate_limit_event', 'auth_status'])('says nothing of %s', (type) => {
+it.each(['keep_alive', 'tool_progress', 'rate_limit_event', 'auth_status'])('returns null for %s', (type) => {
   expect(tell({ type, session_id: 's' })).toEqual([]);
 });
 

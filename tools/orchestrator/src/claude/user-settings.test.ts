@@ -11,7 +11,7 @@ it.each<[string, boolean]>([
   ['{"hooks":{"PermissionRequest":[]}}', true],
   ['{"enabledPlugins":{"a@b":true}}', true],
   ['not JSON', true],
-])('tells of %s whether something in it may allow tools', async (text, may) => {
+])('decides for %s whether a hook in it may allow tools', async (text, may) => {
   const home = await temporaryFolder();
   await mkdir(join(home, '.claude'));
   await writeFile(join(home, '.claude', 'settings.json'), text);
@@ -19,6 +19,6 @@ it.each<[string, boolean]>([
   expect(await mayUserHooksAllow({ HOME: '/nowhere', CLAUDE_CONFIG_DIR: join(home, '.claude') })).toBe(may);
 });
 
-it('finds nothing where the user has no settings', async () => {
+it('returns false when the user has no settings', async () => {
   expect(await mayUserHooksAllow({ HOME: await temporaryFolder() })).toBe(false);
 });

@@ -13,8 +13,8 @@ it.runIf(process.platform === 'linux')('ends what was started and not named yet 
   await mkdir(root);
   const program = `
     import { spawn } from 'node:child_process';
-    const { startGuard } = await import(process.argv[1]);
-    await startGuard(process.argv[2]);
+    const { startCleanupGuard } = await import(process.argv[1]);
+    await startCleanupGuard(process.argv[2]);
     const child = spawn('sleep', ['600'], { env: { TMPDIR: process.argv[2] + '/tmp' }, detached: true, stdio: 'ignore' });
     process.stdout.write(String(child.pid));
     setInterval(() => undefined, 1_000);

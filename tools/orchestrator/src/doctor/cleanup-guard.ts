@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Clears up behind us if we are killed: what is started here outlives its parent on purpose. */
-export interface Guard {
+export interface CleanupGuard {
   /** The one process to end. */
   watch(pid: number): Promise<void>;
   /** We have cleared up ourselves; resolves when the guard is gone. */
@@ -32,7 +32,7 @@ rm -rf "$1"
 `;
 
 /** Guards a temporary folder and the process that was started last in it. */
-export async function startGuard(root: string): Promise<Guard> {
+export async function startCleanupGuard(root: string): Promise<CleanupGuard> {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'sh', root], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true, // a Ctrl-C is for us alone

@@ -2,8 +2,8 @@
 export { OLDEST_CLAUDE, tooOld } from '../claude/program/claude-program.ts';
 export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
-export { askLogin, type ClaudeSurvey, surveyClaude } from './inspect-claude.ts';
-export { surveySandbox } from './inspect-sandbox.ts';
+export { askLogin, type InstalledClaude, inspectClaude } from './inspect-claude.ts';
+export { inspectSandbox } from './inspect-sandbox.ts';
 export { KnownVersion, KnownVersions } from './known-versions.ts';
 export { type FileSystemProbe, probeFileSystem } from './probe-file-system.ts';
 export { HandshakeCheck, HandshakeReport, isWhole, type Regression, regressionOf } from './report.ts';

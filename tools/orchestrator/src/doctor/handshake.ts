@@ -1,9 +1,9 @@
 import { identifyBinary } from '../claude/program/claude-program.ts';
 import { messageOf } from '../lib/errors.ts';
-import type { KeptPromise } from './promises/claude-promise.ts';
-import { keptPromises } from './promises.ts';
+import type { ClaudePromise } from './promises/claude-promise.ts';
+import { claudePromises } from './promises.ts';
 import type { HandshakeCheck, HandshakeReport } from './report.ts';
-import { createLab, type Lab } from './test-environment.ts';
+import { createTestEnvironment, type TestEnvironment } from './test-environment.ts';
 
 export interface HandshakeOptions {
   /** Absolute path of the program under test. */
@@ -41,9 +41,9 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
   const at = now().toISOString();
   const timeIsUp = AbortSignal.timeout(limits.wholeMs);
   const binary = await identifyBinary(options.claude).catch(() => null);
-  await using lab = await createLab(options);
+  await using lab = await createTestEnvironment(options);
   const checks: HandshakeCheck[] = [];
-  for (const promise of keptPromises) {
+  for (const promise of claudePromises) {
     const { keep: _keep, needs, ...facts } = promise;
     const missing = checks.find(({ id, verdict }) => needs.includes(id) && verdict !== 'yes');
     const outcome = timeIsUp.aborted
@@ -62,7 +62,7 @@ type Outcome = Pick<HandshakeCheck, 'verdict' | 'why'>;
 const untried = (why: string): Outcome => ({ verdict: 'untried', why });
 const TOO_LATE = untried('the time for the whole handshake was up');
 
-async function outcomeOf(promise: KeptPromise, lab: Lab, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOf(promise: ClaudePromise, lab: TestEnvironment, signal: AbortSignal): Promise<Outcome> {
   try {
     await promise.keep(lab, signal);
     return { verdict: 'yes', why: null };

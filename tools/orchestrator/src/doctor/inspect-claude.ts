@@ -4,11 +4,11 @@ import { delimiter, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readVersion } from '../claude/program/claude-program.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
-import { askClaude } from '../claude/program/run-claude.ts';
+import { runClaude } from '../claude/program/run-claude.ts';
 import { userEnvironment } from '../lib/user-environment.ts';
 
 /** The `claude` that sessions would be started with. */
-export interface ClaudeSurvey {
+export interface InstalledClaude {
   path: string;
   where: 'given' | 'path' | 'bundled';
   /** Null when it does not tell. */
@@ -24,7 +24,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @param environment as we were started; the user's own part of it is what counts
  * @throws OperationalError `claude_missing` that says what to do
  */
-export async function surveyClaude(configured: string | null, environment: Environment): Promise<ClaudeSurvey> {
+export async function inspectClaude(configured: string | null, environment: Environment): Promise<InstalledClaude> {
   const env = userEnvironment(environment);
   const path = await findClaude(configured, env.PATH);
   const onPath = (env.PATH ?? '').split(delimiter).includes(dirname(path));
@@ -45,7 +45,7 @@ export async function askLogin(claude: string, environment: Environment): Promis
   const elsewhere = (await hasRun(env)) ? null : await mkdtemp(join(tmpdir(), 'callboard-doctor-'));
   try {
     const config: Record<string, string> = elsewhere === null ? {} : { CLAUDE_CONFIG_DIR: elsewhere };
-    const { stdout } = await askClaude(claude, ['auth', 'status', '--json'], { ...env, ...config });
+    const { stdout } = await runClaude(claude, ['auth', 'status', '--json'], { ...env, ...config });
     return AuthStatus.parse(JSON.parse(stdout));
   } catch {
     return null;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxSupport } from '@callboard/contract';
-import { trySandbox } from '../claude/sandbox/sandbox-check.ts';
+import { checkSandbox } from '../claude/sandbox/sandbox-check.ts';
 import { searchPathForSandbox } from '../isolation/bwrap-wrapper.ts';
 import { userEnvironment } from '../lib/user-environment.ts';
 
@@ -10,16 +10,16 @@ import { userEnvironment } from '../lib/user-environment.ts';
  * Runs a command in Claude Code's sandbox as a session would. Leaves nothing behind. Never throws.
  * @param environment as we were started; the user's own part of it is what counts
  */
-export async function surveySandbox(
+export async function inspectSandbox(
   environment: Readonly<Record<string, string | undefined>>,
   isRoot: boolean,
 ): Promise<SandboxSupport> {
   const env = userEnvironment(environment);
-  if (!isRoot) return trySandbox(env);
+  if (!isRoot) return checkSandbox(env);
   const folder = await mkdtemp(join(tmpdir(), 'callboard-doctor-')).catch(() => null);
-  if (folder === null) return trySandbox(env);
+  if (folder === null) return checkSandbox(env);
   try {
-    return await trySandbox({ ...env, PATH: await searchPathForSandbox(env.PATH ?? '', folder, isRoot) });
+    return await checkSandbox({ ...env, PATH: await searchPathForSandbox(env.PATH ?? '', folder, isRoot) });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keptPromises } from './promises.ts';
+import { claudePromises } from './promises.ts';
 import type { HandshakeReport } from './report.ts';
 
 /** What came of a trial of one release, made by us on Linux x64. */
@@ -41,7 +41,7 @@ export async function knownReport(version: string): Promise<HandshakeReport | nu
   const all = await readKnownVersions();
   const found = all.versions.find((one) => one.version === version);
   if (found === undefined || !coversAll(all.promises)) return null;
-  const checks = keptPromises.map(({ id, sentence, reliedOnFor, lack }) => {
+  const checks = claudePromises.map(({ id, sentence, reliedOnFor, lack }) => {
     const [no, untried] = [found.broken[id], found.untried[id]];
     const verdict =
       no !== undefined ? ('no' as const) : untried !== undefined ? ('untried' as const) : ('yes' as const);
@@ -51,4 +51,4 @@ export async function knownReport(version: string): Promise<HandshakeReport | nu
 }
 
 /** Whether these are all promises that there are now: a report of an older Callboard may lack some. */
-export const coversAll = (ids: readonly string[]): boolean => keptPromises.every(({ id }) => ids.includes(id));
+export const coversAll = (ids: readonly string[]): boolean => claudePromises.every(({ id }) => ids.includes(id));

@@ -1,11 +1,11 @@
 import { answerPromises } from './promises/answers.ts';
-import type { KeptPromise } from './promises/claude-promise.ts';
+import type { ClaudePromise } from './promises/claude-promise.ts';
 import { conversationPromises } from './promises/conversation.ts';
 import { requestPromises } from './promises/requests.ts';
 import { settingsPromises } from './promises/settings.ts';
 
 /** All promises, in the order in which they are tried: the first ones are needed by others, the last one ends it. */
-export const keptPromises: readonly KeptPromise[] = [
+export const claudePromises: readonly ClaudePromise[] = [
   ...requestPromises,
   ...answerPromises,
   ...settingsPromises,

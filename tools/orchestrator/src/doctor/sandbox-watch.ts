@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SANDBOX_UNTRIED, type SandboxSupport } from '@callboard/contract';
-import type { trySandbox } from '../claude/sandbox/sandbox-check.ts';
+import type { checkSandbox } from '../claude/sandbox/sandbox-check.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface SandboxWatchParts {
   log: Logger;
-  /** `trySandbox` with the environment that `claude` is given. */
-  attempt: (signal: AbortSignal) => ReturnType<typeof trySandbox>;
+  /** `checkSandbox` with the environment that `claude` is given. */
+  attempt: (signal: AbortSignal) => ReturnType<typeof checkSandbox>;
   /** How long the first trial lets everything else get started. */
   delayMs?: number;
 }

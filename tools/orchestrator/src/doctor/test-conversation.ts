@@ -4,7 +4,7 @@ import { CanUseTool } from '../claude/wire/control.ts';
 import type { Frame } from '../claude/wire/frames.ts';
 import { Lifecycle } from '../claude/wire/messages.ts';
 import { OutboxBody } from '../store/records.ts';
-import type { Trial } from './test-launch.ts';
+import type { TestLaunch } from './test-launch.ts';
 
 /** A request for permission, as far as the promises look at it. */
 interface Asked {
@@ -14,7 +14,7 @@ interface Asked {
 }
 
 /** One promise's dealings with a trial: everything here is about what happened since it began, and ends with its signal. */
-export interface Talk {
+export interface TestConversation {
   /** Sends a message with the model's script for it; resolves with the message's uuid. */
   say(steps: Script['steps'], uuid?: string): Promise<string>;
   /** Sends text as it is. */
@@ -41,10 +41,14 @@ export interface Talk {
   messages(type: string, subtype?: string): Record<string, unknown>[];
   /** Questions to the model since this began, side questions left out. */
   modelRequests(): LoggedRequest[];
-  readonly trial: Trial;
+  readonly trial: TestLaunch;
 }
 
-export function createTalk(trial: Trial, requests: readonly LoggedRequest[], signal: AbortSignal): Talk {
+export function createTestConversation(
+  trial: TestLaunch,
+  requests: readonly LoggedRequest[],
+  signal: AbortSignal,
+): TestConversation {
   const firstFrame = trial.frames.length;
   const firstRequest = requests.length;
   const seen = new Set<string>();

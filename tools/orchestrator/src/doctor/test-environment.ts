@@ -6,29 +6,29 @@ import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '@call
 import { messagesInConversation } from '../claude/conversation-file.ts';
 import { claudeArguments } from '../claude/launch/arguments.ts';
 import { readFlags } from '../claude/program/claude-program.ts';
-import { startGuard } from './cleanup-guard.ts';
-import { createTalk, type Talk } from './test-conversation.ts';
-import { startTrial, type Trial } from './test-launch.ts';
-import { writeLabSettings } from './test-settings.ts';
+import { startCleanupGuard } from './cleanup-guard.ts';
+import { createTestConversation, type TestConversation } from './test-conversation.ts';
+import { startTestLaunch, type TestLaunch } from './test-launch.ts';
+import { writeTestSettings } from './test-settings.ts';
 
 /** An empty home, an empty working folder, a model on loopback, and between them the `claude` under test. */
-export interface Lab extends AsyncDisposable {
+export interface TestEnvironment extends AsyncDisposable {
   /** Where it works. */
   readonly cwd: string;
   /** A folder that it has to ask for. */
   readonly outside: string;
   release: ScriptedModel['release'];
   /** A talk with the process that runs, or with a new one whose handshake is done. */
-  talk(signal: AbortSignal): Promise<Talk>;
+  talk(signal: AbortSignal): Promise<TestConversation>;
   /** Ends the process that runs, and talks with one that goes on with a conversation. */
-  resume(sessionId: string, signal: AbortSignal): Promise<Talk>;
+  resume(sessionId: string, signal: AbortSignal): Promise<TestConversation>;
   /** Which of these messages stand in a conversation; for when its process has ended. */
   written(sessionId: string, messageIds: readonly string[]): ReturnType<typeof messagesInConversation>;
   /** Ends the process that runs: what it was at is of no use to the next talk. */
   discard(): Promise<void>;
 }
 
-export interface LabOptions {
+export interface TestEnvironmentOptions {
   /** The program under test. */
   claude: string;
   /** `PATH` for it. */
@@ -40,18 +40,18 @@ export interface LabOptions {
 }
 
 /** Nothing of it is left once it was disposed of, and hardly anything if we are killed before. */
-export async function createLab(options: LabOptions): Promise<Lab> {
+export async function createTestEnvironment(options: TestEnvironmentOptions): Promise<TestEnvironment> {
   const { claude, path, isQuiet = false } = options;
   await using stack = new AsyncDisposableStack();
   const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-doctor-')));
   stack.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
-  const guard = await startGuard(root);
+  const guard = await startCleanupGuard(root);
   stack.defer(guard.dismiss);
   const [home, cwd, outside, tmp] = ['home', 'work', 'outside', 'tmp'].map((name) => join(root, name));
   if (!home || !cwd || !outside || !tmp) throw new Error('unreachable');
   for (const folder of [home, cwd, outside, tmp]) await mkdir(folder);
-  await writeLabSettings(home, cwd);
-  let current: Trial | null = null;
+  await writeTestSettings(home, cwd);
+  let current: TestLaunch | null = null;
   const model = await startScriptedModel({ log: () => current?.wake() });
   stack.defer(model.close);
   const discard = async () => {
@@ -63,7 +63,10 @@ export async function createLab(options: LabOptions): Promise<Lab> {
   const env = { ...claudeEnvironment(model.url, home, path), TMPDIR: tmp };
   const flags = await readFlags(claude, env, options.signal);
 
-  async function launch(conversation: { start: string } | { resume: string }, signal: AbortSignal): Promise<Talk> {
+  async function launch(
+    conversation: { start: string } | { resume: string },
+    signal: AbortSignal,
+  ): Promise<TestConversation> {
     await discard();
     signal.throwIfAborted();
     const launchId = `doctor-${randomUUID()}`;
@@ -79,11 +82,11 @@ export async function createLab(options: LabOptions): Promise<Lab> {
       userSettingsOnly: null,
       conversation,
     });
-    current = await startTrial({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });
+    current = await startTestLaunch({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });
     await guard.watch(current.pid);
     if (isQuiet) letOthersFirst(current.pid);
-    await createTalk(current, model.requests, signal).control({ subtype: 'initialize' });
-    return createTalk(current, model.requests, signal);
+    await createTestConversation(current, model.requests, signal).control({ subtype: 'initialize' });
+    return createTestConversation(current, model.requests, signal);
   }
 
   const all = stack.move();
@@ -92,7 +95,9 @@ export async function createLab(options: LabOptions): Promise<Lab> {
     outside,
     release: model.release,
     talk: async (signal) =>
-      current?.isRunning() ? createTalk(current, model.requests, signal) : launch({ start: randomUUID() }, signal),
+      current?.isRunning()
+        ? createTestConversation(current, model.requests, signal)
+        : launch({ start: randomUUID() }, signal),
     resume: (sessionId, signal) => launch({ resume: sessionId }, signal),
     written: (sessionId, messageIds) => messagesInConversation(env, sessionId, messageIds),
     discard,

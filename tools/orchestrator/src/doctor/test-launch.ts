@@ -15,7 +15,7 @@ const GRACE_MS = 1_000;
 const EXIT_NOTICE_MS = 500;
 
 /** One launch of the `claude` under test, on a FIFO and a file as in production. */
-export interface Trial {
+export interface TestLaunch {
   readonly pid: number;
   /** What it printed so far. */
   readonly frames: readonly Frame[];
@@ -37,9 +37,9 @@ export interface Trial {
   end(): Promise<void>;
 }
 
-export type TrialOptions = SpawnOptions & { launchId: string };
+export type TestLaunchOptions = SpawnOptions & { launchId: string };
 
-export async function startTrial({ launchId, ...options }: TrialOptions): Promise<Trial> {
+export async function startTestLaunch({ launchId, ...options }: TestLaunchOptions): Promise<TestLaunch> {
   const { folder } = options;
   await createLaunchFolder(folder);
   const process = await spawnClaude({ ...options, env: { ...options.env, [LAUNCH_MARKER]: launchId } });

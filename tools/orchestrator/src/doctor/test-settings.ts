@@ -24,7 +24,7 @@ const DENIED = {
 };
 
 /** Writes the user's settings and the repository's memory. @param home the user's, @param cwd where `claude` works */
-export async function writeLabSettings(home: string, cwd: string): Promise<void> {
+export async function writeTestSettings(home: string, cwd: string): Promise<void> {
   const hook = { type: 'command', command: `echo '${JSON.stringify(DENIED)}'` };
   const settings = {
     permissions: { deny: [`Bash(${FORBIDDEN_BY_RULE})`] },

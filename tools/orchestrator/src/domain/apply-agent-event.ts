@@ -3,7 +3,7 @@ import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type SessionRecord, textMessage } from '../store/records.ts';
-import { LONGEST_RESULT, LONGEST_STRING, shortened, shortenedObject, shortenedRaw } from '../text/truncate.ts';
+import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../text/truncate.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { MINIMAL, tellGap } from './cli-gaps.ts';
@@ -69,7 +69,7 @@ const rounded = (costUsd: number) => Number(costUsd.toFixed(9));
 type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
 
 const keptNotice = (entry: NoticeEntry): NoticeEntry =>
-  entry.kind === 'unknown' ? { ...entry, raw: shortenedRaw(entry.raw) } : entry;
+  entry.kind === 'unknown' ? { ...entry, raw: truncateRaw(entry.raw) } : entry;
 
 /** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
 const REMEMBERED_MESSAGES = 32;
@@ -120,7 +120,7 @@ export async function applyEvent(context: EventContext, event: LastingEvent): Pr
     case 'tool-result': {
       const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
       const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-      addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: shortened(text, LONGEST_RESULT) });
+      addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
       await sandboxResult(context, event);
       if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
       await closeStaleNetwork(context, false);
@@ -177,11 +177,11 @@ function block({ tx, change, worktree }: EventContext, event: Extract<AgentEvent
     const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
     change.record = { ...change.record, lastAction, todos: [...todos] };
     keepCall(change, content.toolUseId, { toolName: content.toolName, asked: lastAction });
-    const input = shortenedObject(content.input, LONGEST_STRING);
+    const input = truncateStrings(content.input, LONGEST_STRING);
     addEntry(change, tx.now, { ...content, input, parentToolUseId });
     return;
   }
-  const text = shortened(content.text, LONGEST_STRING);
+  const text = truncate(content.text, LONGEST_STRING);
   addEntry(change, tx.now, { ...content, text, parentToolUseId, blockId: blockId(apiMessageId, index) });
 }
 

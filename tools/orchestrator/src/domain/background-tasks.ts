@@ -2,7 +2,7 @@ import type { BackgroundTask } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { shortened } from '../text/truncate.ts';
+import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 
 /** A long command is cut: it is part of what every board is told of the session. */
@@ -55,5 +55,5 @@ async function commandOf({ tx, change }: EventContext, toolUseId: string): Promi
     (entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId,
   );
   const command = call?.kind === 'tool-use' ? call.input.command : null;
-  return typeof command === 'string' ? shortened(command, LONGEST_COMMAND) : null;
+  return typeof command === 'string' ? truncate(command, LONGEST_COMMAND) : null;
 }

@@ -3,7 +3,7 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { shortened } from '../text/truncate.ts';
+import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
@@ -47,7 +47,7 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
   const decision: Decision = {
     ...{ stageId, requestId, kind: 'approval', toolName, asked, toolUseId },
     ...{ outcome: 'denied', by: CLAUDE_CODE, at: tx.now, waitedMs: 0 },
-    reason: denied.reason === null ? null : shortened(denied.reason, LONGEST_REASON),
+    reason: denied.reason === null ? null : truncate(denied.reason, LONGEST_REASON),
     denial: { ...denied.denial, detail: denied.denial.detail ?? modeOf(change.record, denied) },
     ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null },
   };

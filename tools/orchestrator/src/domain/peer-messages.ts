@@ -1,4 +1,4 @@
-import { shortened } from '../text/truncate.ts';
+import { truncate } from '../text/truncate.ts';
 import { checkMessages } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
@@ -33,7 +33,7 @@ export async function peerMessage(
   const { tx, change, mayPeersWrite } = context;
   if (!mayPeersWrite) return checkMessages(context, [messageId]);
   change.record = { ...change.record, strangers: change.record.strangers.filter((id) => id !== messageId) };
-  const words = `Another Claude Code session (${from}) wrote to Claude: ${shortened(text, LONGEST_MESSAGE)}`;
+  const words = `Another Claude Code session (${from}) wrote to Claude: ${truncate(text, LONGEST_MESSAGE)}`;
   addEntry(change, tx.now, {
     kind: 'notice',
     parentToolUseId: null,

@@ -1,6 +1,6 @@
 import { type NewTranscriptEntry, TranscriptEntry } from '@callboard/contract';
 import type { SessionRecord } from '../store/records.ts';
-import { shortenedRaw } from '../text/truncate.ts';
+import { truncateRaw } from '../text/truncate.ts';
 
 /**
  * A session while one transaction changes it. Every change of a session goes through a change, so that the rules about
@@ -26,4 +26,4 @@ export function addEntry(change: SessionChange, at: string, entry: NewTranscript
 
 /** Adds what is not understood, as it came, as far as it is kept. */
 export const addRaw = (change: SessionChange, at: string, raw: unknown): void =>
-  addEntry(change, at, { kind: 'unknown', parentToolUseId: null, raw: shortenedRaw(raw) });
+  addEntry(change, at, { kind: 'unknown', parentToolUseId: null, raw: truncateRaw(raw) });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { askLogin, surveyClaude } from '../../src/doctor/doctor.ts';
+import { askLogin, inspectClaude } from '../../src/doctor/doctor.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { fakeClaude, REAL_CLAUDE } from './fake-claude.ts';
 
@@ -10,7 +10,7 @@ const PATH = '/usr/local/bin:/usr/bin:/bin';
 it('finds the given one before all others, and its version', async () => {
   const folder = await temporaryFolder();
   await fakeClaude(folder, '#!/bin/sh\necho "9.9.9 (Claude Code)"\n');
-  const survey = await surveyClaude(REAL_CLAUDE, { PATH: `${folder}:${PATH}`, HOME: folder });
+  const survey = await inspectClaude(REAL_CLAUDE, { PATH: `${folder}:${PATH}`, HOME: folder });
   expect(survey).toMatchObject({ path: REAL_CLAUDE, where: 'given', complaint: null });
   expect(survey.version).toMatch(/^\d+\.\d+\.\d+$/);
 });
@@ -26,26 +26,26 @@ it('finds the one on PATH, past what npm put there', async () => {
     await mkdir(place, { recursive: true });
     await fakeClaude(place, `#!/bin/sh\necho "${version} (Claude Code)"\n`);
   }
-  const survey = await surveyClaude(null, { PATH: `${npm}:${own}:${PATH}` });
+  const survey = await inspectClaude(null, { PATH: `${npm}:${own}:${PATH}` });
   expect(survey).toEqual({ path: join(own, 'claude'), where: 'path', version: '2.3.4', complaint: null });
 });
 
 it('finds the one that came with Callboard', async () => {
-  const survey = await surveyClaude(null, { PATH: '/nonexistent', HOME: await temporaryFolder() });
+  const survey = await inspectClaude(null, { PATH: '/nonexistent', HOME: await temporaryFolder() });
   expect(survey).toMatchObject({ where: 'bundled', complaint: null });
 });
 
 it.each([
-  ['echo "something else 1.2.3"', 'it says "something else 1.2.3"'],
-  ['echo "no such option" >&2; exit 3', 'it says "no such option"'],
-  ['exit 3', 'it ends with exit code 3'],
+  ['echo "something else 1.2.3"', 'it prints "something else 1.2.3"'],
+  ['echo "no such option" >&2; exit 3', 'it prints "no such option"'],
+  ['exit 3', 'it exits with code 3'],
 ])('says what a program did that does not tell its version: %s', async (script, complaint) => {
   const claude = await fakeClaude(await temporaryFolder(), `#!/bin/sh\n${script}\n`);
-  expect(await surveyClaude(claude, { PATH })).toEqual({ path: claude, where: 'given', version: null, complaint });
+  expect(await inspectClaude(claude, { PATH })).toEqual({ path: claude, where: 'given', version: null, complaint });
 });
 
 it('is refused where there is none', async () => {
-  await expect(surveyClaude('/nonexistent/claude', { PATH })).rejects.toMatchObject({ code: 'claude_missing' });
+  await expect(inspectClaude('/nonexistent/claude', { PATH })).rejects.toMatchObject({ code: 'claude_missing' });
 });
 
 it('asks the CLI for its login, and leaves no file in the home of who never ran it', async () => {

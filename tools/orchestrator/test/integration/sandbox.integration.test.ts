@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Isolation } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { trySandbox } from '../../src/claude/sandbox/sandbox-check.ts';
+import { checkSandbox } from '../../src/claude/sandbox/sandbox-check.ts';
 import { createKit, git, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
 
@@ -37,7 +37,7 @@ async function inside(settings: Record<string, unknown> = {}, given: Parameters<
 let works = false;
 beforeAll(async () => {
   // As root Callboard puts a `bwrap` of its own before this one, so that the machine alone is asked here.
-  const { state, why } = await trySandbox({ PATH: process.env.PATH ?? '' });
+  const { state, why } = await checkSandbox({ PATH: process.env.PATH ?? '' });
   works = state === 'works' || (process.geteuid?.() === 0 && why?.includes('runs as root') === true);
 });
 

@@ -6,43 +6,43 @@ export interface LaunchArguments {
   permissionMode: string;
   model: string | null;
   effort: string | null;
-  /** Permission rules that hold from the start, and folders outside of the worktree that may be read. */
+  /** Permission rules that apply from the start, and folders outside of the worktree that may be read. */
   allow: readonly string[];
   directories: readonly string[];
-  /** Hosts that commands in the sandbox reach without a question. */
+  /** Hosts that commands in the sandbox may reach without approval. */
   hosts: readonly string[];
-  /** How commands are run in the CLI's sandbox; null: outside. */
+  /** How the CLI's sandbox runs commands; null to run them without a sandbox. */
   sandbox: LaunchSandbox | null;
-  /** Rules that go before those of any file: what is to be asked for, and what is denied. */
+  /** Rules that take precedence over those of any file: what must be asked for, and what is denied. */
   ask: readonly string[];
   deny: readonly string[];
   /**
-   * Leaves the settings files, hooks and MCP servers of the repository out, and its commands, agents and skills with them; its
-   * CLAUDE.md is read all the same (tried). Null: everything counts.
+   * Ignores the repository's settings files, hooks, MCP servers, commands, agents and skills; its CLAUDE.md is still read
+   * (tried). Null: everything applies.
    */
   userSettingsOnly: { worktree: string; preferences: Readonly<Record<string, unknown>> } | null;
-  /** Messages of other sessions reach this one; otherwise they are refused, whatever the user's settings say. */
+  /** Accepts messages of other sessions; otherwise they are refused, whatever the user's settings say. */
   sessionMessages: boolean;
-  /** The options that the program's help lists; null where that is not known, and then it is given all. */
+  /** The flags that the program's help lists; null if unknown, in which case all are passed. */
   flags: ReadonlySet<string> | null;
-  /** A conversation to go on with, or the id that a new one is to have. */
+  /** The conversation to resume, or the id for a new one. */
   conversation: { resume: string } | { start: string };
 }
 
-/** Options that a session can do without, and in short words what is missing where the program does not know them. */
+/** Flags that a session can do without, and what is missing where the program does not know them, in short words. */
 const OPTIONAL = {
-  '--forward-subagent-text': 'subagent text is not shown', // one that its parent waits for shows its tool calls alone
+  '--forward-subagent-text': 'subagent text is not shown', // a subagent that its parent waits for shows only its tool calls
   '--include-partial-messages': 'text does not stream',
   '--effort': 'the effort cannot be chosen at start',
 } as const;
 
 const knows = (flags: LaunchArguments['flags'], flag: keyof typeof OPTIONAL) => flags === null || flags.has(flag);
 
-/** What a session with this program does without, in short words. */
+/** What is missing in sessions with this program, in short words. */
 export const missingFlags = (flags: LaunchArguments['flags']): string[] =>
   Object.entries(OPTIONAL).flatMap(([flag, lack]) => (flags === null || flags.has(flag) ? [] : [lack]));
 
-/** The command line of a launch (CLI 2.1.330; `--permission-prompt-tool` is in no help, so what is needed is always given). */
+/** The command line of a launch (CLI 2.1.330). Required flags are always passed: `--permission-prompt-tool` is in no help. */
 export function claudeArguments(launch: LaunchArguments): string[] {
   const { permissionMode, model, effort, conversation, flags, userSettingsOnly } = launch;
   const optional = (['--include-partial-messages', '--forward-subagent-text'] as const).filter((flag) =>
@@ -55,7 +55,7 @@ export function claudeArguments(launch: LaunchArguments): string[] {
     '--permission-prompt-tool=stdio',
     '--verbose',
     ...optional,
-    '--replay-user-messages', // its echo of the answer that counted is our confirmation
+    '--replay-user-messages', // the echo of the answer that took effect is our confirmation
     ...('resume' in conversation ? ['--resume', conversation.resume] : ['--session-id', conversation.start]),
     '--permission-mode',
     permissionMode,
@@ -67,7 +67,7 @@ export function claudeArguments(launch: LaunchArguments): string[] {
   ];
 }
 
-/** What a launch needs in its environment beside what all get. */
+/** The environment variables that a launch needs in addition to those of every launch. */
 export const claudeVariables = ({
   userSettingsOnly,
   sandbox,
@@ -82,14 +82,14 @@ function settings(launch: LaunchArguments): object {
   const own = ['sessions/**', 'store*', 'backup/**', 'run/**', 'trash/**'].map((path) => `/${join(dataDir, path)}`);
   return {
     ...userSettingsOnly?.preferences,
-    // Otherwise the CLI's own classifier decides about Bash in plan mode, and where it cannot run everything is denied.
+    // Otherwise the CLI's own classifier decides about Bash in plan mode, and denies everything where it cannot run.
     useAutoModeDuringPlan: false,
-    // Without it any process of the account can speak to the session, and goes before the user's own setting (tried).
+    // Otherwise any process of the account can send messages to the session. Takes precedence over the user's setting (tried).
     crossSessionInbound: sessionMessages ? 'accept' : 'refuse',
-    // The CLI adds them to those of other settings; without a sandbox they mean nothing.
+    // The CLI merges them with the hosts of other settings; without a sandbox they have no effect.
     ...(sandbox === null && hosts.length > 0 && { sandbox: { network: { allowedDomains: hosts } } }),
     ...(sandbox !== null && { sandbox: sandboxSettings(sandbox, hosts) }),
-    // Callboard's own files are none of the agent's business.
+    // The agent must not touch Callboard's own files.
     permissions: {
       deny: [...own.flatMap((path) => [`Read(${path})`, `Edit(${path})`]), ...deny],
       ...(ask.length > 0 && { ask }),

@@ -13,7 +13,7 @@ import { createLaunchFolder, launchFiles, openChildEnds } from './launch-folder.
 
 const gone = { code: 'process_gone', kind: 'operational' };
 
-/** The FIFO of a launch in a folder of its own. */
+/** The FIFO of a launch in its own folder. */
 async function makeFifo(): Promise<string> {
   const folder = join(await temporaryFolder(), 'launch');
   await createLaunchFolder(folder);
@@ -33,7 +33,7 @@ function openReader(fifo: string) {
   onTestFinished(die);
   return {
     die,
-    /** Reads from now on, until this many bytes are there. */
+    /** Begins to read; resolves once this many bytes have arrived. */
     async read(bytes: number): Promise<string> {
       const chunks: Buffer[] = [];
       socket = new Socket({ fd, readable: true, writable: false });
@@ -52,19 +52,19 @@ function openWriter(fifo: string) {
 
 const line = (letter: string, bytes: number) => `${letter.repeat(bytes - 1)}\n`;
 
-it('finds out when it opens that nobody reads', async () => {
+it('refuses to open when no process reads', async () => {
   const fifo = await makeFifo();
   expect(() => openFifoWriter(fifo)).toThrow(expect.objectContaining(gone));
   expect(() => openFifoWriter(`${fifo}.removed`)).toThrow(expect.objectContaining(gone));
 });
 
-it('does not call the process gone when something else is wrong', async () => {
+it('reports other errors as they are', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'file'), '');
   expect(() => openFifoWriter(join(folder, 'file', 'in.fifo'))).toThrow(expect.objectContaining({ code: 'ENOTDIR' }));
 });
 
-it('hands a line to the reader', async () => {
+it('delivers a line to the reader', async () => {
   const fifo = await makeFifo();
   const reader = openReader(fifo);
   const writer = openWriter(fifo);
@@ -72,7 +72,7 @@ it('hands a line to the reader', async () => {
   expect(await reader.read(8)).toBe('{"text":"ä 🐙"}\n');
 });
 
-it('has a line in the pipe when the call returns, where nothing waits', async () => {
+it('puts the line into the pipe synchronously when no other line waits', async () => {
   const fifo = await makeFifo();
   const fd = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(fd));
@@ -86,7 +86,7 @@ it('has a line in the pipe when the call returns, where nothing waits', async ()
   }
 });
 
-it('completes 200 KB once a reader that did not read yet does', async () => {
+it('completes a 200 KB line once the reader begins to read', async () => {
   const fifo = await makeFifo();
   const reader = openReader(fifo);
   const long = line('x', 200 * 1024);
@@ -96,7 +96,7 @@ it('completes 200 KB once a reader that did not read yet does', async () => {
   await written;
 });
 
-it('does not mix lines that are written at once', async () => {
+it('does not mix lines that are written concurrently', async () => {
   const fifo = await makeFifo();
   const reader = openReader(fifo);
   const writer = openWriter(fifo);
@@ -106,7 +106,7 @@ it('does not mix lines that are written at once', async () => {
   await written;
 });
 
-it('finds out that the reader died while a line waited, also for the lines behind it', async () => {
+it('rejects a waiting line and those behind it when the reader dies', async () => {
   const fifo = await makeFifo();
   const reader = openReader(fifo);
   const writer = openWriter(fifo);
@@ -119,7 +119,7 @@ it('finds out that the reader died while a line waited, also for the lines behin
   await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
 });
 
-it('finds out at the next line that the reader died meanwhile', async () => {
+it('rejects the next line after the reader has died', async () => {
   const fifo = await makeFifo();
   const reader = openReader(fifo);
   const writer = openWriter(fifo);
@@ -128,7 +128,7 @@ it('finds out at the next line that the reader died meanwhile', async () => {
   await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
 });
 
-it('tells whoever waits when it is closed', async () => {
+it('rejects waiting lines when it is closed', async () => {
   const fifo = await makeFifo();
   openReader(fifo);
   const writer = openWriter(fifo);
@@ -139,7 +139,7 @@ it('tells whoever waits when it is closed', async () => {
   await expect(writer.write('{}\n')).rejects.toMatchObject(gone);
 });
 
-it('keeps the input of a child open that holds its own end, and loses it when the child dies', async () => {
+it('survives a restart while the child holds its own end, and fails once the child dies', async () => {
   const folder = join(await temporaryFolder(), 'launch');
   await createLaunchFolder(folder);
   const ends = await openChildEnds(folder);

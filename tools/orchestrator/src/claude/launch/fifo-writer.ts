@@ -6,10 +6,10 @@ import { OperationalError, systemCode } from '../../lib/errors.ts';
 /** Writes whole lines into a launch's FIFO. */
 export interface LineWriter {
   /**
-   * Resolves when the kernel has all bytes of the line; they then outlive this process. Where nothing waits, the line is
-   * in the pipe when the call returns. Waits without blocking a thread while the child does not read. Lines are not
-   * mixed: a second call waits for the first.
-   * @throws OperationalError `process_gone` when nobody reads the FIFO any more.
+   * Resolves once the kernel has all bytes of the line, which then outlive this process. If no earlier line waits, the line
+   * is in the pipe when the call returns. While the child does not read, it waits without blocking a thread. Lines never
+   * mix: a second call waits for the first.
+   * @throws OperationalError `process_gone` when no process reads the FIFO
    */
   write(line: string): Promise<void>;
   close(): void;
@@ -19,8 +19,8 @@ const gone = (cause?: unknown) =>
   new OperationalError('process_gone', 'the process that reads this input is gone', { cause });
 
 /**
- * Opens the writing end. Write-only and non-blocking, so that a dead child is noticed (ENXIO when opening, EPIPE when
- * writing): a writer opened read-write would swallow lines for it without a sign (seen).
+ * Opens the writing end, write-only and non-blocking, so that a dead child is noticed (ENXIO when opening, EPIPE when
+ * writing). A writer opened read-write would silently accept lines for a dead child (seen).
  * @throws OperationalError `process_gone`
  */
 export function openFifoWriter(path: string): LineWriter {
@@ -42,7 +42,7 @@ export function openFifoWriter(path: string): LineWriter {
         if (error) reject(gone(error));
         else resolve();
       });
-      mark('line written'); // or has begun to be, where the pipe is full
+      mark('line written'); // or partly written, if the pipe is full
     });
   }
 

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { createPace } from './read-throttle.ts';
+import { createReadThrottle } from './read-throttle.ts';
 
-/** The pace after `count` readers have read for a second, each ten times. */
-function paceOf(count: number) {
+/** The throttle after `count` readers have read for a second, ten times each. */
+function throttleOf(count: number) {
   const clock = { now: 0 };
-  const pace = createPace(() => clock.now);
+  const throttle = createReadThrottle(() => clock.now);
   for (; clock.now < 1_000; clock.now += 100) {
-    for (let reader = 0; reader < count; reader++) pace.rest(reader, () => undefined)();
+    for (let reader = 0; reader < count; reader++) throttle.rest(reader, () => undefined)();
   }
-  return { clock, pace };
+  return { clock, throttle };
 }
 
 const rested = (rest: (onRested: () => void) => () => void) =>
@@ -17,24 +17,24 @@ const rested = (rest: (onRested: () => void) => () => void) =>
     rest(() => resolve(performance.now() - begun));
   });
 
-it('lets a few readers go on at once, and hundreds rest', async () => {
-  const [few, many] = [paceOf(3), paceOf(400)];
-  expect(await rested((done) => many.pace.rest(0, done))).toBeGreaterThanOrEqual(99);
-  expect(await rested((done) => few.pace.rest(0, done))).toBeLessThan(90);
+it('lets a few readers resume at once, and makes hundreds rest', async () => {
+  const [few, many] = [throttleOf(3), throttleOf(400)];
+  expect(await rested((done) => many.throttle.rest(0, done))).toBeGreaterThanOrEqual(99);
+  expect(await rested((done) => few.throttle.rest(0, done))).toBeLessThan(90);
 });
 
-it('forgets readers that read no more', () => {
-  const { clock, pace } = paceOf(400);
+it('forgets readers that have stopped reading', () => {
+  const { clock, throttle } = throttleOf(400);
   clock.now += 10_000;
   const order: string[] = [];
-  pace.rest(0, () => order.push('rested'));
+  throttle.rest(0, () => order.push('rested'));
   return new Promise<void>((resolve) => setTimeout(resolve, 20)).then(() => expect(order).toEqual(['rested']));
 });
 
-it('ends a rest when told to', () => {
-  const { pace } = paceOf(400);
+it('ends a rest early on request', () => {
+  const { throttle } = throttleOf(400);
   let times = 0;
-  const hurry = pace.rest(0, () => (times += 1));
-  hurry();
+  const endRest = throttle.rest(0, () => (times += 1));
+  endRest();
   expect(times).toBe(1);
 });

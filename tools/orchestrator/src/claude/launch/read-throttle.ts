@@ -1,42 +1,42 @@
-/** How long one reader rests after a read, for each that reads at the same time. */
+/** A reader rests after a read, this long for each reader that is active. */
 const REST_MS_EACH = 0.4;
-const LONGEST_REST_MS = 200;
-/** Shorter rests are no timer's business. */
-const SHORTEST_REST_MS = 2;
+const MAX_REST_MS = 200;
+/** A shorter rest is not worth a timer. */
+const MIN_REST_MS = 2;
 const WINDOW_MS = 250;
-/** So many go on at once; then the loop has its turn. */
-const TOGETHER = 8;
+/** How many readers resume at once before the event loop gets its turn. */
+const BATCH_SIZE = 8;
 
 /**
- * How often many readers read. One alone goes on at once, in the next round of the loop. With hundreds each rests for a while
- * after a read, so that the next one finds several lines: what a read costs does not depend on how many they are. They go
- * on some at a time, so that what they have read is stored together.
+ * Limits how often many readers read. A single one resumes in the next round of the event loop. With hundreds, each rests
+ * after a read, so that its next read finds several lines: a read costs the same, however many lines it returns. Readers
+ * resume in groups, so that what they read is stored together.
  */
-export function createPace(now: () => number = () => performance.now()) {
+export function createReadThrottle(now: () => number = () => performance.now()) {
   let windowStart = now();
   let current = new Set<unknown>();
-  let before = 0;
-  /** Those who rest until the timer, in the order in which they came. */
+  let lastCount = 0;
+  /** The readers that rest until the timer fires, in order of arrival. */
   let resting = new Set<() => void>();
   let isTimed = false;
 
-  /** How many readers there are: those of the last whole window. */
-  function readers(reader: unknown): number {
-    const passed = now() - windowStart;
-    if (passed >= WINDOW_MS) {
-      before = passed < 2 * WINDOW_MS ? current.size : 0;
+  /** Notes the reader and returns how many were active in the last complete window. */
+  function countWith(reader: unknown): number {
+    const elapsed = now() - windowStart;
+    if (elapsed >= WINDOW_MS) {
+      lastCount = elapsed < 2 * WINDOW_MS ? current.size : 0;
       current = new Set();
       windowStart = now();
     }
     current.add(reader);
-    return before;
+    return lastCount;
   }
 
-  function goOn(rested: Set<() => void>): void {
-    let left = TOGETHER;
+  function resume(rested: Set<() => void>): void {
+    let left = BATCH_SIZE;
     for (const onRested of rested) {
       if (left-- === 0) {
-        setImmediate(goOn, rested);
+        setImmediate(resume, rested);
         return;
       }
       rested.delete(onRested);
@@ -52,7 +52,7 @@ export function createPace(now: () => number = () => performance.now()) {
         const rested = resting;
         resting = new Set();
         isTimed = false;
-        goOn(rested);
+        resume(rested);
       }, restMs);
     }
     return resting;
@@ -60,12 +60,12 @@ export function createPace(now: () => number = () => performance.now()) {
 
   return {
     /**
-     * Calls `onRested` once, when the reader that has just read may read again; returns what ends the rest at once, and does nothing when it
-     * is over.
+     * Calls `onRested` once, when the reader that has just read may read again.
+     * @returns a function that ends the rest at once; it does nothing if the rest is over
      */
     rest(reader: unknown, onRested: () => void): () => void {
-      const restMs = Math.min(LONGEST_REST_MS, readers(reader) * REST_MS_EACH);
-      if (restMs < SHORTEST_REST_MS) {
+      const restMs = Math.min(MAX_REST_MS, countWith(reader) * REST_MS_EACH);
+      if (restMs < MIN_REST_MS) {
         const round = setImmediate(onRested);
         return () => {
           clearImmediate(round);

@@ -1,55 +1,55 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createRounds } from './shared-poll.ts';
+import { createSharedPoll } from './shared-poll.ts';
 
-function setUp(...parts: Parameters<typeof createRounds>) {
+function setUp(...parts: Parameters<typeof createSharedPoll>) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const rounds = createRounds(...parts);
-  const looked: string[] = [];
-  const join = (name: string, hasWork: () => boolean = () => true) =>
-    rounds.join(() => {
-      if (hasWork()) looked.push(name);
+  const poll = createSharedPoll(...parts);
+  const ran: string[] = [];
+  const add = (name: string, hasWork: () => boolean = () => true) =>
+    poll.add(() => {
+      if (hasWork()) ran.push(name);
       return hasWork();
     });
   function after(ms: number): string[] {
     vi.advanceTimersByTime(ms);
-    return looked.splice(0);
+    return ran.splice(0);
   }
-  return { rounds, join, after };
+  return { poll, add, after };
 }
 
-it('looks at all in each round, with one timer, until they leave', () => {
-  const { join, after } = setUp({ everyMs: 50 });
-  const [leaveA, leaveB] = [join('a'), join('b')];
+it('runs all checks in each round, with one timer, until they are removed', () => {
+  const { add, after } = setUp({ everyMs: 50 });
+  const [removeA, removeB] = [add('a'), add('b')];
   expect(vi.getTimerCount()).toBe(1);
   expect(after(100)).toEqual(['a', 'b', 'a', 'b']);
-  leaveA();
+  removeA();
   expect(after(50)).toEqual(['b']);
-  leaveB();
+  removeB();
   expect(vi.getTimerCount()).toBe(0);
-  join('c');
+  add('c');
   expect(after(50)).toEqual(['c']);
 });
 
-it('looks at some where there are more, each as often', () => {
-  const { join, after } = setUp({ everyMs: 50, most: 2 });
-  for (const name of ['a', 'b', 'c', 'd', 'e']) join(name);
+it('runs at most maxPerRound checks in a round, in turns', () => {
+  const { add, after } = setUp({ everyMs: 50, maxPerRound: 2 });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) add(name);
   expect(after(50)).toEqual(['a', 'b']);
   expect(after(50)).toEqual(['c', 'd']);
   expect(after(50)).toEqual(['e', 'a']);
 });
 
-it('does not count those who have nothing to do', () => {
-  const { join, after } = setUp({ everyMs: 50, most: 1 });
-  for (const name of ['a', 'b', 'c']) join(name, () => false);
-  join('d');
+it('does not count checks that have nothing to do', () => {
+  const { add, after } = setUp({ everyMs: 50, maxPerRound: 1 });
+  for (const name of ['a', 'b', 'c']) add(name, () => false);
+  add('d');
   expect(after(50)).toEqual(['d']);
 });
 
-it('rests while nobody has anything to do, and not when it is told to hurry or somebody joins', () => {
+it('rests while there is nothing to do, until it is woken or a check is added', () => {
   let hasWork = false;
-  const { rounds, join, after } = setUp({ everyMs: 50, restMs: 1_000 });
-  join('a', () => hasWork);
+  const { poll, add, after } = setUp({ everyMs: 50, restMs: 1_000 });
+  add('a', () => hasWork);
   after(50);
   hasWork = true;
   expect(after(900)).toEqual([]);
@@ -57,22 +57,22 @@ it('rests while nobody has anything to do, and not when it is told to hurry or s
   hasWork = false;
   after(50);
   hasWork = true;
-  rounds.hurry();
+  poll.wake();
   expect(after(10)).toEqual(['a']);
   hasWork = false;
   after(50);
-  join('b');
+  add('b');
   expect(after(10)).toEqual(['b']);
 });
 
-it('can be left during a round', () => {
-  const { rounds, join, after } = setUp({ everyMs: 50 });
-  const leaveA: () => void = rounds.join(() => {
-    leaveA();
-    leaveB();
+it('allows checks to be removed during a round', () => {
+  const { poll, add, after } = setUp({ everyMs: 50 });
+  const removeA: () => void = poll.add(() => {
+    removeA();
+    removeB();
     return true;
   });
-  const leaveB = join('b');
+  const removeB = add('b');
   expect(after(50)).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,39 +1,46 @@
-/** Has many looked at in turn, with one timer for all. */
-export interface Rounds {
-  /** `look` is called in each round from the next one on; it returns whether it had anything to do. Returns how to leave. */
-  join(look: () => boolean): () => void;
-  /** Somebody may have something to do: a rest is over. */
-  hurry(): void;
+/** Polls many subjects in turn, with one timer for all. */
+export interface SharedPoll {
+  /**
+   * Calls `check` in each round, from the next one on. `check` returns whether it had anything to do.
+   * @returns a function that removes it
+   */
+  add(check: () => boolean): () => void;
+  /** There may be something to do: ends a rest. */
+  wake(): void;
 }
 
-export interface RoundsParts {
+export interface SharedPollParts {
   everyMs: number;
-  /** After a round in which nobody had anything to do. As ever, if it is left out. */
+  /** The delay after a round in which no check had anything to do. Defaults to `everyMs`. */
   restMs?: number;
-  /** So many who have something to do are looked at in one round; of more, those whose turn it is. All, if it is left out. */
-  most?: number;
+  /** At most this many checks with something to do run in one round; the others take their turn later. Defaults to all. */
+  maxPerRound?: number;
 }
 
-export function createRounds({ everyMs, restMs = everyMs, most = Number.POSITIVE_INFINITY }: RoundsParts): Rounds {
+export function createSharedPoll({
+  everyMs,
+  restMs = everyMs,
+  maxPerRound = Number.POSITIVE_INFINITY,
+}: SharedPollParts): SharedPoll {
   /** In the order of their turns. */
-  const looks = new Set<() => boolean>();
+  const checks = new Set<() => boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isResting = false;
 
   function round(): void {
     let done = 0;
-    for (const look of [...looks]) {
-      if (done === most) break;
-      if (!looks.has(look) || !look()) continue;
+    for (const check of [...checks]) {
+      if (done === maxPerRound) break;
+      if (!checks.has(check) || !check()) continue;
       done++;
-      if (looks.delete(look)) looks.add(look); // behind the others
+      if (checks.delete(check)) checks.add(check); // behind the others
     }
     isResting = done === 0;
     clearTimeout(timer);
-    timer = looks.size === 0 ? undefined : setTimeout(round, isResting ? restMs : everyMs).unref();
+    timer = checks.size === 0 ? undefined : setTimeout(round, isResting ? restMs : everyMs).unref();
   }
 
-  function hurry(): void {
+  function wake(): void {
     if (!isResting) return;
     isResting = false;
     clearTimeout(timer);
@@ -41,18 +48,18 @@ export function createRounds({ everyMs, restMs = everyMs, most = Number.POSITIVE
   }
 
   return {
-    join(look) {
-      looks.add(look);
+    add(check) {
+      checks.add(check);
       if (timer === undefined) timer = setTimeout(round, everyMs).unref();
-      else hurry();
+      else wake();
       return () => {
-        looks.delete(look);
-        if (looks.size > 0) return;
+        checks.delete(check);
+        if (checks.size > 0) return;
         clearTimeout(timer);
         timer = undefined;
         isResting = false;
       };
     },
-    hurry,
+    wake,
   };
 }

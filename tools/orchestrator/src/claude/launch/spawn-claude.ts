@@ -15,22 +15,22 @@ export interface SpawnOptions {
   folder: string;
 }
 
-/** A process of ours: born here, or found again after a restart. */
+/** A `claude` process: started here, or adopted after a restart. */
 export interface AgentProcess {
   readonly identity: ProcessIdentity;
-  /** Resolves when it is gone, with how it ended as far as that can be known. Never rejects; ends with the signal. */
+  /** Resolves when it is gone, with how it ended if that is known, or when the signal aborts. Never rejects. */
   exited(signal: AbortSignal): Promise<ProcessExit>;
 }
 
 export type { ProcessExit };
 
-/** An adopted process has no exit event, so it is looked at this often. */
+/** An adopted process has no exit event, so it is polled. */
 const POLL_MS = 1_000;
-/** What may have been started, and is not known, has this long to end. */
+/** After a failed start, a process that may have been started has this long to end. */
 const GRACE_MS = 1_000;
 
 /**
- * Starts the process detached, in a session and process group of its own, so that it lives on when we die.
+ * Starts the process detached, in its own Unix session and process group, so that it survives our own death.
  * @throws OperationalError `claude_missing`, `spawn_failed`
  */
 export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOptions): Promise<AgentProcess> {
@@ -40,19 +40,19 @@ export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOpti
     return {
       identity,
       exited: (signal) =>
-        // Not known: what has started it is gone, and it may live on.
+        // Unknown when the spawner is gone; the process may still live.
         Promise.race([exit.then((how) => (how.known ? how : adopted.exited(signal))), aborted(signal)]),
     };
   } catch (error) {
     if (error instanceof OperationalError && env[LAUNCH_MARKER] !== undefined)
       await endMarked([env[LAUNCH_MARKER]], GRACE_MS);
     const missing = systemCode(error) === 'ENOENT';
-    const message = missing ? `${command} could not be found.` : `${command} could not be started: ${messageOf(error)}`;
+    const message = missing ? `${command} was not found.` : `${command} could not be started: ${messageOf(error)}`;
     throw new OperationalError(missing ? 'claude_missing' : 'spawn_failed', message, { cause: error });
   }
 }
 
-/** Ends the wait of somebody who no longer cares. */
+/** Ends the wait when the caller no longer needs it. */
 function aborted(signal: AbortSignal): Promise<ProcessExit> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve({ known: false });
@@ -65,7 +65,7 @@ export function adoptProcess(identity: ProcessIdentity): AgentProcess {
   return {
     identity,
     exited: async (signal) => {
-      // Where the system does not tell, it is taken for alive: the next look may know.
+      // A process whose state cannot be read counts as alive; the next poll may succeed.
       while (!signal.aborted && (await isAlive(identity).catch(() => true))) {
         await sleep(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }

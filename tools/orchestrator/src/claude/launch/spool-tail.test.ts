@@ -12,7 +12,7 @@ async function makeSpool(content = ''): Promise<string> {
   return spool;
 }
 
-/** Reads a spool into a list, as long as the tail goes on. */
+/** Reads a spool into a list until the tail ends. */
 function follow(spool: string, offset = 0) {
   const closing = new AbortController();
   const tail = createSpoolTail(spool, offset, closing.signal);
@@ -30,7 +30,7 @@ function follow(spool: string, offset = 0) {
   return { tail, texts, ended, saw, end: () => end, abort: () => closing.abort() };
 }
 
-it('hands out what is there, then what is appended', async () => {
+it('yields the existing lines, then those that are appended', async () => {
   const spool = await makeSpool('{"n":1}\n{"n":2}\n');
   const seen = follow(spool);
   await seen.saw(2);
@@ -40,7 +40,7 @@ it('hands out what is there, then what is appended', async () => {
   expect(seen.end()).toBe(24);
 });
 
-it('goes on from an offset', async () => {
+it('starts at the given offset', async () => {
   const spool = await makeSpool('{"n":1}\n{"n":2}\n');
   const seen = follow(spool, 8);
   await seen.saw(1);
@@ -48,7 +48,7 @@ it('goes on from an offset', async () => {
   expect(seen.end()).toBe(16);
 });
 
-it('puts a line together that comes in pieces', async () => {
+it('assembles a line that arrives in pieces', async () => {
   const spool = await makeSpool('{"a":"');
   const seen = follow(spool);
   const bytes = Buffer.from('ä 🐙"}\n{"b":1}\n');
@@ -57,7 +57,7 @@ it('puts a line together that comes in pieces', async () => {
   expect(seen.texts).toEqual(['{"a":"ä 🐙"}', '{"b":1}']);
 });
 
-it('reads a spool far larger than one read, with a line longer than one', async () => {
+it('reads a spool, and a line, that are far larger than one read', async () => {
   const lines = Array.from({ length: 20_000 }, (_, n) => JSON.stringify({ n, text: 'x'.repeat(40) }));
   lines.splice(10_000, 0, JSON.stringify({ text: 'y'.repeat(1_000_000) }));
   const spool = await makeSpool(`${lines.join('\n')}\n`);
@@ -67,7 +67,7 @@ it('reads a spool far larger than one read, with a line longer than one', async 
   expect(seen.texts).toEqual(lines);
 });
 
-it('hands out everything that was written before it was told that the writer is gone, then ends', async () => {
+it('yields everything that was written before finish(), then ends', async () => {
   const spool = await makeSpool();
   const seen = follow(spool);
   for (let n = 0; n < 200; n++) await appendFile(spool, `{"n":${n}}\n`);
@@ -78,14 +78,14 @@ it('hands out everything that was written before it was told that the writer is 
   expect(seen.texts.at(-1)).toBe('{"cut":');
 });
 
-it('ends at once where the writer was gone before it began', async () => {
+it('ends at once when finish() came before the first read', async () => {
   const seen = follow(await makeSpool());
   seen.tail.finish();
   await seen.ended;
   expect(seen.texts).toEqual([]);
 });
 
-it('lets its consumer take its time: the next bytes are read when the next batch is asked for', async () => {
+it('reads the next bytes only when the next batch is requested', async () => {
   const spool = await makeSpool('{"n":1}\n');
   const closing = new AbortController();
   const tail = createSpoolTail(spool, 0, closing.signal);
@@ -99,13 +99,13 @@ it('lets its consumer take its time: the next bytes are read when the next batch
   expect((await batches.next()).done).toBe(true);
 });
 
-it('refuses a spool that is shorter than what was read of it before', async () => {
+it('refuses a spool that is shorter than its offset', async () => {
   const spool = await makeSpool('{"n":1}\n');
   await truncate(spool, 3);
   await expect(follow(spool, 8).ended).rejects.toMatchObject({ code: 'spool_truncated', kind: 'operational' });
 });
 
-it('notices that a spool is made shorter while it is read', async () => {
+it('detects that the spool was truncated while it is read', async () => {
   const spool = await makeSpool('{"n":1}\n');
   const seen = follow(spool);
   await seen.saw(1);
@@ -113,12 +113,12 @@ it('notices that a spool is made shorter while it is read', async () => {
   await expect(seen.ended).rejects.toMatchObject({ code: 'spool_truncated' });
 });
 
-it('tells of a spool that is not there', async () => {
+it('rejects when the spool does not exist', async () => {
   const folder = await temporaryFolder();
   await expect(follow(join(folder, 'none.jsonl')).ended).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-it('ends when it is aborted, while it waits and before it begins', async () => {
+it('ends when it is aborted, while waiting and before the first read', async () => {
   const spool = await makeSpool('{"n":1}\n');
   const waiting = follow(spool);
   await waiting.saw(1);

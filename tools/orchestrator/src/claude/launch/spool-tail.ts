@@ -3,31 +3,31 @@ import { open } from 'node:fs/promises';
 import { mark } from '@callboard/runtime/marks';
 import { OperationalError } from '../../lib/errors.ts';
 import { createLineReader, type SpoolLine } from '../wire/line-reader.ts';
-import { createPace } from './read-throttle.ts';
-import { createRounds } from './shared-poll.ts';
+import { createReadThrottle } from './read-throttle.ts';
+import { createSharedPoll } from './shared-poll.ts';
 
 /**
- * All spools are read into this one, which hundreds of sessions would not have room for each. A read is synchronous: what was
- * just printed is in the system's memory, and asking a thread for it costs twenty times what reading it does. No larger: what is
- * read at once is parsed and stored at once.
+ * One buffer for all spools: hundreds of sessions would have no room for one each. Reads are synchronous: recent output is in
+ * the system's page cache, and asking a thread for it costs twenty times the read itself. The buffer is no larger because
+ * everything read at once is parsed and stored at once.
  */
 const chunk = Buffer.allocUnsafe(64 * 1024);
-/** The watch tells at once; this is for file systems whose watch does not. */
-const unsure = createRounds({ everyMs: 250 });
-/** For a file whose watch has told of something before. */
-const sure = createRounds({ everyMs: 1_000 });
+/** The watch reports at once; this poll is for file systems whose watch does not work. */
+const pollUnproven = createSharedPoll({ everyMs: 250 });
+/** For files whose watch has reported a change before. */
+const pollProven = createSharedPoll({ everyMs: 1_000 });
 
-const pace = createPace();
+const throttle = createReadThrottle();
 
 export interface SpoolTail {
   /**
-   * Batches of whole lines from `offset` on, as they are appended. The next bytes are read when the consumer asks for
-   * the next batch. Ends after `finish()`, once everything written until then was handed out, half a line at the end
-   * included; or when the signal aborts.
-   * @throws OperationalError `spool_truncated` when the file is shorter than what was read of it: somebody tampered with it.
+   * Batches of whole lines from `offset` on, as they are appended. The next bytes are read when the consumer requests the
+   * next batch. Ends when the signal aborts; or after `finish()`, once everything written until then was yielded, including
+   * a partial line at the end.
+   * @throws OperationalError `spool_truncated` when the file is shorter than its read part, so someone tampered with it
    */
   batches(): AsyncGenerator<SpoolLine[]>;
-  /** The writer is gone: read what there is, then end. */
+  /** The writer is gone: yields the rest, then ends. */
   finish(): void;
 }
 
@@ -36,46 +36,33 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
   let finishing = false;
   let wake: () => void = () => undefined;
   /** Ends the rest between two reads. */
-  let hurry: () => void = () => undefined;
+  let endRest: () => void = () => undefined;
 
   async function* batches(): AsyncGenerator<SpoolLine[]> {
     const file = await open(path, 'r');
-    const look = () => {
-      const hasGrown = sizeOf(file.fd) !== reader.position();
-      if (hasGrown) wake();
-      return hasGrown;
-    };
-    let unpoll = unsure.join(look);
-    let isSure = false;
-    const watcher = watchIfPossible(path, () => {
-      wake();
-      if (isSure) return;
-      isSure = true;
-      unpoll();
-      unpoll = sure.join(look);
-    });
+    const unwatch = watchGrowth(file.fd);
     const onAbort = () => {
       wake();
-      hurry();
+      endRest();
     };
     signal.addEventListener('abort', onAbort);
     try {
       while (!signal.aborted) {
-        const ending = finishing; // read before the last read, so that nothing written before is missed
+        const ending = finishing; // checked before the last read, so that nothing written earlier is missed
         const lines = readOn(file.fd);
         if (lines !== null) {
           mark('lines read');
           if (lines.length > 0) yield lines;
           await new Promise<void>((resolve) => {
-            hurry = pace.rest(batches, resolve);
-            if (signal.aborted || finishing) hurry();
+            endRest = throttle.rest(batches, resolve);
+            if (signal.aborted || finishing) endRest();
           });
         } else if (ending) {
           const rest = reader.rest();
           if (rest !== '') yield [{ text: rest, end: reader.position() }];
           return;
         } else {
-          // What is written after the read is told of in a later round, when this is listened to.
+          // A write after the read is reported in a later round of the event loop, when `wake` is set.
           await new Promise<void>((resolve) => {
             wake = resolve;
           });
@@ -83,21 +70,42 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
-      unpoll();
-      watcher?.close();
+      unwatch();
       await file.close();
     }
   }
 
-  /** The lines that the next bytes complete; null where there are no more bytes. */
+  /** Calls `wake` when the file may have grown. Returns a function that stops watching. */
+  function watchGrowth(fd: number): () => void {
+    const check = () => {
+      const hasGrown = sizeOf(fd) !== reader.position();
+      if (hasGrown) wake();
+      return hasGrown;
+    };
+    let unpoll = pollUnproven.add(check);
+    let isProven = false;
+    const watcher = watchIfPossible(path, () => {
+      wake();
+      if (isProven) return;
+      isProven = true;
+      unpoll();
+      unpoll = pollProven.add(check);
+    });
+    return () => {
+      unpoll();
+      watcher?.close();
+    };
+  }
+
+  /** Returns the lines that the next bytes complete; null at the end of the file. */
   function readOn(fd: number): SpoolLine[] | null {
     const position = reader.position();
     const bytesRead = readSync(fd, chunk, 0, chunk.length, position);
     if (bytesRead > 0) return reader.push(chunk.subarray(0, bytesRead));
     const { size } = fstatSync(fd);
     if (size >= position) return null;
-    // The process only ever appends; whoever makes the file shorter takes from what it prints next.
-    throw new OperationalError('spool_truncated', `the spool has ${size} bytes, ${position} were read before`);
+    // The process only appends; whoever truncates the file removes part of its later output.
+    throw new OperationalError('spool_truncated', `the spool has ${size} bytes, but ${position} were already read`);
   }
 
   return {
@@ -105,12 +113,12 @@ export function createSpoolTail(path: string, offset: number, signal: AbortSigna
     finish: () => {
       finishing = true;
       wake();
-      hurry();
+      endRest();
     },
   };
 }
 
-/** Null where the system does not say; whoever reads then hears why. */
+/** Null if the system does not report it; the next read then fails with the reason. */
 function sizeOf(fd: number): number | null {
   try {
     return fstatSync(fd).size;
@@ -119,7 +127,7 @@ function sizeOf(fd: number): number | null {
   }
 }
 
-/** Without a watch (their number is limited) the poll does alone. */
+/** The number of watches is limited; without one, the poll alone has to do. */
 function watchIfPossible(path: string, onChange: () => void): FSWatcher | null {
   try {
     return watch(path, { persistent: false }, onChange).on('error', () => undefined);

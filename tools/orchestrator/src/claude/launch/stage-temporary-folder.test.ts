@@ -1,20 +1,20 @@
 import { chmod, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { temporaryFolderOf } from './stage-temporary-folder.ts';
+import { stageTemporaryFolder } from './stage-temporary-folder.ts';
 
-it('is one for each stage of each data directory, for its owner alone, and the same each time', async () => {
+it('is private to its owner, different for each stage and data directory, and stable', async () => {
   const base = await temporaryFolder();
-  const of = (dataDir: string, stageId: string) => temporaryFolderOf(base, dataDir, stageId);
+  const of = (dataDir: string, stageId: string) => stageTemporaryFolder(base, dataDir, stageId);
   const first = (await of('/data', 'STAGE-1')) ?? '';
   expect((await stat(first)).mode & 0o777).toBe(0o700);
   expect(await of('/data', 'STAGE-1')).toBe(first);
   expect(new Set([first, await of('/data', 'STAGE-2'), await of('/other', 'STAGE-1')]).size).toBe(3);
 });
 
-it('is not taken where something else has its name, as anybody may make it there', async () => {
+it('is not used when something else has its name, since anybody may create files there', async () => {
   const base = await temporaryFolder();
-  const of = () => temporaryFolderOf(base, '/data', 'STAGE-1');
+  const of = () => stageTemporaryFolder(base, '/data', 'STAGE-1');
   const folder = (await of()) ?? '';
   await chmod(folder, 0o755);
   expect(await of()).toBeNull();

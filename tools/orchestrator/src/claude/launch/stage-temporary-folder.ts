@@ -3,13 +3,13 @@ import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The folder for what Claude Code keeps for a while (the output of commands, what they write to TMPDIR), for one stage alone: commands in the
- * sandbox may write to it, and could otherwise write to those of all sessions. Its path is short, since sockets lie in it. It stays when
- * the session ends, for the next one goes on with the same conversation.
- * @param base where temporary files lie
- * @returns null where something else has that name: then Claude Code chooses
+ * Creates or finds the stage's own folder for Claude Code's temporary files (the output of commands, what commands write to
+ * TMPDIR). Commands in the sandbox may write to it; with a shared folder they could write to those of all sessions. The path
+ * is short because sockets lie in it. The folder stays when the session ends, for the next one that resumes the conversation.
+ * @param base the folder for temporary files
+ * @returns null if something else has that name; Claude Code then chooses a folder
  */
-export async function temporaryFolderOf(base: string, dataDir: string, stageId: string): Promise<string | null> {
+export async function stageTemporaryFolder(base: string, dataDir: string, stageId: string): Promise<string | null> {
   const id = createHash('sha256').update(`${dataDir}\0${stageId}`).digest('hex').slice(0, 10);
   const folder = join(base, `cb-${id}`);
   await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
@@ -18,10 +18,10 @@ export async function temporaryFolderOf(base: string, dataDir: string, stageId: 
   return isOurs ? folder : null;
 }
 
-/** The variable that leads Claude Code there. */
+/** The variable that makes Claude Code use that folder. */
 export async function temporaryVariables(
-  ...place: Parameters<typeof temporaryFolderOf>
+  ...place: Parameters<typeof stageTemporaryFolder>
 ): Promise<Record<string, string>> {
-  const folder = await temporaryFolderOf(...place);
+  const folder = await stageTemporaryFolder(...place);
   return folder === null ? {} : { TMPDIR: folder };
 }

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { endMarked } from './end-processes.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from './marked-processes.ts';
 
-it.runIf(process.platform === 'linux')('ends what is started while the others are being ended', async () => {
+it.runIf(process.platform === 'linux')('ends processes that are started while the others are being ended', async () => {
   const launchId = randomUUID();
   const left = async () => (await findMarkedProcesses()).get(launchId) ?? [];
   onTestFinished(async () => {

@@ -13,7 +13,7 @@ const NOTHING: LaunchSigns = {
   except: new Set(),
 };
 
-/** A living process in a Unix session of its own. */
+/** A living process that leads its own Unix session. */
 async function sleeper() {
   const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' });
   await once(child, 'spawn');
@@ -29,7 +29,7 @@ async function sleeper() {
 const pidsOf = async (signs: Partial<LaunchSigns>) =>
   (await findLeftovers({ ...NOTHING, ...signs })).map(({ pid }) => pid);
 
-it('finds a process by its identity, and not one that has its pid by now', async () => {
+it('finds a process by its identity, not another one with the same pid', async () => {
   const living = await sleeper();
   expect(await pidsOf({ known: [living] })).toEqual([living.pid]);
   expect(await pidsOf({ known: [{ ...living, startTime: '1' }] })).toEqual([]);
@@ -37,19 +37,19 @@ it('finds a process by its identity, and not one that has its pid by now', async
   expect(await pidsOf({ known: [living], except: new Set([living.pid]) })).toEqual([]);
 });
 
-it('finds what is in the session of a shell, and not what has taken its pid', async () => {
+it('finds what runs in the session of a shell, not a process that reuses its pid', async () => {
   const { pid, startTime } = await sleeper();
   expect(await pidsOf({ shells: new Map([[pid, startTime]]) })).toEqual([pid]);
   expect(await pidsOf({ shells: new Map([[pid, '1']]) })).toEqual([]);
 });
 
-it('never means what runs in our own session', async () => {
+it('never includes processes of our own session', async () => {
   const self = await identify(process.pid);
   if (self === null) throw new Error('we have ended');
   expect(await pidsOf({ known: [self] })).toEqual([]);
 });
 
-it('reads parent, session and start of a process with any name', () => {
+it('parses the stat line of a process with any name', () => {
   const rest = Array.from({ length: 30 }, (_, place) => String(place));
   const row = parseRow(7, `7 (a) b (c) S ${rest.join(' ')}`);
   expect(row).toEqual({ pid: 7, parent: 0, session: 2, startTime: '18' });

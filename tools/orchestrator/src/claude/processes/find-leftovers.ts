@@ -1,21 +1,21 @@
 import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { folderOf, outputsOf, type ProcessRow, readProcessTable } from './process-table.ts';
 
-/** What tells the processes of an ended launch, also those that have dropped its marker. */
+/** How to recognise the processes of an ended launch, even those without its marker. */
 export interface LaunchSigns {
-  /** Seen while it lived, or when it ended. */
+  /** Processes seen during the launch, or when it ended. */
   known: readonly ProcessIdentity[];
-  /** What `claude` had started last, with their start times: each Bash command leads a Unix session of its own. */
+  /** The last processes that `claude` started, with their start times: each Bash command leads its own Unix session. */
   shells: ReadonlyMap<number, string>;
   /** Bash commands print to files in a folder that is named after the conversation. */
   conversationId: string | null;
-  /** Where it worked, and since when as a start time: an orphan there whose Unix session has lost its first process is taken for one of its own. */
+  /** The launch's worktree, and its start time. An orphan there whose Unix session has lost its first process counts as the launch's own. */
   place: { worktree: string; since: string } | null;
-  /** Pids that are not meant: of launches that go on. */
+  /** Pids to exclude: those of launches that continue. */
   except: ReadonlySet<number>;
 }
 
-/** Those that live, those in a Unix session with one of them, and all that they have started. */
+/** Finds the living processes of a launch, those in a Unix session with one of them, and everything they have started. */
 export async function findLeftovers(signs: LaunchSigns): Promise<ProcessRow[]> {
   const [rows, self] = await Promise.all([readProcessTable(), selfIdentity()]);
   const ours = rows.find(({ pid }) => pid === self.pid)?.session;
@@ -24,19 +24,19 @@ export async function findLeftovers(signs: LaunchSigns): Promise<ProcessRow[]> {
   const known = new Set(
     signs.known.filter(({ bootId }) => bootId === self.bootId).map(({ pid, startTime }) => `${pid} ${startTime}`),
   );
-  const isMeant = async (row: ProcessRow) =>
+  const matches = async (row: ProcessRow) =>
     known.has(`${row.pid} ${row.startTime}`) ||
     isOfShell(row, byPid, signs.shells) ||
     (signs.conversationId !== null && (await printsFor(row.pid, signs.conversationId))) ||
     (signs.place !== null && (await isOrphanIn(row, byPid, signs.place)));
-  const meant = await Promise.all(candidates.map(isMeant));
-  return withTheirs(
-    candidates.filter((_, place) => meant[place]),
+  const matched = await Promise.all(candidates.map(matches));
+  return withRelated(
+    candidates.filter((_, index) => matched[index]),
     candidates,
   );
 }
 
-/** A session is named after its first process; that pid may have been used again since. */
+/** A session is named after its first process; that pid may have been reused since. */
 function isOfShell(
   { session }: ProcessRow,
   byPid: ReadonlyMap<number, ProcessRow>,
@@ -52,7 +52,10 @@ async function printsFor(pid: number, conversationId: string): Promise<boolean> 
   return (await outputsOf(pid)).some((path) => path.includes(`/${conversationId}/tasks/`));
 }
 
-/** The shell that started it was too quick to be seen. What people have open has its terminal's shell, or leads a session itself. */
+/**
+ * For a process whose shell ended too quickly to be seen. A program that a person has open is in the session of its
+ * terminal's shell, or leads a session itself.
+ */
 async function isOrphanIn(
   row: ProcessRow,
   byPid: ReadonlyMap<number, ProcessRow>,
@@ -63,7 +66,8 @@ async function isOrphanIn(
   return folder !== null && (folder === worktree || folder.startsWith(`${worktree}/`));
 }
 
-function withTheirs(seeds: readonly ProcessRow[], rows: readonly ProcessRow[]): ProcessRow[] {
+/** Adds children and members of the same Unix sessions until there are no more. */
+function withRelated(seeds: readonly ProcessRow[], rows: readonly ProcessRow[]): ProcessRow[] {
   const found = new Set(seeds);
   for (let before = -1; before !== found.size; ) {
     before = found.size;

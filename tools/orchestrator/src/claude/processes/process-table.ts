@@ -1,41 +1,48 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
+import { parseProcStat } from '@callboard/runtime/process-identity';
 import { shareRuns } from '../../lib/shared-runs.ts';
 
-/** A living process, as the system tells of it. */
+/** A living process, as the system describes it. */
 export interface ProcessRow {
   pid: number;
   parent: number;
-  /** Its Unix session: the pid of the process that began it. Whoever starts another program or clears the environment stays in it. */
+  /** Its Unix session: the pid of the session's first process. A process stays in it when it starts another program or clears its environment. */
   session: number;
   /** As in `ProcessIdentity`. */
   startTime: string;
 }
 
-/** All living processes. Needs `/proc`; elsewhere there are none. Who asks at the same time shares the answer. */
-export const readProcessTable: () => Promise<readonly ProcessRow[]> = shareRuns(async () => {
+/** The pids of all processes. Needs `/proc`; without it there are none. */
+export async function listPids(): Promise<number[]> {
   const names = await readdir('/proc').catch(() => []);
-  const rows = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => readRow(Number(name))));
+  return names.filter((name) => /^\d+$/.test(name)).map(Number);
+}
+
+/** All living processes. Concurrent callers share one run. */
+export const readProcessTable: () => Promise<readonly ProcessRow[]> = shareRuns(async () => {
+  const rows = await Promise.all((await listPids()).map(readRow));
   return rows.filter((row) => row !== null);
 });
 
-/** One process; null when it is gone, or its remains are. */
+/** One process; null if it is gone, or dead and not yet reaped. */
 export async function readRow(pid: number): Promise<ProcessRow | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   return stat === null ? null : parseRow(pid, stat);
 }
 
-/** Fields 4, 6 and 22 of `/proc/<pid>/stat`. The name in field 2 may hold blanks and brackets. */
+/** Reads fields 4, 6 and 22 of `/proc/<pid>/stat`. The name in field 2 may contain spaces and parentheses. */
 export function parseRow(pid: number, stat: string): ProcessRow | null {
-  const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const startTime = rest[18];
-  if (state === undefined || /^[ZXx]/.test(state) || startTime === undefined) return null;
-  return { pid, parent: Number(rest[0]), session: Number(rest[2]), startTime };
+  const startTime = parseProcStat(stat);
+  if (startTime === null) return null;
+  const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { pid, parent: Number(parent), session: Number(session), startTime };
 }
 
 /**
- * The processes that the main thread of this one has started, and that have not ended; null when it is gone. Synchronous, as it is
- * read twenty times a second for each session at work: the kernel answers at once, in a ninth of what asking a thread costs.
+ * The living processes that the main thread of this process has started; null if the process is gone. Synchronous because
+ * it is read twenty times a second for each busy session: the kernel answers at once, in a ninth of the time that a thread
+ * pool call takes.
  */
 export function childrenOf(pid: number): number[] | null {
   try {
@@ -46,19 +53,25 @@ export function childrenOf(pid: number): number[] | null {
   }
 }
 
-/** The files that a process prints to; none where that may not be seen. */
+/** The environment variables of a process, as `NAME=value`; null if they may not be read. */
+export async function environmentOf(pid: number): Promise<string[] | null> {
+  const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => null);
+  return text === null ? null : text.split('\0');
+}
+
+/** The files that a process prints to; none if that may not be read. */
 export async function outputsOf(pid: number): Promise<string[]> {
   const links = await Promise.all([1, 2].map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => null)));
   return links.filter((link) => link !== null);
 }
 
-/** Where a process works; null where that may not be seen. */
+/** The working directory of a process; null if that may not be read. */
 export const folderOf = (pid: number): Promise<string | null> => readlink(`/proc/${pid}/cwd`).catch(() => null);
 
-/** In what the kernel counts start times, for programs, on every architecture. */
+/** The unit in which the kernel reports start times to programs, on every architecture. */
 const TICKS_PER_SECOND = 100;
 
-/** What a process was called with, and when it was started; null when it is gone. */
+/** The command line of a process, and when it was started; null if it is gone. */
 export async function describeProcess({ pid, startTime }: ProcessRow): Promise<{ command: string; at: Date } | null> {
   const read = (path: string) => readFile(path, 'utf8').catch(() => null);
   const [line, name, system] = await Promise.all([

@@ -2,17 +2,17 @@ import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
 import { watchShells } from './shell-watch.ts';
 
-it('rests while the process starts nothing, and looks at once when it is stirred', async () => {
-  let looks = 0;
+it('rests while the process starts nothing, and checks at once when it is woken', async () => {
+  let checks = 0;
   const isActive = () => {
-    looks++;
+    checks++;
     return false;
   };
   const watch = watchShells({ process: await selfIdentity(), isActive, onLeft: () => undefined, known: [] });
   onTestFinished(watch.stop);
-  // After a second each, this would take far longer than a test may.
+  // With a rest of a second before each check, this would take far longer than the test's timeout.
   for (let n = 1; n <= 30; n++) {
-    await expect.poll(() => looks, { interval: 2 }).toBeGreaterThanOrEqual(n);
-    watch.stir();
+    await expect.poll(() => checks, { interval: 2 }).toBeGreaterThanOrEqual(n);
+    watch.wake();
   }
 });

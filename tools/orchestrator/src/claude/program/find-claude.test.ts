@@ -12,14 +12,14 @@ async function program(folder: string, mode = 0o755): Promise<string> {
   return path;
 }
 
-it('takes the configured program before any other', async () => {
+it('prefers the configured program', async () => {
   const folder = await temporaryFolder();
   const configured = await program(join(folder, 'own'));
   await program(join(folder, 'bin'));
   expect(await findClaude(configured, join(folder, 'bin'))).toBe(configured);
 });
 
-it('does not look elsewhere when the configured program is not there: it says so', async () => {
+it('rejects when the configured program does not exist, without searching further', async () => {
   const folder = await temporaryFolder();
   await program(folder);
   const missing = join(folder, 'nowhere', 'claude');
@@ -28,7 +28,7 @@ it('does not look elsewhere when the configured program is not there: it says so
   await expect(findClaude(folder, folder)).rejects.toMatchObject({ code: 'claude_missing' });
 });
 
-it("takes the first program on the user's PATH, before the one that comes with Callboard", async () => {
+it("prefers the first program on the user's PATH to the bundled one", async () => {
   const folder = await temporaryFolder();
   const first = await program(join(folder, 'a'));
   await program(join(folder, 'b'));
@@ -36,7 +36,7 @@ it("takes the first program on the user's PATH, before the one that comes with C
   expect(await findClaude(null, path)).toBe(first);
 });
 
-it('passes over what cannot be run, and entries that depend on where one stands', async () => {
+it('skips files that are not executable, and relative PATH entries', async () => {
   const folder = await temporaryFolder();
   await program(join(folder, 'plain'), 0o644);
   await mkdir(join(folder, 'folder', 'claude'), { recursive: true });
@@ -45,7 +45,7 @@ it('passes over what cannot be run, and entries that depend on where one stands'
   expect(await findClaude(null, path.join(delimiter))).toBe(good);
 });
 
-it('falls back to the one that comes with Callboard', async () => {
+it('falls back to the bundled program', async () => {
   const bundled = /node_modules\/\.bin\/claude$/;
   expect(await findClaude(null, undefined)).toMatch(bundled);
   expect(await findClaude(null, '/nowhere')).toMatch(bundled);

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { OperationalError } from '../../lib/errors.ts';
 
 /**
- * The `claude` to run: the configured one, else the one on the user's own PATH, else the one in a `node_modules/.bin`
- * above us.
- * @throws OperationalError `claude_missing` that says what to do.
+ * Finds the `claude` to run: the configured one, else the first on the user's own PATH, else the one in a
+ * `node_modules/.bin` above this file.
+ * @throws OperationalError `claude_missing` that says what to do
  */
 export async function findClaude(configured: string | null, userPath: string | undefined): Promise<string> {
   if (configured !== null) {
@@ -40,7 +40,7 @@ function bundled(): string[] {
 
 async function isExecutable(path: string): Promise<boolean> {
   try {
-    await access(path, constants.X_OK); // which a folder may pass as well
+    await access(path, constants.X_OK); // a folder may pass this as well
     return (await stat(path)).isFile();
   } catch {
     return false;

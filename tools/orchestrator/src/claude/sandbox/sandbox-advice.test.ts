@@ -9,16 +9,16 @@ it.each([
   ['Fedora', 'ID=fedora', 'sudo dnf install bubblewrap socat'],
   ['Rocky', 'ID="rocky"\nID_LIKE="rhel centos fedora"', 'sudo dnf install bubblewrap socat'],
   ['Arch', 'ID=arch', 'sudo pacman -S bubblewrap socat'],
-])('says how to install it on %s', (_name, osRelease, command) => {
+])('advises how to install bubblewrap on %s', (_name, osRelease, command) => {
   expect(adviceFor('install', { ...system, osRelease })).toBe(`Run \`${command}\`, then restart Callboard.`);
 });
 
-it('names the programs where the system is not known, and says that macOS needs none', () => {
+it('names the programs on an unknown system, and nothing to install on macOS', () => {
   expect(adviceFor('install', { ...system, osRelease: 'ID=void' })).toContain('Install bubblewrap and socat');
   expect(adviceFor('install', { ...system, isMac: true })).toContain('part of macOS');
 });
 
-it('says what AppArmor and the kernel have to allow', () => {
+it('advises what to change for AppArmor and the kernel', () => {
   expect(adviceFor('allow', { ...system, appArmorForbids: true })).toContain('/etc/apparmor.d/bwrap');
   expect(adviceFor('allow', { ...system, kernelForbids: true })).toContain('kernel.unprivileged_userns_clone=1');
   expect(adviceFor('allow', system)).toContain('user namespaces');

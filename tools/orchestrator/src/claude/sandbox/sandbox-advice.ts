@@ -1,14 +1,14 @@
-/** What a person can do about a sandbox that does not work: `install` programs, `allow` what the system forbids, or `look` for the cause. */
+/** How a person can fix the sandbox: `install` programs, `allow` what the system forbids, or `look` for the cause. */
 export type Advice = 'install' | 'allow' | 'not-root' | 'look';
 
-/** What is known of the system. */
+/** The facts about the system that the advice depends on. */
 export interface System {
   isMac: boolean;
   /** The text of `/etc/os-release`. */
   osRelease: string;
-  /** AppArmor keeps programs without a profile from making user namespaces, as on Ubuntu since 23.10. */
+  /** AppArmor keeps programs without a profile from creating user namespaces, as on Ubuntu since 23.10. */
   appArmorForbids: boolean;
-  /** The kernel keeps all but root from making them. */
+  /** The kernel lets only root create them. */
   kernelForbids: boolean;
 }
 
@@ -31,7 +31,7 @@ export function adviceFor(wanted: Advice, system: System): string {
       return 'Start Callboard as an ordinary user.';
     case 'look':
       return system.isMac
-        ? 'The sandbox is part of macOS; look at what keeps `sandbox-exec` from running.'
+        ? 'The sandbox is part of macOS; find out what keeps `sandbox-exec` from running.'
         : 'Run `callboard doctor` for details.';
     default:
       return wanted satisfies never;
@@ -47,14 +47,14 @@ function install({ isMac, osRelease }: System): string {
     : `Run \`${command}\`, then restart Callboard.`;
 }
 
-/** The profile that Ubuntu ships for other programs of the kind; `unconfined` allows nothing that was not allowed before but this. */
+/** Like the profiles that Ubuntu ships for similar programs: `unconfined` allows nothing new except user namespaces. */
 const PROFILE =
   "printf 'abi <abi/4.0>,\\ninclude <tunables/global>\\nprofile bwrap /usr/bin/bwrap flags=(unconfined) {\\n  userns,\\n}\\n' | sudo tee /etc/apparmor.d/bwrap && sudo systemctl reload apparmor";
 
 function allow({ appArmorForbids, kernelForbids }: System): string {
   if (appArmorForbids)
-    return `AppArmor keeps bubblewrap from making a sandbox. Allow it with \`${PROFILE}\`, then restart Callboard.`;
+    return `AppArmor keeps bubblewrap from creating a sandbox. Allow it with \`${PROFILE}\`, then restart Callboard.`;
   if (kernelForbids)
-    return 'The kernel allows this to root alone. Run `sudo sysctl -w kernel.unprivileged_userns_clone=1`, then restart Callboard.';
-  return 'The system keeps bubblewrap from making a sandbox. In a container, allow user namespaces; `callboard doctor` tries it again.';
+    return 'The kernel lets only root create a sandbox. Run `sudo sysctl -w kernel.unprivileged_userns_clone=1`, then restart Callboard.';
+  return 'The system keeps bubblewrap from creating a sandbox. In a container, allow user namespaces; `callboard doctor` tries again.';
 }

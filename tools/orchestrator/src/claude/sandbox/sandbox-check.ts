@@ -4,16 +4,16 @@ import type { SandboxSupport } from '@callboard/contract';
 import { run } from '../../lib/processes/processes.ts';
 import { type Advice, adviceFor } from './sandbox-advice.ts';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** As the CLI (2.1.330) starts each command on Linux, without the paths that it binds for it. */
+/** How the CLI (2.1.330) starts each command on Linux, without the paths that it binds. */
 const BWRAP = [
   ...['--new-session', '--die-with-parent', '--unshare-net', '--ro-bind', '/', '/', '--dev', '/dev'],
   ...['--unshare-pid', '--unshare-user', '--cap-drop', 'ALL', '--proc', '/proc', '--'],
 ];
 
-/** Says `inside` when the network of the command is its own, and `open` where root could still tell the kernel what to run. */
-const LOOK = [
+/** Prints `inside` if the command has its own network, and `open` if root could still change which program the kernel runs. */
+const PROBE = [
   'socat -V >/dev/null || exit 1',
   '[ "$(grep -c : /proc/net/dev)" = 1 ] && echo inside',
   '(: >>/proc/sys/kernel/core_pattern) 2>/dev/null && echo open',
@@ -21,11 +21,14 @@ const LOOK = [
 ].join('\n');
 
 /**
- * Runs a command in a sandbox as Claude Code makes it: to have the programs says nothing, since the system may forbid what they
- * need. Never throws.
- * @param env the environment that `claude` is given: its PATH says which programs are meant
+ * Checks Claude Code's sandbox by running a command in one. Finding the programs is not enough, since the system may forbid
+ * what they need. Never throws.
+ * @param env the environment that `claude` gets; its PATH decides which programs are used
  */
-export async function trySandbox(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
+export async function checkSandbox(
+  env: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<SandboxSupport> {
   switch (process.platform) {
     case 'linux':
       return onLinux(env, signal);
@@ -47,24 +50,24 @@ async function onLinux(env: Readonly<Record<string, string>>, signal?: AbortSign
       `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed.`,
       await advice('install'),
     );
-  const said = await attempt('bwrap', [...BWRAP, '/bin/sh', '-c', LOOK], env, signal);
-  const lines = said.stdout.split('\n');
-  if (!said.failed && lines.includes('open')) return fails(OPEN_TO_ROOT, await advice('not-root'));
-  if (!said.failed && lines.includes('inside')) return WORKS;
-  const detail = said.stderr.trim().split('\n', 1)[0] || 'it ended without a word';
+  const ran = await attempt('bwrap', [...BWRAP, '/bin/sh', '-c', PROBE], env, signal);
+  const lines = ran.stdout.split('\n');
+  if (!ran.failed && lines.includes('open')) return fails(OPEN_TO_ROOT, await advice('not-root'));
+  if (!ran.failed && lines.includes('inside')) return WORKS;
+  const detail = ran.stderr.trim().split('\n', 1)[0] || 'it ended without output';
   const forbidden = /permission denied|operation not permitted/i.test(detail);
   return fails(`A command in the sandbox does not start: ${detail}.`, await advice(forbidden ? 'allow' : 'look'));
 }
 
 const OPEN_TO_ROOT =
-  'Callboard runs as root, and a command in the sandbox could still have the kernel run a program outside of it.';
+  'Callboard runs as root, and a command in the sandbox could still make the kernel run a program outside of it.';
 
-/** There is a profile for nothing to be kept from. Not tried on a Mac. */
+/** Runs a command with a profile that allows everything. Not tried on a Mac. */
 async function onMac(env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<SandboxSupport> {
-  const said = await attempt('sandbox-exec', ['-p', '(version 1)(allow default)', '/usr/bin/true'], env, signal);
-  if (!said.failed) return WORKS;
+  const ran = await attempt('sandbox-exec', ['-p', '(version 1)(allow default)', '/usr/bin/true'], env, signal);
+  if (!ran.failed) return WORKS;
   return fails(
-    `A command in the sandbox does not start: ${said.stderr.trim().split('\n', 1)[0] || said.words}.`,
+    `A command in the sandbox does not start: ${ran.stderr.trim().split('\n', 1)[0] || ran.reason}.`,
     await advice('look'),
   );
 }
@@ -75,11 +78,11 @@ async function attempt(
   env: Readonly<Record<string, string>>,
   signal?: AbortSignal,
 ) {
-  const ran = await run({ command, args, env, timeoutMs: PATIENCE_MS, graceMs: 1_000 }, signal);
-  return { ...ran, words: ran.complaint ?? 'it failed' };
+  const ran = await run({ command, args, env, timeoutMs: TIMEOUT_MS, graceMs: 1_000 }, signal);
+  return { ...ran, reason: ran.complaint ?? 'it failed' };
 }
 
-/** As a shell finds it. */
+/** Searches the path as a shell does. */
 async function find(program: string, path = ''): Promise<string | null> {
   for (const folder of path.split(delimiter)) {
     const file = join(folder, program);

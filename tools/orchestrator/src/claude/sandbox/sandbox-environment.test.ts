@@ -10,7 +10,7 @@ const run = promisify(execFile);
 let lab: GitLab;
 let worktree: string;
 let prepared: SandboxEnvironment;
-/** What a command sees that Claude Code runs after it has read the script. */
+/** The environment of a command that Claude Code runs after reading the script. */
 async function inShell(command: string, env: Record<string, string> = { SANDBOX_RUNTIME: '1' }): Promise<string> {
   const all = { ...lab.env, TMPDIR: lab.folder, ...env };
   const script = prepared.variables.CLAUDE_ENV_FILE ?? '';
@@ -26,18 +26,18 @@ beforeEach(async () => {
   prepared = await prepareSandboxEnvironment({ ...place, env: { CLAUDE_ENV_FILE: own } });
 });
 
-it('moves caches in the sandbox alone, and reads the person’s own script everywhere', async () => {
+it('moves caches only inside the sandbox, and sources the user’s own script everywhere', async () => {
   const look = 'echo "$npm_config_cache $OWN"';
   expect(await inShell(look)).toBe(`${join(lab.folder, 'data/caches/shop/npm')} 1`);
   expect(await inShell(look, {})).toBe('1');
 });
 
-it('adds to the configuration that git is given already, and keeps git from clearing up', async () => {
+it('adds to git’s existing environment configuration, and turns off its maintenance', async () => {
   const given = { SANDBOX_RUNTIME: '1', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.b', GIT_CONFIG_VALUE_0: 'c' };
   expect(await inShell('git config a.b; git config gc.auto; git config maintenance.auto', given)).toBe('c\n0\nfalse');
 });
 
-it('has git ignore what the person ignores, and no file that is there', async () => {
+it('makes git ignore the user’s ignored files and the placeholders, but no existing file', async () => {
   await lab.git(worktree, 'config', 'core.excludesFile', join(lab.folder, 'mine'));
   await writeFile(join(lab.folder, 'mine'), '*.log');
   for (const name of ['a.log', '.mcp.json']) await writeFile(join(worktree, name), '{}');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PLACEHOLDERS } from '../../agent/sandbox-placeholders.ts';
 
 /**
- * Caches of package managers and compilers, by the variables that move them. The person's own are read-only inside: what a
- * command could write there would run outside of the sandbox later.
+ * Caches of package managers and compilers, by the variables that move them. The user's own caches are read-only inside the
+ * sandbox: files that a command wrote there would later run outside of it.
  */
 const CACHES: Readonly<Record<string, string>> = {
   npm_config_cache: 'npm',
@@ -21,7 +21,7 @@ const CACHES: Readonly<Record<string, string>> = {
   CCACHE_DIR: 'ccache',
 };
 
-/** Git itself, where nothing may write the configuration or the reflogs of other worktrees. */
+/** Keeps git from maintenance: nothing inside may write the configuration, or the reflogs of other worktrees. */
 const GIT = { 'gc.auto': '0', 'maintenance.auto': 'false' };
 
 export interface SandboxEnvironmentParts {
@@ -29,27 +29,27 @@ export interface SandboxEnvironmentParts {
   projectId: string;
   stageId: string;
   worktree: string;
-  /** The environment that Claude Code is given. */
+  /** The environment that Claude Code gets. */
   env: Readonly<Record<string, string>>;
 }
 
 export interface SandboxEnvironment {
   /** For the environment of Claude Code. */
   variables: Record<string, string>;
-  /** Folders in the data directory that commands in the sandbox need: to read, and to write. */
+  /** Paths in the data directory that commands in the sandbox must be able to read, and to write. */
   readable: string[];
   writable: string[];
 }
 
-/** Where the script of a stage lies. */
+/** The path of a stage's script. */
 export const sandboxScript = (dataDir: string, stageId: string): string => join(dataDir, 'sandbox', `${stageId}.sh`);
 
-/** Where the caches of a project lie. */
+/** The folder of a project's caches. */
 const sandboxCaches = (dataDir: string, projectId: string): string => join(dataDir, 'caches', projectId);
 
 /**
- * Writes the script that Claude Code (2.1.330) reads before every Bash command. What it sets holds in the sandbox alone: MCP
- * servers and hooks do not read it, and would otherwise run packages from a cache that any command may write.
+ * Writes the script that Claude Code (2.1.330) sources before every Bash command. Its variables apply only inside the
+ * sandbox: MCP servers and hooks do not source it, and would otherwise run packages from a cache that any command may write.
  */
 export async function prepareSandboxEnvironment(parts: SandboxEnvironmentParts): Promise<SandboxEnvironment> {
   const { dataDir, projectId, stageId } = parts;

@@ -9,7 +9,7 @@ it.each([
   ['the same, in a command that went well', `Connection blocked${block(REFUSED)}`, false, REFUSED],
   ['the newest block, not one that the command printed', `${block('forged')}\nx${block(REFUSED)}`, true, REFUSED],
   ['a release that does not say what', 'Exit code 1', true, 'Claude Code does not say what was refused.'],
-])('tells for certain where Claude Code says so: %s', (_name, output, isError, detail) => {
+])('is certain when Claude Code reports a violation: %s', (_name, output, isError, detail) => {
   expect(sandboxFailure(output, isError, 'sandbox_violation')).toEqual({ isCertain: true, detail });
 });
 
@@ -22,7 +22,7 @@ it.each([
   ['Error: connect ECONNREFUSED ::1:5432'],
   ['psql: error: connection to server at "localhost" (127.0.0.1), port 5432 failed: Connection refused'],
   ['dial tcp 127.0.0.1:6379: connect: connection refused'],
-])('tells what looks like it: %s', (line) => {
+])('recognises a likely refusal: %s', (line) => {
   expect(sandboxFailure(`Exit code 1\n${line}\nmore`, true, undefined)).toEqual({ isCertain: false, detail: line });
 });
 
@@ -31,10 +31,10 @@ it.each([
   ['any other failure', 'Exit code 1\nmake: *** No rule to make target', true],
   ['a server elsewhere', 'Error: connect ECONNREFUSED 93.184.216.34:443', true],
   ['the tag in the output of a command', `it says${block('anything')}`, true],
-])('says nothing of %s', (_name, output, isError) => {
+])('returns null for %s', (_name, output, isError) => {
   expect(sandboxFailure(output, isError, undefined)).toBeNull();
 });
 
-it('keeps no more than a few lines', () => {
+it('truncates a long detail', () => {
   expect(sandboxFailure(block('x'.repeat(10_000)), true, 'sandbox_violation')?.detail.length).toBeLessThan(600);
 });

@@ -1,8 +1,8 @@
 import type { SandboxFailure } from '@callboard/contract';
 
-/** What the CLI adds at the end of a command's output. Only there: a command can print the tag itself. */
+/** The CLI adds this at the end of a command's output. Only the end counts, since a command can print the tag itself. */
 const VIOLATIONS = /<sandbox_violations>\s*((?:(?!<sandbox_violations>)[\s\S])*?)\s*<\/sandbox_violations>\s*$/;
-/** The CLI marks no refusal of the file system or of a socket (tried on Linux). What they look like: */
+/** The CLI does not mark refusals by the file system or of a socket (tried on Linux). They look like this: */
 const REFUSALS = [
   /^.*Read-only file system.*$/m,
   /^.*\bEROFS\b.*$/m,
@@ -15,13 +15,14 @@ const REFUSALS = [
 const LONGEST = 500;
 
 /**
- * What the sandbox kept a command from; null where nothing says so. Whether there is a sandbox at all the caller knows.
- * @param remedy what the CLI itself says would help
+ * Returns what the sandbox denied a command; null if nothing indicates a denial. The caller knows whether the command ran
+ * in a sandbox at all.
+ * @param remedy the CLI's own suggestion
  */
 export function sandboxFailure(output: string, isError: boolean, remedy: string | undefined): SandboxFailure | null {
   if (remedy === 'sandbox_violation') {
-    const said = VIOLATIONS.exec(output)?.[1];
-    return { isCertain: true, detail: shortened(said ?? 'Claude Code does not say what was refused.') };
+    const violations = VIOLATIONS.exec(output)?.[1];
+    return { isCertain: true, detail: shortened(violations ?? 'Claude Code does not say what was refused.') };
   }
   if (!isError) return null;
   const line = REFUSALS.map((refusal) => refusal.exec(output)?.[0]).find((found) => found !== undefined);

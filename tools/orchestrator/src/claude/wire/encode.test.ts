@@ -20,24 +20,24 @@ const anyBody: fc.Arbitrary<OutboxBody> = fc.oneof(
   anyObject.map((rest): OutboxBody => ({ kind: 'control', request: { ...rest, subtype: 'interrupt' } })),
 );
 
-it('makes one line of JSON out of anything, with one newline at its end', () => {
+it('encodes anything as one line of JSON that ends with a newline', () => {
   fc.assert(
     fc.property(anyText, anyBody, (wireId, body) => {
       const line = encodeRow({ wireId, body });
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(line).not.toContain('\r');
       expect(() => JSON.parse(line)).not.toThrow();
-      // What goes through the pipe as UTF-8 is what was meant: no half of a character is left to the encoder.
+      // The text survives UTF-8: no lone surrogate reaches the encoder.
       expect(Buffer.from(line, 'utf8').toString('utf8')).toBe(line);
     }),
   );
 });
 
-it('sends what a person wrote word for word', () => {
+it('sends the text of a person unchanged', () => {
   fc.assert(fc.property(anyText, (text) => void expect(decode('m1', message(text)).message.content).toBe(text)));
 });
 
-it('sends a message as text of a person, so that a leading slash runs no command', () => {
+it('marks a message as text of a person, so that a leading slash runs no command', () => {
   expect(decode('m1', message('/clear'))).toEqual({
     type: 'user',
     uuid: 'm1',
@@ -47,14 +47,14 @@ it('sends a message as text of a person, so that a leading slash runs no command
   });
 });
 
-it('has the CLI attach files only in what a person wrote, and never at the price of running a command', () => {
+it('lets the CLI attach files only in text that a person wrote, and never runs a command for it', () => {
   const written = (text: string) => decode('m1', { ...textMessage(text), attachesFiles: true });
   expect(written('Look at @README.md')).not.toHaveProperty('client_composed');
   expect(written(' /clear @README.md')).toHaveProperty('client_composed', true);
   expect(decode('m1', textMessage('Look at @README.md'))).toHaveProperty('client_composed', true);
 });
 
-it('sends an answer under the id of its request, whatever the answer itself says of an id', () => {
+it('sends an answer with the id of its request, whatever id the answer contains', () => {
   const response = { subtype: 'success', response: { behavior: 'allow' }, request_id: 'other' };
   expect(decode('r1', { kind: 'answer', response })).toEqual({
     type: 'control_response',
@@ -62,7 +62,7 @@ it('sends an answer under the id of its request, whatever the answer itself says
   });
 });
 
-it('sends a control request as it is', () => {
+it('sends a control request unchanged', () => {
   const request = { subtype: 'interrupt', cancel_queued: true };
   expect(decode('c1', { kind: 'control', request })).toEqual({ type: 'control_request', request_id: 'c1', request });
 });

@@ -1,13 +1,13 @@
 import type { OutboxRow } from '../../store/records.ts';
 
-/** The line, newline included, that an outbox row is on the wire. */
+/** Encodes an outbox row as a line for the CLI, newline included. */
 export function encodeRow({ wireId, body }: Pick<OutboxRow, 'wireId' | 'body'>): string {
   return `${JSON.stringify(frameOf(wireId, body))}\n`;
 }
 
 type Message = Extract<OutboxRow['body'], { kind: 'message' }>;
 
-/** Text alone goes as a string; with attachments, as content blocks of the Messages API. */
+/** Text alone is sent as a string; with attachments, as content blocks of the Messages API. */
 function content({ text, attachments }: Message): string | object[] {
   if (attachments.length === 0) return text;
   return [...attachments.map(block), { type: 'text', text }];
@@ -22,8 +22,8 @@ function block({ name, mediaType, dataBase64 }: Message['attachments'][number]):
 }
 
 /**
- * Plain text is marked as such: else the CLI would run a leading "/" as a command and attach the files that `@path`
- * names, without a question and from any folder. One mark turns both off, so a "/" that is meant as text wins.
+ * Plain text is marked as such. Otherwise the CLI would run a leading "/" as a command, and attach the files that `@path`
+ * names, from any folder and without asking. One mark turns off both, so a "/" that is meant as text wins.
  */
 const isPlain = ({ text, isCommand, attachesFiles }: Message): boolean =>
   !isCommand && (!attachesFiles || text.trimStart().startsWith('/'));
@@ -35,7 +35,7 @@ function frameOf(wireId: string, body: OutboxRow['body']): object {
         type: 'user',
         uuid: wireId,
         ...(isPlain(body) ? { client_composed: true } : {}),
-        origin: { kind: 'human' }, // else the CLI does not count it in `queued_turn_count`
+        origin: { kind: 'human' }, // otherwise the CLI does not count it in `queued_turn_count`
         message: { role: 'user', content: content(body) },
       };
     case 'answer':

@@ -4,7 +4,7 @@ import { parseFrame, parseLine } from './frames.ts';
 
 const line = (value: unknown) => JSON.stringify(value);
 
-it('never throws, whatever the line', () => {
+it('never throws on any line', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.jsonValue().map(line),
@@ -13,7 +13,7 @@ it('never throws, whatever the line', () => {
   fc.assert(fc.property(text, (it) => void expect(parseFrame(it).kind).toBeTypeOf('string')));
 });
 
-it('never throws on an envelope with anything in it', () => {
+it('never throws on an envelope with any content', () => {
   const type = fc.constantFrom('control_request', 'control_response', 'control_cancel_request', 'user', '__proto__');
   const some = {
     request_id: fc.jsonValue(),
@@ -25,7 +25,7 @@ it('never throws on an envelope with anything in it', () => {
   fc.assert(fc.property(frame, (value) => void expect(parseFrame(line(value)).kind).toBeTypeOf('string')));
 });
 
-it('keeps every object that is no envelope, with all its keys', () => {
+it('keeps every object that is not an envelope, with all its keys', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true }), (object) => {
       fc.pre(!String(object.type).startsWith('control_') && !Object.hasOwn(object, '__proto__'));
@@ -43,7 +43,7 @@ it.each(['', 'null', '1', '"text"', '[]', '[{"type":"user"}]', '{', 'Error: out 
   },
 );
 
-it('reads a request with its id and subtype', () => {
+it('parses a request with its id and subtype', () => {
   const request = { subtype: 'can_use_tool', tool_name: 'Bash', later: [1] };
   expect(parseFrame(line({ type: 'control_request', request_id: 'r1', request }))).toEqual({
     kind: 'request',
@@ -53,14 +53,14 @@ it('reads a request with its id and subtype', () => {
   });
 });
 
-it('reads a withdrawal', () => {
+it('parses a cancel request', () => {
   expect(parseFrame(line({ type: 'control_cancel_request', request_id: 'r1' }))).toEqual({
     kind: 'cancel',
     requestId: 'r1',
   });
 });
 
-it('tells a good reply from an error, and hands on what stands beside the response proper', () => {
+it('tells success from error, and keeps the fields beside the response proper', () => {
   const good = { subtype: 'success', request_id: 'r1', response: { pid: 1 }, pending_permission_requests: [] };
   const bad = { subtype: 'error', request_id: 'r2', error: 'no', error_code: 'unsupported_request' };
   const frame = (response: object) => parseFrame(line({ type: 'control_response', response }));
@@ -76,7 +76,7 @@ it.each([
   ['a response that says nothing', { type: 'control_response' }],
   ['a response to nobody', { type: 'control_response', response: { subtype: 'success' } }],
   ['a response to an empty id', { type: 'control_response', response: { subtype: 'success', request_id: '' } }],
-])('refuses %s as what it claims to be, and keeps it', (_what, frame) => {
+])('treats %s as garbage, and keeps its text', (_what, frame) => {
   expect(parseFrame(line(frame))).toEqual({ kind: 'garbage', text: line(frame) });
 });
 
@@ -88,19 +88,19 @@ it.each([undefined, null, {}, { subtype: 7 }, 'text'])(
   },
 );
 
-it('takes a reply that does not say how it went for a good one, unless it tells an error', () => {
+it('treats a reply without a subtype as success, unless it has an error', () => {
   const reply = { request_id: 'r1' };
   expect(parseFrame(line({ type: 'control_response', response: reply }))).toMatchObject({ ok: true });
   const failed = { ...reply, error: 'no' };
   expect(parseFrame(line({ type: 'control_response', response: failed }))).toMatchObject({ ok: false });
 });
 
-it('refuses an id that is longer than an id can be', () => {
+it('refuses an id that is too long', () => {
   const text = line({ type: 'control_cancel_request', request_id: 'x'.repeat(1_000) });
   expect(parseFrame(text).kind).toBe('garbage');
 });
 
-it('finds the whole line behind one that was cut off anywhere, and keeps both', () => {
+it('finds the complete line behind one that was cut off anywhere, and keeps both', () => {
   const whole = line({ type: 'control_response', response: { subtype: 'success', request_id: 'r1', response: {} } });
   const inner = { type: 'text', text: 'a "{"type":"x"}" b' };
   const cut = line({ type: 'assistant', message: { id: 'm', content: [inner, inner] } });
@@ -112,7 +112,7 @@ it('finds the whole line behind one that was cut off anywhere, and keeps both', 
   }
 });
 
-it('says of half a line alone that it was cut off, and leaves everything else as it is', () => {
+it('reports a lone partial line as cut off, and leaves everything else unchanged', () => {
   const whole = line({ type: 'result', list: [{ type: 'text' }, { type: 'text' }] });
   expect(parseLine(whole)).toEqual([parseFrame(whole)]);
   expect(parseLine(whole.slice(0, -1))).toEqual([{ kind: 'cut-off', text: whole.slice(0, -1) }]);

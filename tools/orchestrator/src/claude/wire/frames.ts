@@ -2,27 +2,27 @@ import { RequestId } from '@callboard/contract';
 import { z } from 'zod';
 
 /**
- * What the CLI prints, told apart by what a host has to do with it. The CLI's output is not ours: unknown keys pass,
- * an unknown type is kept as a message, and a line that is no JSON object is kept as garbage. Only a known envelope
- * of the wrong shape is refused as what it claims to be. Shapes as seen with CLI 2.1.330.
+ * A printed line, classified by how a host must react to it. The format is the CLI's, so unknown keys are accepted, a line of
+ * an unknown type is kept as a message, and a line that is not a JSON object is kept as garbage. A known envelope of the
+ * wrong shape is garbage, too. Shapes as seen with CLI 2.1.330.
  */
 export type Frame =
-  /** The CLI asks and waits for `control_response` of that id. */
+  /** The CLI asks, and waits for a `control_response` with that id. */
   | { kind: 'request'; requestId: string; subtype: string; request: { subtype: string; [field: string]: unknown } }
-  /** The CLI takes its own request back. */
+  /** The CLI withdraws its own request. */
   | { kind: 'cancel'; requestId: string }
-  /** A reply to a request of ours, or (with `--replay-user-messages`) the echo of an answer of ours that counted. */
+  /** A reply to one of our requests, or (with `--replay-user-messages`) the echo of the answer that took effect. */
   | { kind: 'response'; requestId: string; ok: boolean; response: Record<string, unknown> }
   /** Everything else: transcript, state, notices. */
   | { kind: 'message'; type: string; message: Record<string, unknown> }
-  /** The beginning of a line whose rest was never written: the disk was full, or the process was killed. */
+  /** The beginning of a line that was cut off: the disk was full, or the process was killed. */
   | { kind: 'cut-off'; text: string }
   | { kind: 'garbage'; text: string };
 
 const Request = z.looseObject({
   type: z.literal('control_request'),
   request_id: RequestId,
-  // One that says nothing else is answered all the same: the CLI waits for it.
+  // A request without details is answered, too: the CLI waits for it.
   request: z.looseObject({ subtype: z.string().catch('unknown') }).catch({ subtype: 'unknown' }),
 });
 const Cancel = z.looseObject({ type: z.literal('control_cancel_request'), request_id: RequestId });
@@ -31,18 +31,18 @@ const Response = z.looseObject({
   response: z.looseObject({ subtype: z.string().optional().catch(undefined), request_id: RequestId }),
 });
 
-/** How the lines begin whose loss would matter; objects within a line have other types, or more behind them. */
+/** The beginnings of lines whose loss would matter. Objects within a line have other types, or are not at its end. */
 const BEGINNING =
   /\{"type":"(?:assistant|user|system|result|stream_event|command_lifecycle|control_request|control_response|control_cancel_request)"/g;
 
 /**
- * What one line of a spool holds: one frame, or what is left of one that was cut off with the next one behind it, in
- * the same line. Never throws.
+ * Parses a line of the spool: one frame, or the rest of a frame that was cut off and the next one in the same line. Never
+ * throws.
  */
 export function parseLine(text: string): Frame[] {
   const frame = parseFrame(text);
   if (frame.kind !== 'garbage' || !text.startsWith('{') || isObject(parseJson(text))) return [frame];
-  // Quotes within strings are escaped, so what a tool printed is not taken for a line.
+  // Quotes within strings are escaped, so a tool's output is never mistaken for a line.
   for (const { index: at } of text.matchAll(BEGINNING)) {
     if (at > 0 && isObject(parseJson(text.slice(at)))) {
       return [{ kind: 'cut-off', text: text.slice(0, at) }, parseFrame(text.slice(at))];
@@ -51,11 +51,11 @@ export function parseLine(text: string): Frame[] {
   return [{ kind: 'cut-off', text }];
 }
 
-/** Without a schema, which would copy each line that is printed. */
+/** Not a schema, since that would copy each printed line. */
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Never throws. */
+/** Parses a line that holds a single frame. Never throws. */
 export function parseFrame(text: string): Frame {
   const message = parseJson(text);
   if (!isObject(message)) return { kind: 'garbage', text };
@@ -73,7 +73,7 @@ export function parseFrame(text: string): Frame {
     case 'control_response': {
       const parsed = Response.safeParse(message);
       if (!parsed.success) return { kind: 'garbage', text };
-      // An initialize response has the open requests beside its `response`: the whole of it is handed on.
+      // A reply to `initialize` has the open requests beside its `response`, so all of it is passed on.
       const { response } = parsed.data;
       return {
         kind: 'response',

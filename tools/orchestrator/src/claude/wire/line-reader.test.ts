@@ -8,7 +8,7 @@ const read = (chunks: readonly Uint8Array[], start = 0): SpoolLine[] => {
 };
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 
-/** Cuts at these places, which need not be in order. */
+/** Cuts at these offsets, in any order. */
 function split(data: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = [0, ...cuts.map((cut) => cut % (data.length + 1)).sort((a, b) => a - b), data.length];
   return places.slice(1).map((place, index) => data.subarray(places[index], place));
@@ -18,7 +18,7 @@ const someText = fc
   .array(fc.constantFrom('a', '{"x":1}', 'ä', '汉', '🐙', '\u2028', '\n', '\r\n', ' ', '\t', '\0', '\ufeff'))
   .map((parts) => bytes(parts.join('')));
 
-it('gives the same lines at the same offsets however the bytes are cut', () => {
+it('returns the same lines at the same offsets however the bytes are split', () => {
   const data = fc.oneof(someText, fc.uint8Array({ maxLength: 200 }));
   fc.assert(
     fc.property(data, fc.array(fc.nat(), { maxLength: 30 }), fc.nat(1_000_000), (all, cuts, start) => {
@@ -27,7 +27,7 @@ it('gives the same lines at the same offsets however the bytes are cut', () => {
   );
 });
 
-it('hands out every line that is not blank, whole, with the offset behind its newline', () => {
+it('returns every non-blank line, whole, with the offset behind its newline', () => {
   fc.assert(
     fc.property(someText, fc.nat(1_000_000), (all, start) => {
       const lines = read([all], start);
@@ -42,7 +42,7 @@ it('hands out every line that is not blank, whole, with the offset behind its ne
   );
 });
 
-it('goes on from every offset that it gave out as if it had not been interrupted', () => {
+it('continues from any returned offset as if it had not been interrupted', () => {
   fc.assert(
     fc.property(someText, (all) => {
       const lines = read([all]);
@@ -53,23 +53,23 @@ it('goes on from every offset that it gave out as if it had not been interrupted
   );
 });
 
-it('does not tear a character whose bytes come one by one', () => {
+it('does not split a character whose bytes arrive one by one', () => {
   const text = 'ä 汉 🐙 \u2028';
   const single = [...bytes(`${text}\n`)].map((byte) => Uint8Array.of(byte));
   expect(read(single)).toEqual([{ text, end: single.length }]);
 });
 
-it('passes over blank lines, and counts them', () => {
+it('skips blank lines, but counts their bytes', () => {
   expect(read([bytes('\n\n  \n\t\r\n{}\n\n')])).toEqual([{ text: '{}', end: 11 }]);
 });
 
-it('leaves a carriage return to JSON, for which it is a blank', () => {
+it('leaves carriage returns to JSON, which ignores them', () => {
   const [line] = read([bytes('{"a":1}\r\n')]);
   expect(JSON.parse(line?.text ?? '')).toEqual({ a: 1 });
   expect(line?.end).toBe(9);
 });
 
-it('keeps what has no newline yet, and knows how far it has read', () => {
+it('keeps an incomplete line, and knows its position', () => {
   const reader = createLineReader(100);
   expect(reader.push(bytes('{"a":'))).toEqual([]);
   expect(reader.rest()).toBe('{"a":');
@@ -79,7 +79,7 @@ it('keeps what has no newline yet, and knows how far it has read', () => {
   expect(reader.position()).toBe(109);
 });
 
-it('lets its caller use the buffer again', () => {
+it('allows the caller to reuse the buffer', () => {
   const reader = createLineReader(0);
   const buffer = bytes('abc');
   reader.push(buffer);
@@ -87,7 +87,7 @@ it('lets its caller use the buffer again', () => {
   expect(reader.push(bytes('\n'))).toEqual([{ text: 'abc', end: 4 }]);
 });
 
-it('reads a line of 50 MB that comes in chunks', () => {
+it('reads a 50 MB line that arrives in chunks', () => {
   const chunk = Buffer.alloc(256 * 1024, 'x');
   const chunks = 200;
   const reader = createLineReader(0);
@@ -97,13 +97,13 @@ it('reads a line of 50 MB that comes in chunks', () => {
   expect(line?.end).toBe(chunk.length * chunks + 1);
 });
 
-it('tells only the length of a line that is too long, and goes on behind it', () => {
+it('reports only the length of a line that is too long, and continues behind it', () => {
   const reader = createLineReader(0, 10);
   expect(reader.push(bytes('{"a":1}\n01234'))).toEqual([{ text: '{"a":1}', end: 8 }]);
   expect(reader.push(bytes('56789ab'))).toEqual([]);
-  expect(reader.rest()).toBe('A line of 12 bytes is too long and was not kept.');
+  expect(reader.rest()).toBe('A line of 12 bytes was too long and was discarded.');
   expect(reader.push(bytes('cd\n{"b":2}\n'))).toEqual([
-    { text: 'A line of 14 bytes is too long and was not kept.', end: 23 },
+    { text: 'A line of 14 bytes was too long and was discarded.', end: 23 },
     { text: '{"b":2}', end: 31 },
   ]);
 });

@@ -3,24 +3,24 @@ const NEWLINE = 0x0a;
 /** One line of a spool. */
 export interface SpoolLine {
   text: string;
-  /** Offset of the first byte behind its newline: reading may go on here once the line's meaning is committed. */
+  /** Offset of the first byte behind its newline. Reading may resume here once the line's events are committed. */
   end: number;
 }
 
 /**
- * Far beyond what the CLI prints (lines of several megabytes were seen), and well below what a string can hold: a line
- * that is longer would take the memory that all sessions share.
+ * Far longer than any line of the CLI (several megabytes were seen), and well below the maximum length of a string. A longer
+ * line would use up the memory that all sessions share.
  */
 const LONGEST_LINE = 128 * 1024 * 1024;
 
 /**
- * Cuts bytes into lines. Knows no JSON, and never decodes half a character, since it decodes whole lines only. Empty lines
- * are passed over. Of a line longer than `longest` only its length is told, in words that are no JSON.
+ * Splits bytes into lines. Knows nothing about JSON. Decodes whole lines only, so it never splits a character. Skips empty
+ * lines. A line longer than `longest` is replaced by a sentence with its length, which is not JSON.
  */
 export function createLineReader(start: number, longest = LONGEST_LINE) {
   let offset = start;
   let parts: Buffer[] = [];
-  /** Of the line that is being read, whether or not its bytes are kept. */
+  /** The length of the current line, whether or not its bytes are kept. */
   let length = 0;
 
   function keep(bytes: Buffer): void {
@@ -31,7 +31,7 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
 
   const lineSoFar = (): string =>
     length > longest
-      ? `A line of ${length} bytes is too long and was not kept.`
+      ? `A line of ${length} bytes was too long and was discarded.`
       : Buffer.concat(parts).toString('utf8');
 
   function endLine(): string {
@@ -42,7 +42,7 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
   }
 
   return {
-    /** Takes the bytes that follow the last ones; returns the lines that they complete. The bytes may be reused afterwards. */
+    /** Adds the next bytes; returns the lines that they complete. The caller may reuse the buffer afterwards. */
     push(bytes: Buffer): SpoolLine[] {
       const lines: SpoolLine[] = [];
       let from = 0;
@@ -59,9 +59,9 @@ export function createLineReader(start: number, longest = LONGEST_LINE) {
       }
       return lines;
     },
-    /** Offset behind the last byte taken, whether or not it completed a line. */
+    /** Offset behind the last added byte, whether or not it completed a line. */
     position: () => offset,
-    /** The bytes of a line that has no newline yet: what a process that died left behind. */
+    /** The text of a line without a newline yet: the last output of a process that died. */
     rest: lineSoFar,
   };
 }

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { LoggedRequest } from '@callboard/scripted-model';
 import { z } from 'zod';
 import { UserMessage } from '../../claude/wire/messages.ts';
-import { type KeptPromise, require } from './claude-promise.ts';
+import { type ClaudePromise, require } from './claude-promise.ts';
 
 /** What a person's answer does to the conversation. */
-export const answerPromises: readonly KeptPromise[] = [
+export const answerPromises: readonly ClaudePromise[] = [
   {
     id: 'deny-reason',
     sentence: 'hands the reason of a refusal to the model word for word',

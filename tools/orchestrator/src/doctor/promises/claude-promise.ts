@@ -1,7 +1,7 @@
-import type { Lab } from '../test-environment.ts';
+import type { TestEnvironment } from '../test-environment.ts';
 
 /** Something that `claude` does and Callboard is built on. */
-export interface KeptPromise {
+export interface ClaudePromise {
   readonly id: string;
   /** What a version that keeps it does, to follow the version's name. */
   readonly sentence: string;
@@ -12,7 +12,7 @@ export interface KeptPromise {
   /** Those without which there is no sense in trying this one. */
   readonly needs: readonly string[];
   /** Tries it. @throws Error whose message says in what way it is not kept */
-  keep(lab: Lab, signal: AbortSignal): Promise<void>;
+  keep(lab: TestEnvironment, signal: AbortSignal): Promise<void>;
 }
 
 /** Throws, with what happened instead, unless the promise was kept. */

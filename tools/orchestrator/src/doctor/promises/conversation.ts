@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Talk } from '../test-conversation.ts';
-import { type KeptPromise, require } from './claude-promise.ts';
+import type { TestConversation } from '../test-conversation.ts';
+import { type ClaudePromise, require } from './claude-promise.ts';
 
 /** Messages, and the life of the process. */
-export const conversationPromises: readonly KeptPromise[] = [
+export const conversationPromises: readonly ClaudePromise[] = [
   {
     id: 'text',
     sentence: 'takes a leading slash as text where it is told to',
@@ -109,14 +109,14 @@ export const conversationPromises: readonly KeptPromise[] = [
   },
 ];
 
-function conversationOf(talk: Talk): string {
+function conversationOf(talk: TestConversation): string {
   const sessionId = talk.messages('system', 'init').at(-1)?.session_id;
   require(typeof sessionId === 'string', 'it does not tell the id of the conversation');
   return sessionId;
 }
 
 /** Sends a message again, then another; the number of turns in this talk must be `turns`: the second one made none. */
-async function saidAgainInVain(talk: Talk, uuid: string, turns: number): Promise<void> {
+async function saidAgainInVain(talk: TestConversation, uuid: string, turns: number): Promise<void> {
   await talk.say([{ text: 'Heard.' }], uuid);
   await talk.say([{ text: 'And that.' }]);
   await talk.result();

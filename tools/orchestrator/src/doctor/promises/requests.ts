@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Initialized, InitializedMark } from '../../claude/wire/control.ts';
-import { type KeptPromise, require } from './claude-promise.ts';
+import { type ClaudePromise, require } from './claude-promise.ts';
 
 const touch = (file: string) => ({ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] });
 const allow = { behavior: 'allow' };
 
 /** How it asks for permission, and when it stops asking. */
-export const requestPromises: readonly KeptPromise[] = [
+export const requestPromises: readonly ClaudePromise[] = [
   {
     id: 'initialize',
     sentence: 'answers the opening handshake',

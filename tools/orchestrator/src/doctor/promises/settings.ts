@@ -1,9 +1,9 @@
-import type { Talk } from '../test-conversation.ts';
+import type { TestConversation } from '../test-conversation.ts';
 import { FORBIDDEN_BY_RULE, FORBIDDEN_WORDS, HOOKED_TOOL, REMEMBERED } from '../test-settings.ts';
-import { type KeptPromise, require } from './claude-promise.ts';
+import { type ClaudePromise, require } from './claude-promise.ts';
 
 /** What of the user's and the repository's files reaches a session in the mode in which Callboard runs it. */
-export const settingsPromises: readonly KeptPromise[] = [
+export const settingsPromises: readonly ClaudePromise[] = [
   {
     id: 'claude-md',
     sentence: 'gives the model the CLAUDE.md of its folder',
@@ -38,5 +38,5 @@ export const settingsPromises: readonly KeptPromise[] = [
 ];
 
 /** All that the model was given. */
-const told = (talk: Talk): string =>
+const told = (talk: TestConversation): string =>
   JSON.stringify(talk.modelRequests().map(({ system, messages }) => [system, messages]));

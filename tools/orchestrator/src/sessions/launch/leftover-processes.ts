@@ -132,7 +132,7 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
       keep(known).catch((error: unknown) => log.warn({ err: error }, 'what a command left running was not stored'));
     },
   });
-  const unlisten = executor.onHeard(watch.stir);
+  const unlisten = executor.onHeard(watch.wake);
   const stop = () => {
     unlisten();
     return watch.stop();

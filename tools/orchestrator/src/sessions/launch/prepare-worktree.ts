@@ -3,7 +3,6 @@ import { changeSession } from '../../domain/change-session.ts';
 import { addEntry } from '../../domain/session-change.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
-import { leftOutText } from '../../text/left-out-text.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
@@ -50,9 +49,16 @@ const worktreeNotice = (text: string): NewTranscriptEntry => ({
   text,
 });
 
-/** Said in the transcript of a launch without the repository's settings: nobody is to believe that they were there. */
-export function leftOutNotice(leftOut: LeftOut): NewTranscriptEntry {
-  const text = leftOutText(leftOut);
+/** Longer lists of what is unavailable end with the number of the others. */
+const MAX_NAMED = 12;
+
+/** Tells in the transcript that a launch goes without the repository's settings, so that nobody believes they apply. */
+export function leftOutNotice({ summary, unavailable }: LeftOut): NewTranscriptEntry {
+  const first = `This session started without ${summary}, because nobody has trusted the repository as it is now.`;
+  const others = unavailable.length - MAX_NAMED;
+  const named = others > 0 ? [...unavailable.slice(0, MAX_NAMED), `${others} more`] : unavailable;
+  const without = named.length === 0 ? '' : ` Not available: ${named.join(', ')}.`;
+  const text = `${first}${without} Its CLAUDE.md, its deny and ask rules and your own settings are in use. If you trust it, the next start uses the rest.`;
   return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'settings-left-out', text };
 }
 

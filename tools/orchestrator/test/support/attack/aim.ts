@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { identify } from '@callboard/runtime/process-identity';
 import { launchFiles } from '../../../src/claude/launch/launch-folder.ts';
-import { temporaryFolderOf } from '../../../src/claude/launch/stage-temporary-folder.ts';
+import { stageTemporaryFolder } from '../../../src/claude/launch/stage-temporary-folder.ts';
 import { dataDirLayout } from '../../../src/data-dir.ts';
 import type { Kit } from '../kit.ts';
 import { livingProcess } from '../living-process.ts';
@@ -73,7 +73,7 @@ async function filesOf({ client, dataDir, env }: Kit, stageId: string) {
   const files = launchFiles(join(dataDirLayout(dataDir).sessions, stageId, session.launchId ?? ''));
   const base = env.TMPDIR ?? '';
   const isSandboxed = session.isolation.reason === 'sandboxed';
-  const own = isSandboxed ? await temporaryFolderOf(base, dataDir, stageId) : base;
+  const own = isSandboxed ? await stageTemporaryFolder(base, dataDir, stageId) : base;
   // Named after the worktree, as Claude Code names it.
   const temporary = join(own ?? '', `claude-${process.getuid?.()}`, worktree.replaceAll(/[^A-Za-z0-9]/g, '-'));
   return { ...files, worktree, temporary };
