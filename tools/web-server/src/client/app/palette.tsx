@@ -10,7 +10,7 @@ import { boardQuery } from '../data/queries.ts';
 import { useAdvanceStage, useCompleteStage, useStartStage } from '../data/stage-commands.ts';
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
-import { useInterrupt } from '../features/session/api/use-interrupt.ts';
+import { useInterrupt } from '../features/session/api/session-commands.ts';
 import { requestKey } from '../lib/request-words.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { useCoversPage } from '../ui/dialog-layers.ts';

@@ -8,15 +8,14 @@ import { askFor, turnToPage } from '../features/interaction/model/arming-store.t
 import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
-import { LeftProcesses } from '../features/session/components/leftovers-panel.tsx';
-import { NotStarted } from '../features/session/components/not-started.tsx';
+import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageChanges } from '../features/session/components/stage-changes.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
-import { TranscriptView } from '../features/session/components/transcript-view.tsx';
+import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { requestKey } from '../lib/request-words.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
@@ -51,7 +50,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
       <AlarmBanner stage={stage} />
-      <LeftProcesses stage={stage} />
+      <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />
       <UnsettledAnswers decisions={unsettled} isWide />

@@ -2,33 +2,32 @@ import { useState } from 'react';
 import { readStored, removeStored, writeStored } from '../../../lib/browser-storage.ts';
 import { StageForm } from '../model/stage-form.ts';
 
-const Written = StageForm.partial();
+const StoredDraft = StageForm.partial();
 
 /**
- * A stage's form, with what was written into it before and not sent. This browser keeps that until it is sent or thrown
- * away, so that Escape, a reload or a crash loses nothing.
+ * The stage form with its unsent draft. This browser keeps the draft until it is sent or discarded, so that Escape, a
+ * reload or a crash loses nothing.
  *
- * @param of what the form is for, among all such forms
- * @param begin the form as nobody has changed it; asked once
+ * @param id what the form is for, unique among all such forms
+ * @param begin returns the unchanged form; called once
  */
-export function useFormDraft(of: string, begin: () => StageForm) {
-  const key = `callboard-stage-form:${of}`;
+export function useFormDraft(id: string, begin: () => StageForm) {
+  const key = `callboard-stage-form:${id}`;
   const [initial] = useState(begin);
-  const [written, setWritten] = useState(() => readStored(key, Written, {}));
-  const [isFromBefore, setIsFromBefore] = useState(() => Object.keys(written).length > 0);
+  const [draft, setDraft] = useState(() => readStored(key, StoredDraft, {}));
+  const [isRestored, setIsRestored] = useState(() => Object.keys(draft).length > 0);
   return {
-    form: { ...initial, ...written },
-    /** Whether it holds what was written when it was open before. */
-    isFromBefore,
+    form: { ...initial, ...draft },
+    /** Whether the form opened with an unsent draft. */
+    isRestored,
     set(change: Partial<StageForm>): void {
-      const all = { ...written, ...change };
-      setWritten(all);
+      const all = { ...draft, ...change };
+      setDraft(all);
       writeStored(key, all);
     },
-    /** Throws away what was written. */
-    forget(): void {
-      setWritten({});
-      setIsFromBefore(false);
+    discard(): void {
+      setDraft({});
+      setIsRestored(false);
       removeStored(key);
     },
   };

@@ -6,15 +6,14 @@ import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type CSSProperties, useCallback, useId } from 'react';
 import { Link } from 'react-router';
-import { boardQuery } from '../../../data/queries.ts';
+import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useBoardFilter } from '../api/use-board-filter.ts';
-import { useKeptScroll } from '../api/use-kept-scroll.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { COLUMN_EMPTY, COLUMN_TITLES, columnStages, countElsewhere } from '../model/columns.ts';
+import { dropOn } from '../model/drop.ts';
 import { isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
-import { DropHint } from './drop-hint.tsx';
 import { StageCard, type StageCardProps } from './stage-card.tsx';
 
 const SHOWN_DONE = 20;
@@ -161,4 +160,35 @@ function handleProps({ dragHandleProps }: DraggableProvided) {
   if (dragHandleProps === null) return {};
   const { role: _role, tabIndex: _tabIndex, 'aria-describedby': _help, ...rest } = dragHandleProps;
   return rest;
+}
+
+const SCROLL_KEY = 'callboard-scroll-';
+
+/** Restores where a column was scrolled to, after another page and after a reload. */
+function useKeptScroll(column: Column) {
+  const attach = useCallback(
+    (list: HTMLElement | null) => {
+      const kept = Number(sessionStorage.getItem(SCROLL_KEY + column) ?? 0);
+      if (list !== null && kept > 0) list.scrollTop = kept;
+    },
+    [column],
+  );
+  const onScroll = useCallback(
+    ({ currentTarget }: { currentTarget: HTMLElement }) =>
+      sessionStorage.setItem(SCROLL_KEY + column, String(Math.round(currentTarget.scrollTop))),
+    [column],
+  );
+  return { attach, onScroll };
+}
+
+/** What happens if the card is dropped here. */
+function DropHint({ stageId, column }: { stageId: StageId; column: Column }) {
+  const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
+  const drop = stage === undefined ? null : dropOn(stage, column);
+  if (drop === null || drop.kind === 'nothing') return null;
+  return (
+    <div className={css.dropHint} data-refused={drop.kind === 'refused'}>
+      {drop.words}
+    </div>
+  );
 }

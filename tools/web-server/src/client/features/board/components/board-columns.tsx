@@ -7,14 +7,14 @@ import {
   type ResponderProvided,
 } from '@hello-pangea/dnd';
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { type KeyboardEvent, useCallback } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { tellRefusedDrop, useDropCommand } from '../api/use-board-commands.ts';
+import { cardAt } from '../model/card-focus.ts';
 import { COLUMN_TITLES, COLUMNS } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
 import { BoardColumn } from './board-column.tsx';
-import { onCardKeys } from './card-keys.ts';
 import { ColumnTabs } from './column-tabs.tsx';
 import type { StageCardProps } from './stage-card.tsx';
 
@@ -62,4 +62,21 @@ export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'
       </div>
     </DragDropContext>
   );
+}
+
+/** The visible card links below an element. */
+const cardsIn = (element: Element) =>
+  [...element.querySelectorAll<HTMLElement>('a[data-card]')].filter((link) => link.checkVisibility());
+
+/** Arrow keys move the focus from card to card. While a card is lifted they belong to the drag. */
+function onCardKeys(event: KeyboardEvent<HTMLElement>): void {
+  const { target, currentTarget: board } = event;
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
+  if (event.defaultPrevented || !isPlain || !(target instanceof HTMLElement) || target.dataset.card === undefined)
+    return;
+  if (board.querySelector('[data-dragging="true"]') !== null) return;
+  const next = cardAt([...board.children].map(cardsIn), target, event.key);
+  if (next === null) return;
+  event.preventDefault();
+  next.focus();
 }

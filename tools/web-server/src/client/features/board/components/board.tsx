@@ -6,16 +6,13 @@ import type { ComponentType } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
-import { Note } from '../../../ui/note.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './board.module.css';
 import { BoardColumns } from './board-columns.tsx';
+import { BoardNotices } from './board-notices.tsx';
 import { EmptyBoard } from './empty-board.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { GitSettingsNotices } from './git-settings-notices.tsx';
-import { SandboxNotices } from './sandbox-notices.tsx';
 import type { StageCardProps } from './stage-card.tsx';
-import { TrustNotices } from './trust-notices.tsx';
 
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 
@@ -32,10 +29,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
   return (
     <div className={css.page}>
       <BoardBar filters={isEmpty === false} />
-      <Warnings />
-      <SandboxNotices />
-      <TrustNotices />
-      <GitSettingsNotices />
+      <BoardNotices />
       {isEmpty === true && <EmptyBoard />}
       <BoardColumns RequestSlot={RequestSlot} />
       {/* Loaded once the board is there, and closed until it is needed. */}
@@ -44,17 +38,6 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
       </ErrorBoundary>
     </div>
   );
-}
-
-/** What is not as it should be on this machine. */
-function Warnings() {
-  const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
-  const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
-  return (paused === null ? warnings : [paused, ...warnings]).map((warning) => (
-    <div key={warning} className={css.warning}>
-      <Note>{warning}</Note>
-    </div>
-  ));
 }
 
 function BoardBar({ filters }: { filters: boolean }) {

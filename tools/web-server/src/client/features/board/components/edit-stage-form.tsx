@@ -11,8 +11,7 @@ import { useFormDraft } from '../api/use-form-draft.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
 import css from './forms.module.css';
-import { StageFields } from './stage-fields.tsx';
-import { WrittenBefore } from './written-before.tsx';
+import { FormDraftNote, StageFields } from './stage-fields.tsx';
 
 /** Changes a stage, as far as it still can change. */
 export function EditStageForm({ stageId }: { stageId: StageId }) {
@@ -23,10 +22,10 @@ export function EditStageForm({ stageId }: { stageId: StageId }) {
 
 function Known({ stage }: { stage: StageView }) {
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { form, set, forget, isFromBefore } = useFormDraft(stage.id, () => stageFormOf(stage));
+  const { form, set, discard, isRestored } = useFormDraft(stage.id, () => stageFormOf(stage));
   const [errors, setErrors] = useState<FieldErrors>({});
   const end = () => {
-    forget();
+    discard();
     closeForm();
   };
   const edit = useEditStage(end);
@@ -47,7 +46,7 @@ function Known({ stage }: { stage: StageView }) {
       {stage.source !== null && session === null && (
         <Note>Imported from {stage.source}. Importing it again brings it back to what that file says.</Note>
       )}
-      {isFromBefore && <WrittenBefore forget={forget} />}
+      {isRestored && <FormDraftNote discard={discard} />}
       <StageFields
         form={form}
         set={set}

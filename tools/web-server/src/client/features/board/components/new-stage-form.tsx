@@ -11,25 +11,24 @@ import { useFormDraft } from '../api/use-form-draft.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { emptyStageForm, type FieldErrors, readStageForm } from '../model/stage-form.ts';
 import css from './forms.module.css';
-import { StageFields } from './stage-fields.tsx';
-import { WrittenBefore } from './written-before.tsx';
+import { FormDraftNote, StageFields } from './stage-fields.tsx';
 
 /** Writes a stage and, if wanted, starts it at once. */
 export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | null }) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  const { form, set, forget, isFromBefore } = useFormDraft('new', () => emptyStageForm(known?.id ?? ''));
+  const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known?.id ?? ''));
   const [startNow, setStartNow] = useState(false);
   const [errors, setErrors] = useState<FieldErrors>({});
   const start = useStartNew();
   const create = useCreateStage((stage) => {
     if (startNow) start.mutate(stage);
-    forget();
+    discard();
     closeForm();
   });
   const cancel = () => {
-    forget();
+    discard();
     closeForm();
   };
   const submit = (event: FormEvent) => {
@@ -40,7 +39,7 @@ export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | nul
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
-      {isFromBefore && <WrittenBefore forget={forget} />}
+      {isRestored && <FormDraftNote discard={discard} />}
       <StageFields form={form} set={set} errors={errors} stageId={null} startedPhases={null} />
       {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
       <div className={css.end}>

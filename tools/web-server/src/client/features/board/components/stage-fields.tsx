@@ -1,10 +1,11 @@
 import { ProjectId, type StageId } from '@callboard/contract';
-import { Autocomplete, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, Button, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { sandboxOptions } from '../../../lib/isolation-words.ts';
 import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import { Note } from '../../../ui/note.tsx';
 import type { StageFormControl } from '../model/stage-form.ts';
 import css from './forms.module.css';
 
@@ -173,3 +174,13 @@ function Starting({ form, set }: StageFormControl) {
     </div>
   );
 }
+
+/** Says that the form holds an unsent draft, and offers to discard it. */
+export const FormDraftNote = ({ discard }: { discard: () => void }) => (
+  <Note>
+    This holds what you wrote before and did not send.{' '}
+    <Button variant="subtle" size="compact-sm" onClick={discard}>
+      Begin anew
+    </Button>
+  </Note>
+);

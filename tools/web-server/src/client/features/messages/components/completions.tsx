@@ -1,16 +1,81 @@
-import { type KeyboardEvent, useId, useState } from 'react';
-import type { Suggestion } from '../api/use-suggestions.ts';
+import type { StageId } from '@callboard/contract';
+import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
+import { type Suggestion, useSuggestions } from '../api/use-suggestions.ts';
+import { completingAt, withMention } from '../model/completion.ts';
 import css from './messages.module.css';
 
+interface TextCompletionInput {
+  stageId: StageId;
+  text: string;
+  /** Whether the stage was started. Before that there is nothing to complete. */
+  isStarted: boolean;
+  change: (text: string) => void;
+  /** A command was chosen from the list. */
+  commandChosen: () => void;
+}
+
+/** Completes commands and file paths at the caret of the message box: props of its field, its keys and its list. */
+export function useTextCompletion({ stageId, text, isStarted, change, commandChosen }: TextCompletionInput) {
+  const { box, caret, caretMoved, put } = useCaret(text, change);
+  const asked = isStarted ? completingAt(text, caret) : null;
+  const { found, note } = useSuggestions(stageId, asked);
+  const completions = useCompletions({
+    asked: asked === null ? '' : `${asked.kind} ${asked.typed}`,
+    found,
+    choose({ value }) {
+      if (asked?.kind === 'file') put(withMention(text, asked, value));
+      if (asked?.kind !== 'command') return;
+      change(`/${value} `);
+      commandChosen();
+    },
+  });
+  return {
+    field: {
+      ref: box,
+      ...completions.aria,
+      onChange(event: ChangeEvent<HTMLTextAreaElement>) {
+        change(event.currentTarget.value);
+        caretMoved();
+      },
+      onSelect: caretMoved,
+    },
+    /** Returns whether the key was meant for the list. */
+    onKeyDown: completions.onKeyDown,
+    list: { completions, label: asked?.kind === 'file' ? 'Files' : 'Commands', note },
+  };
+}
+
+/** The caret's place in the text box, and a way to set it together with a new text. */
+function useCaret(text: string, change: (text: string) => void) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const wanted = useRef<number | null>(null);
+  const [caret, setCaret] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the text it belongs to is in the box
+  useLayoutEffect(() => {
+    if (wanted.current !== null) box.current?.setSelectionRange(wanted.current, wanted.current);
+    wanted.current = null;
+  }, [text]);
+  return {
+    box,
+    caret: Math.min(caret, text.length),
+    caretMoved: () => setCaret(box.current?.selectionEnd ?? 0),
+    put(next: { text: string; caret: number }) {
+      wanted.current = next.caret;
+      setCaret(next.caret);
+      change(next.text);
+    },
+  };
+}
+
 interface CompletionsInput {
-  /** What is completed; another one begins at its first suggestion, and opens a list that was closed. */
+  /** What is completed. When it changes, the first suggestion is marked and a closed list opens again. */
   asked: string;
   found: readonly Suggestion[];
   choose: (suggestion: Suggestion) => void;
 }
 
-/** What was typed may become one of these: the list, and the keys that choose from it while the text box has the focus. */
-export function useCompletions({ asked, found: all, choose }: CompletionsInput) {
+/** The list of suggestions, and the keys that choose from it while the text box has the focus. */
+function useCompletions({ asked, found: all, choose }: CompletionsInput) {
   const listId = useId();
   const [marked, setMarked] = useState({ asked, place: 0 });
   const [closed, setClosed] = useState<string | null>(null);
@@ -21,7 +86,7 @@ export function useCompletions({ asked, found: all, choose }: CompletionsInput) 
   const optionId = (index: number) => `${listId}-${index}`;
   const mark = (next: number) => setMarked({ asked, place: next });
 
-  /** Whether the key was meant for the list. */
+  /** Returns whether the key was meant for the list. */
   function onKeyDown(event: KeyboardEvent): boolean {
     const suggestion = found[current];
     if (suggestion === undefined || event.nativeEvent.isComposing) return false;

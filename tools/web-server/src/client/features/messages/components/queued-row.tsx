@@ -1,12 +1,12 @@
 import type { QueuedMessage } from '@callboard/contract';
-import { useState } from 'react';
+import { Button } from '@mantine/core';
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useMoveQueued, useRemoveQueued, useSendQueued } from '../api/use-messages.ts';
 import css from './messages.module.css';
 import { QueuedActions } from './queued-actions.tsx';
 import { QueuedEdit } from './queued-edit.tsx';
-import { QueuedText } from './queued-text.tsx';
 
 interface QueuedRowProps {
   message: QueuedMessage;
@@ -54,4 +54,33 @@ function Extras({ message: { attachments, isCommand, by } }: { message: QueuedMe
     by === null ? '' : `by ${by}`,
   ].filter((word) => word !== '');
   return words.length === 0 ? null : <span className={css.extras}>{words.join(' · ')}</span>;
+}
+
+/** The first lines of a message, and all of it on demand. */
+function QueuedText({ text, children }: { text: string; children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [isLong, setLong] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || isWhole) return;
+    const measure = () => setLong(element.scrollHeight > element.clientHeight + 2);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isWhole]);
+  return (
+    <div className={css.queuedText}>
+      <div ref={box} className={isWhole ? undefined : css.firstLines}>
+        {text}
+      </div>
+      {isLong && (
+        <Button size="compact-xs" variant="subtle" ml={-8} aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show less' : 'Show all'}
+        </Button>
+      )}
+      {children}
+    </div>
+  );
 }

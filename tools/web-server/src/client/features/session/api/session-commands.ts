@@ -1,14 +1,14 @@
-import type { SessionSummary, StageId } from '@callboard/contract';
+import type { Effort, PermissionMode, SessionSummary, StageId } from '@callboard/contract';
 import { keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useCommand } from '../../../data/use-command.ts';
 import { client } from '../../../lib/api-client.ts';
 
-/** How often output is read that somebody looks at. */
+/** How often visible output is read. */
 const OUTPUT_MS = 2_000;
-/** No event tells when a server changes its state between turns. */
+/** No event reports when a server changes its state between turns. */
 const MCP_MS = 10_000;
 
-/** What a background command has printed, kept up to date as long as it runs. */
+/** The output of a background command, kept up to date while it runs. */
 export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boolean) =>
   queryOptions({
     queryKey: ['task-output', stageId, taskId, isRunning],
@@ -18,7 +18,7 @@ export const taskOutputQuery = (stageId: StageId, taskId: string, isRunning: boo
     refetchInterval: isRunning ? OUTPUT_MS : false,
   });
 
-/** Stops a background task; resolves once Claude Code has confirmed it. */
+/** Stops a background task. Resolves when Claude Code confirms it. */
 export function useStopTask(stageId: StageId) {
   return useCommand({
     run: (taskId: string) => client.command('stop_task', { stageId, taskId }),
@@ -26,17 +26,17 @@ export function useStopTask(stageId: StageId) {
   });
 }
 
-/** The MCP servers in full. `told`: what the session says of them, for a new look when that changes. */
-export const mcpServersQuery = (stageId: StageId, told: SessionSummary['mcpServers']) =>
+/** The MCP servers in full. `summary` is what the session says; a change reads the list again. */
+export const mcpServersQuery = (stageId: StageId, summary: SessionSummary['mcpServers']) =>
   queryOptions({
-    queryKey: ['mcp', stageId, told],
+    queryKey: ['mcp', stageId, summary],
     queryFn: async ({ signal }) => (await client.command('get_mcp_servers', { stageId }, { signal })).servers,
     placeholderData: keepPreviousData,
     staleTime: 0,
     refetchInterval: MCP_MS,
   });
 
-/** Connects a server anew; resolves once it is connected. */
+/** Reconnects a server. Resolves when it is connected. */
 export function useReconnectMcp(stageId: StageId) {
   const queryClient = useQueryClient();
   return useCommand({
@@ -50,3 +50,24 @@ export function useReconnectMcp(stageId: StageId) {
     failed: (name) => `${name} is not connected`,
   });
 }
+
+// Claude Code confirms each of the following before it is answered.
+
+export const useInterrupt = (title: string) =>
+  useCommand({
+    run: (stageId: StageId) => client.command('interrupt', { stageId }),
+    failed: `${title} was not interrupted`,
+  });
+
+export const useSetMode = (stageId: StageId, title: string) =>
+  useCommand({
+    run: (mode: PermissionMode) => client.command('set_mode', { stageId, mode }),
+    failed: `The mode of ${title} was not changed`,
+  });
+
+/** A model of null is the default model. */
+export const useSetModel = (stageId: StageId, title: string) =>
+  useCommand({
+    run: (change: { model?: string | null; effort?: Effort }) => client.command('set_model', { stageId, ...change }),
+    failed: `The model of ${title} was not changed`,
+  });

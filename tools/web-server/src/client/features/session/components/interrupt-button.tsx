@@ -1,11 +1,11 @@
 import type { StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { IconPlayerPauseFilled } from '@tabler/icons-react';
-import { useEffect, useEffectEvent } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
-import { useInterrupt } from '../api/use-interrupt.ts';
-import { useEscapeTwice } from './use-escape-twice.ts';
+import { useInterrupt } from '../api/session-commands.ts';
 
 /** `pressed`: it was, by pointer or key on the button itself. */
 export function InterruptButton({ stage, pressed }: { stage: StageView; pressed: () => void }) {
@@ -56,4 +56,32 @@ export function InterruptPressed({ over }: { over: () => void }) {
       Interrupt
     </Button>
   );
+}
+
+const WITHIN_MS = 1_200;
+
+/** Calls `run` on the second Escape in a row. Returns true between the two. An Escape that closes something is ignored. */
+function useEscapeTwice(run: () => void): boolean {
+  const [isArmed, setArmed] = useState(false);
+  // A dialog without a fade is gone by the time its closing key arrives here.
+  const isCovered = useLately(useTopLayer() !== 'page');
+  const onEscape = useEffectEvent(() => {
+    if (isCovered) return;
+    if (isArmed) run();
+    setArmed(!isArmed);
+  });
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || event.repeat || event.isComposing) return;
+      if (document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]') === null) onEscape();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+  useEffect(() => {
+    if (!isArmed) return;
+    const timer = setTimeout(() => setArmed(false), WITHIN_MS);
+    return () => clearTimeout(timer);
+  }, [isArmed]);
+  return isArmed;
 }

@@ -11,7 +11,7 @@ import { DecisionLine } from './decision-line.tsx';
 import { Fold } from './fold.tsx';
 import { LongText } from './long-text.tsx';
 import { SettingsActions } from './settings-actions.tsx';
-import { LooksCard, StepsCard, ToolCard } from './tool-card.tsx';
+import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 
 /** One thing in a transcript; `isStep`: one of a subagent's. */
@@ -19,8 +19,8 @@ export const ItemView = memo(function ItemView({ item, isStep = false }: { item:
   switch (item.kind) {
     case 'tool':
       return <ToolCard tool={item} />;
-    case 'looks':
-      return <LooksCard tools={item.tools} />;
+    case 'lookups':
+      return <LookupsCard tools={item.tools} />;
     case 'steps':
       return <StepsCard toolUseId={item.toolUseId} items={item.children} />;
     case 'entry':

@@ -1,16 +1,17 @@
-import type { StageView } from '@callboard/contract';
+import type { StageId, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { leftProcessesQuery, useEndProcesses } from '../api/left-processes.ts';
 import css from './leftovers-panel.module.css';
 
-/** What outlived the session's process and is not ended without a person. Nothing where there is nothing of it. */
-export function LeftProcesses({ stage }: { stage: StageView }) {
-  const { data: processes = [] } = useQuery(leftProcessesQuery(stage.id, stage.session?.leftovers ?? 0));
-  const end = useEndProcesses(stage.id);
+/** The processes that outlived the session's own, and that only a person ends. Shows nothing if there are none. */
+export function LeftoversPanel({ stage }: { stage: StageView }) {
+  const { data: processes = [] } = useQuery(leftoversQuery(stage.id, stage.session?.leftovers ?? 0));
+  const end = useEndLeftovers(stage.id);
   const canCommand = useCanCommand();
   if (processes.length === 0) return null;
   const isOne = processes.length === 1;
@@ -44,4 +45,31 @@ export function LeftProcesses({ stage }: { stage: StageView }) {
       </Button>
     </section>
   );
+}
+
+/** No event reports when one of them ends. */
+const POLL_MS = 5_000;
+
+/** What a session's ended processes left running. `count` is what the session says; a change reads the list again. */
+const leftoversQuery = (stageId: StageId, count: number) =>
+  queryOptions({
+    queryKey: ['processes', stageId, count],
+    queryFn: async ({ signal }) => (await client.command('get_leftovers', { stageId }, { signal })).processes,
+    enabled: count > 0,
+    staleTime: 0,
+    refetchInterval: POLL_MS,
+  });
+
+function useEndLeftovers(stageId: StageId) {
+  const queryClient = useQueryClient();
+  return useCommand({
+    run: async (pids: readonly number[]) => {
+      try {
+        return await client.command('end_leftovers', { stageId, pids: [...pids] });
+      } finally {
+        void queryClient.invalidateQueries({ queryKey: ['processes', stageId] });
+      }
+    },
+    failed: 'The processes were not ended',
+  });
 }

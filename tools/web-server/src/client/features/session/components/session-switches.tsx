@@ -3,7 +3,7 @@ import { Loader, NativeSelect } from '@mantine/core';
 import { useCapabilities } from '../../../data/queries.ts';
 import { modeOptionsOf } from '../../../lib/permission-modes.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { useSetMode, useSetModel } from '../api/use-interrupt.ts';
+import { useSetMode, useSetModel } from '../api/session-commands.ts';
 import { effortOptions, modelOptions } from '../model/model-options.ts';
 import css from './stage-head.module.css';
 

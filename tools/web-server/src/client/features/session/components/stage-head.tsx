@@ -1,4 +1,4 @@
-import type { StageView } from '@callboard/contract';
+import type { ContextUsage, StageView } from '@callboard/contract';
 import { IconBellRinging } from '@tabler/icons-react';
 import clsx from 'clsx';
 import { useId } from 'react';
@@ -10,7 +10,6 @@ import { reasonWords, stateWords } from '../../../lib/state-words.ts';
 import { IsolationMark } from '../../../ui/isolation-mark.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { phaseWords } from '../model/phase-words.ts';
-import { ContextBar } from './context-bar.tsx';
 import { StageActions } from './stage-actions.tsx';
 import css from './stage-head.module.css';
 
@@ -81,5 +80,20 @@ function Bell({ pending, look }: { pending: number; look: () => void }) {
       <IconBellRinging size={16} aria-hidden />
       <span>{pending}</span>
     </button>
+  );
+}
+
+/** How full the model's context is, as a bar and in words. */
+function ContextBar({ usage }: { usage: ContextUsage }) {
+  const percent = Math.round(usage.percentage);
+  const words = `${usage.usedTokens.toLocaleString()} of ${usage.maxTokens.toLocaleString()} tokens of context used`;
+  return (
+    <span className={css.context} title={words}>
+      <span className={css.meter} aria-hidden>
+        <span style={{ width: `${Math.min(100, Math.max(2, percent))}%` }} />
+      </span>
+      <span className="visually-hidden">{words}</span>
+      <span aria-hidden>context {percent} %</span>
+    </span>
   );
 }

@@ -6,9 +6,8 @@ import { count } from '../../../lib/format.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { callProgress } from '../model/call-progress.ts';
-import { looksWords } from '../model/looks-words.ts';
 import { useOpen } from '../model/session-ui.ts';
-import { allowedElsewhere, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
+import { allowedElsewhere, lookupsWords, toolDuration, toolOutcome } from '../model/tool-outcome.ts';
 import { countSteps, itemKeys, type ToolItem, type TranscriptItem } from '../model/transcript-items.ts';
 import { DecisionLine } from './decision-line.tsx';
 import { ItemView } from './item-view.tsx';
@@ -149,11 +148,11 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
 }
 
 /** Several calls that only looked, as one line. */
-export function LooksCard({ tools }: { tools: ToolItem[] }) {
+export function LookupsCard({ tools }: { tools: ToolItem[] }) {
   const { folder } = useTranscriptParts();
   const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);
-  const openKey = `looks:${tools[0]?.use.toolUseId}`;
-  return <LineCard openKey={openKey} verb={looksWords(tools)} object={objects.join(', ')} items={tools} />;
+  const openKey = `lookups:${tools[0]?.use.toolUseId}`;
+  return <LineCard openKey={openKey} verb={lookupsWords(tools)} object={objects.join(', ')} items={tools} />;
 }
 
 /** The steps of a subagent whose call is not loaded. */

@@ -1,15 +1,23 @@
-import type { PendingRequest, StageView } from '@callboard/contract';
-import { useQuery } from '@tanstack/react-query';
+import type { PendingRequest, StageId, StageView } from '@callboard/contract';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ComponentType, useMemo } from 'react';
 import { transcriptQuery } from '../../../data/queries.ts';
-import type { Transcript } from '../../../data/transcript-pages.ts';
+import {
+  hasEarlier,
+  joinTranscripts,
+  loadAllBefore,
+  loadBefore,
+  type Transcript,
+} from '../../../data/transcript-pages.ts';
+import { useCommand } from '../../../data/use-command.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { useStreamingText } from '../../../stream/stream-context.tsx';
 import type { StreamingBlock } from '../../../stream/streaming-text.ts';
+import { Markdown } from '../../../ui/markdown.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
-import { useEarlier } from '../api/use-earlier.ts';
 import { blockKey, holdsOne, itemKeys, storedBlocks, toolUseIds, transcriptItems } from '../model/transcript-items.ts';
 import { ClaudeText, ItemView, Thinking } from './item-view.tsx';
+import head from './stage-head.module.css';
 import css from './transcript.module.css';
 import { type TranscriptParts, TranscriptPartsProvider } from './transcript-context.tsx';
 import { ASKS } from './use-follow-end.ts';
@@ -27,7 +35,7 @@ const NOTHING: Transcript = { entries: [], total: 0 };
 /** All that happened in a stage's session, and what is being written just now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   const { data: transcript = NOTHING, error, isPending } = useQuery(transcriptQuery(stage.id));
-  const earlier = useEarlier(stage.id, transcript);
+  const earlier = useEarlierEntries(stage.id, transcript);
   const blocks = useStreamingText(stage.id);
   const folder = stage.worktree?.path ?? null;
 
@@ -101,4 +109,38 @@ function activityWords({ session }: StageView, isPending: boolean): string | nul
   if (isPending) return 'Reading the transcript …';
   if (session?.state === 'starting') return 'Starting Claude …';
   return session?.state === 'busy' ? 'Claude is working …' : null;
+}
+
+/** Loads the entries before those that are loaded: a page at a time, or all of them. */
+function useEarlierEntries(stageId: StageId, transcript: Transcript) {
+  const cache = useQueryClient();
+  const first = transcript.entries[0]?.index ?? 1;
+  const load = useCommand({
+    run: ({ before, all }: { before: number; all: boolean }) => (all ? loadAllBefore : loadBefore)(stageId, before),
+    failed: 'Earlier entries could not be read',
+    done: (earlier) =>
+      cache.setQueryData(transcriptQuery(stageId).queryKey, (old) => old && joinTranscripts(earlier, old)),
+  });
+  const start = (all: boolean) => {
+    if (!load.isPending && hasEarlier(transcript)) load.mutate({ before: first, all });
+  };
+  return {
+    left: hasEarlier(transcript) ? first - 1 : 0,
+    isLoading: load.isPending,
+    failed: load.isError,
+    load: () => start(false),
+    loadAll: () => start(true),
+  };
+}
+
+/** In place of the transcript of a stage that was never started: its prompt. */
+export function NotStarted({ stage }: { stage: StageView }) {
+  return (
+    <div className={head.ready}>
+      <div className={head.readyInner}>
+        <h2 className={head.sub}>What Claude will be told</h2>
+        <Markdown text={stage.prompt} />
+      </div>
+    </div>
+  );
 }

@@ -2,6 +2,7 @@ import { ActionIcon, Button, Loader } from '@mantine/core';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import {
+  type KeyboardEvent,
   type ReactNode,
   type RefObject,
   useCallback,
@@ -11,87 +12,47 @@ import {
   useRef,
   useState,
 } from 'react';
-import { placeIn, useSessionUi } from '../model/session-ui.ts';
+import { type Place, placeIn, useSessionUi } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 import { NEAR_END, useFollowEnd } from './use-follow-end.ts';
 
+/** A row of the list. */
 export interface Row {
   /** Stays with what it names when rows are added before or after it. */
   key: string;
-  /** In the page even when it cannot be seen: somebody may be writing in it. */
+  /** Keeps the row in the page while it is out of sight: somebody may be writing in it. */
   isKept: boolean;
   content: ReactNode;
 }
 
 interface VirtualRowsProps {
   rows: readonly Row[];
-  /** What comes before the first row and is not loaded. */
+  /** The entries before the first row that are not loaded. */
   earlier: { left: number; isLoading: boolean; failed: boolean; load: () => void; loadAll: () => void };
   label: string;
-  /** Under which name the place in it is kept, for whoever comes back. */
+  /** The name under which the reader's place is kept for their return. */
   keepAs: string;
 }
 
-/** What comes before has its line above the first row. */
+/** The room above the first row for the line that loads earlier entries. */
 const ROOM_FOR_EARLIER = 48;
-/** So many rows before the first one the next page is fetched. */
+/** The next page is fetched this many rows before the first one. */
 const NEAR_START = 8;
 
 /**
- * Rows of any number and height, of which only those in sight exist. Opens at its end, or at the form that waits there,
- * and stays there while it grows; whoever has scrolled up keeps their place, whatever is added before or after it.
+ * Rows of any number and height, of which only those in sight exist. It opens at its end, or at the form that waits there,
+ * and stays there as it grows. A reader who has scrolled up keeps their place, whatever is added before or after it.
  */
 export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) {
   const box = useRef<HTMLElement>(null);
-  const [kept] = useState(() => placeIn(keepAs, rows[0]?.key));
-  const [isFollowing, setFollowing] = useState(kept === null);
-  const always = rows.flatMap((row, index) => (row.isKept ? [index] : []));
-  const virtualizer = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => box.current,
-    estimateSize: () => 44,
-    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
-    rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...always])].sort((a, b) => a - b),
-    overscan: 6,
-    gap: 12,
-    paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
-    paddingEnd: 16,
-    anchorTo: 'end',
-    scrollEndThreshold: isFollowing ? NEAR_END : -1,
-    ...(kept !== null && { initialOffset: kept.offset, initialMeasurementsCache: kept.heights }),
-  });
-  const { range } = virtualizer;
-  const unseen = always.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
-  const { letGo } = useFollowEnd(box, {
-    isFollowing,
-    setFollowing,
-    hasRows: rows.length > 0,
-    size: virtualizer.getTotalSize(),
-    scrollToEnd: () => virtualizer.scrollToEnd(),
-    scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
-  });
-  const toEnd = () => {
-    letGo();
-    virtualizer.scrollToEnd();
+  const { virtualizer, jumps } = useRowScrolling(box, { rows, earlier, keepAs });
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Home') jumps.toStart();
+    else if (event.key === 'End') jumps.toEnd();
+    else return;
+    event.preventDefault();
   };
-  useLoadEarlier(box, range?.startIndex ?? null, earlier);
-  const toStart = useToStart(earlier, () => {
-    letGo();
-    setFollowing(false);
-    virtualizer.scrollToOffset(0);
-  });
-  const leave = useEffectEvent(() => {
-    const firstKey = rows[0]?.key;
-    const isKept = firstKey !== undefined && !isFollowing;
-    const place = {
-      firstKey: firstKey ?? '',
-      offset: virtualizer.scrollOffset ?? 0,
-      heights: virtualizer.takeSnapshot(),
-    };
-    useSessionUi.getState().keepPlace(keepAs, isKept ? place : null);
-  });
-  useLayoutEffect(() => () => leave(), []);
-
   return (
     <div className={css.frame}>
       <section
@@ -100,13 +61,7 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
         aria-label={label}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
         tabIndex={0}
-        onKeyDown={(event) => {
-          if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
-          if (event.key === 'Home') toStart();
-          else if (event.key === 'End') toEnd();
-          else return;
-          event.preventDefault();
-        }}
+        onKeyDown={onKeyDown}
       >
         <div className={css.column} style={{ height: virtualizer.getTotalSize() }}>
           <Earlier {...earlier} />
@@ -123,48 +78,118 @@ export function VirtualRows({ rows, earlier, label, keepAs }: VirtualRowsProps) 
           ))}
         </div>
       </section>
-      <div className={css.jump}>
-        {unseen !== undefined && (
-          <Button
-            variant="default"
-            size="compact-md"
-            className={css.needs}
-            onClick={() => {
-              letGo();
-              virtualizer.scrollToIndex(unseen, { align: 'start' });
-            }}
-          >
-            Show what waits for you
-          </Button>
-        )}
-        {range !== null && !virtualizer.isAtEnd(NEAR_END) && (
-          <ActionIcon
-            variant="default"
-            size={32}
-            aria-label="Jump to start"
-            title="Jump to start (Home)"
-            onClick={toStart}
-          >
-            <IconArrowUp size={16} />
-          </ActionIcon>
-        )}
-        {range !== null && !virtualizer.isAtEnd(NEAR_END) && (
-          <Button
-            title="Jump to end (End)"
-            variant="default"
-            size="compact-md"
-            leftSection={<IconArrowDown size={16} />}
-            onClick={toEnd}
-          >
-            Jump to end
-          </Button>
-        )}
-      </div>
+      <JumpButtons {...jumps} />
     </div>
   );
 }
 
-/** Goes to the very first row, once all that comes before is there. */
+/** Which rows exist, where the box is scrolled to, and how to jump to its start, its end and what waits for a person. */
+function useRowScrolling(
+  box: RefObject<HTMLElement | null>,
+  { rows, earlier, keepAs }: Omit<VirtualRowsProps, 'label'>,
+) {
+  const [place] = useState(() => placeIn(keepAs, rows[0]?.key));
+  const [isFollowing, setFollowing] = useState(place === null);
+  const kept = rows.flatMap((row, index) => (row.isKept ? [index] : []));
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => 44,
+    getItemKey: useCallback((index: number) => rows[index]?.key ?? index, [rows]),
+    rangeExtractor: (range: Range) => [...new Set([...defaultRangeExtractor(range), ...kept])].sort((a, b) => a - b),
+    overscan: 6,
+    gap: 12,
+    paddingStart: earlier.left > 0 ? ROOM_FOR_EARLIER : 16,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    scrollEndThreshold: isFollowing ? NEAR_END : -1,
+    ...(place !== null && { initialOffset: place.offset, initialMeasurementsCache: place.heights }),
+  });
+  const { range } = virtualizer;
+  const { letGo } = useFollowEnd(box, {
+    isFollowing,
+    setFollowing,
+    hasRows: rows.length > 0,
+    size: virtualizer.getTotalSize(),
+    scrollToEnd: () => virtualizer.scrollToEnd(),
+    scrollToOffset: (offset) => virtualizer.scrollToOffset(offset),
+  });
+  useLoadEarlier(box, range?.startIndex ?? null, earlier);
+  const toStart = useToStart(earlier, () => {
+    letGo();
+    setFollowing(false);
+    virtualizer.scrollToOffset(0);
+  });
+  useKeepPlace(keepAs, rows[0]?.key, () =>
+    isFollowing ? null : { offset: virtualizer.scrollOffset ?? 0, heights: virtualizer.takeSnapshot() },
+  );
+  const unseen = kept.find((index) => range !== null && (index < range.startIndex || index > range.endIndex));
+  const jumpTo = (scroll: () => void) => () => {
+    letGo();
+    scroll();
+  };
+  const jumps: Jumps = {
+    isAwayFromEnd: range !== null && !virtualizer.isAtEnd(NEAR_END),
+    toStart,
+    toEnd: jumpTo(() => virtualizer.scrollToEnd()),
+    toUnseen: unseen === undefined ? null : jumpTo(() => virtualizer.scrollToIndex(unseen, { align: 'start' })),
+  };
+  return { virtualizer, jumps };
+}
+
+/** Remembers the reader's place when the list is left; `read` returns null at the end, where every list opens. */
+function useKeepPlace(keepAs: string, firstKey: string | undefined, read: () => Omit<Place, 'firstKey'> | null): void {
+  const leave = useEffectEvent(() => {
+    const place = read();
+    const isKept = firstKey !== undefined && place !== null;
+    useSessionUi.getState().keepPlace(keepAs, isKept ? { firstKey, ...place } : null);
+  });
+  useLayoutEffect(() => () => leave(), []);
+}
+
+interface Jumps {
+  isAwayFromEnd: boolean;
+  toStart: () => void;
+  toEnd: () => void;
+  /** To the first row out of sight that waits for a person; null if there is none. */
+  toUnseen: (() => void) | null;
+}
+
+function JumpButtons({ isAwayFromEnd, toStart, toEnd, toUnseen }: Jumps) {
+  return (
+    <div className={css.jump}>
+      {toUnseen !== null && (
+        <Button variant="default" size="compact-md" className={css.needs} onClick={toUnseen}>
+          Show what waits for you
+        </Button>
+      )}
+      {isAwayFromEnd && (
+        <ActionIcon
+          variant="default"
+          size={32}
+          aria-label="Jump to start"
+          title="Jump to start (Home)"
+          onClick={toStart}
+        >
+          <IconArrowUp size={16} />
+        </ActionIcon>
+      )}
+      {isAwayFromEnd && (
+        <Button
+          title="Jump to end (End)"
+          variant="default"
+          size="compact-md"
+          leftSection={<IconArrowDown size={16} />}
+          onClick={toEnd}
+        >
+          Jump to end
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Jumps to the very first row, once all earlier entries are loaded. */
 function useToStart({ left, failed, loadAll }: VirtualRowsProps['earlier'], go: () => void): () => void {
   const [isWanted, setWanted] = useState(false);
   const arrive = useEffectEvent(go);
@@ -179,7 +204,7 @@ function useToStart({ left, failed, loadAll }: VirtualRowsProps['earlier'], go: 
   };
 }
 
-/** Fetches the page before once the first rows come near; the first time after somebody has scrolled, or there is room. */
+/** Loads the page before when the first rows come near; at first only after a scroll, or if there is room for it. */
 function useLoadEarlier(
   box: RefObject<HTMLElement | null>,
   firstIndex: number | null,

@@ -2,7 +2,7 @@ import type { VirtualItem } from '@tanstack/react-virtual';
 import { create } from 'zustand';
 
 /** A reader's place in a list of rows whose heights are known only after they were shown. */
-interface Place {
+export interface Place {
   /** The first row at that time. With another first row the offset means nothing. */
   firstKey: string;
   offset: number;

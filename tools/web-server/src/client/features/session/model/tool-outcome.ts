@@ -1,4 +1,4 @@
-import { exactDuration } from '../../../lib/format.ts';
+import { count, exactDuration } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { ToolItem } from './transcript-items.ts';
@@ -29,4 +29,19 @@ export function toolDuration({ use, result, decisions }: ToolItem): string {
   const waited = decisions.reduce((sum, decision) => sum + decision.waitedMs, 0);
   const took = Date.parse(result.at) - Date.parse(use.at) - waited;
   return took < 50 ? '' : exactDuration(took);
+}
+
+/** "Read 3 files, searched 2 times". */
+export function lookupsWords(tools: readonly ToolItem[]): string {
+  const of = (...names: string[]) => tools.filter((tool) => names.includes(tool.use.toolName)).length;
+  const read = of('Read', 'NotebookRead');
+  const listed = of('LS');
+  const searched = tools.length - read - listed;
+  const words = [
+    read > 0 ? `read ${count(read, 'file')}` : '',
+    listed > 0 ? `listed ${count(listed, 'folder')}` : '',
+    searched > 0 ? `searched ${count(searched, 'time')}` : '',
+  ];
+  const sentence = words.filter((word) => word !== '').join(', ');
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

@@ -3,8 +3,11 @@ import { decision, entry, request } from '../../../test/samples.ts';
 import { toolOutcome } from './tool-outcome.ts';
 import { countSteps, itemKey, itemKeys, type ToolItem, transcriptItems } from './transcript-items.ts';
 
-const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}, parent: string | null = null) =>
-  entry(index, 'tool-use', { toolUseId, toolName, input }, parent);
+const use = (index: number, toolUseId: string, toolName = 'Bash', input = {}) =>
+  entry(index, 'tool-use', { toolUseId, toolName, input });
+/** A call by the subagent that the call `agent` started. */
+const innerUse = (index: number, toolUseId: string, toolName = 'Bash') =>
+  entry(index, 'tool-use', { toolUseId, toolName, input: {} }, 'agent');
 const result = (index: number, toolUseId: string, isError = false) =>
   entry(index, 'tool-result', { toolUseId, isError, text: '', allowedBy: null, sandboxFailure: null });
 const text = (index: number, parent: string | null = null) =>
@@ -26,12 +29,7 @@ it.each([
   ['the end of its process', entry(3, 'notice', { level: 'warning', code: 'process-ended', text: 'Killed.' }), true],
   ['something else', entry(3, 'notice', { level: 'info', code: 'phase', text: 'Build begins.' }), null],
 ])('says of a call without a result whether it was cut off, by %s', (_, ending, alsoInner) => {
-  const [agent, after] = transcriptItems([
-    use(1, 'agent', 'Task'),
-    use(2, 'inner', 'Bash', {}, 'agent'),
-    ending,
-    use(4, 'new'),
-  ]);
+  const [agent, after] = transcriptItems([use(1, 'agent', 'Task'), innerUse(2, 'inner'), ending, use(4, 'new')]);
   expect(agent).toMatchObject({ isCutOff: alsoInner !== null, children: [{ isCutOff: alsoInner === true }] });
   expect(after).not.toMatchObject({ isCutOff: true });
   const [told] = transcriptItems([use(1, 'x'), result(2, 'x'), ending]);
@@ -42,7 +40,7 @@ it('puts what a subagent did under its call', () => {
   const [agent, after] = transcriptItems([
     use(1, 'agent', 'Task'),
     text(2, 'agent'),
-    use(3, 'inner', 'Grep', {}, 'agent'),
+    innerUse(3, 'inner', 'Grep'),
     text(4),
   ]);
   expect((agent as ToolItem).children).toHaveLength(2);
@@ -50,10 +48,10 @@ it('puts what a subagent did under its call', () => {
 });
 
 it('folds several looks in a row, and leaves out one that failed', () => {
-  const looks = (last: boolean) =>
+  const lookups = (last: boolean) =>
     ['a', 'b', 'c'].flatMap((id, i) => [use(i * 2 + 1, id, 'Read'), result(i * 2 + 2, id, last && id === 'c')]);
-  expect(transcriptItems(looks(false)).map((item) => item.kind)).toEqual(['looks']);
-  expect(transcriptItems(looks(true)).map((item) => item.kind)).toEqual(['looks', 'tool']);
+  expect(transcriptItems(lookups(false)).map((item) => item.kind)).toEqual(['lookups']);
+  expect(transcriptItems(lookups(true)).map((item) => item.kind)).toEqual(['lookups', 'tool']);
 });
 
 it('shows results and decisions whose call is not there by themselves', () => {
@@ -75,7 +73,7 @@ it('says in a word how a call went', () => {
 
 it('keeps the keys of what is there when earlier entries are read', () => {
   const earlier = [use(1, 'agent', 'Task'), use(2, 'a', 'Read'), result(3, 'a'), use(4, 'run')];
-  const later = [result(5, 'run'), use(6, 'inner', 'Bash', {}, 'agent'), use(7, 'b', 'Bash'), text(8)];
+  const later = [result(5, 'run'), innerUse(6, 'inner'), use(7, 'b', 'Bash'), text(8)];
   const before = itemKeys(transcriptItems(later));
   const after = itemKeys(transcriptItems([...earlier, ...later]));
   expect(after.filter((key) => before.includes(key)).toSorted()).toEqual(before.toSorted());
@@ -87,10 +85,10 @@ it('gives no key twice', () => {
 });
 
 it('counts the steps of a subagent, folded ones included, and shows them without their call', () => {
-  const inner = ['a', 'b'].flatMap((id, i) => [use(i * 2 + 2, id, 'Read', {}, 'agent'), result(i * 2 + 3, id)]);
-  const steps = [...inner, use(9, 'c', 'Bash', {}, 'agent'), text(10, 'agent')];
+  const inner = ['a', 'b'].flatMap((id, i) => [innerUse(i * 2 + 2, id, 'Read'), result(i * 2 + 3, id)]);
+  const steps = [...inner, innerUse(9, 'c'), text(10, 'agent')];
   const [agent] = transcriptItems([use(1, 'agent', 'Agent'), ...steps]) as [ToolItem];
-  expect(agent.children.map((item) => item.kind)).toEqual(['looks', 'tool', 'entry']);
+  expect(agent.children.map((item) => item.kind)).toEqual(['lookups', 'tool', 'entry']);
   expect(countSteps(agent.children)).toBe(3);
   const [alone] = transcriptItems(steps);
   expect(alone).toMatchObject({ kind: 'steps', toolUseId: 'agent' });

@@ -20,7 +20,7 @@ export interface ToolItem {
 export type TranscriptItem =
   | ToolItem
   /** Several calls in a row that only looked: one line for all. */
-  | { kind: 'looks'; tools: ToolItem[] }
+  | { kind: 'lookups'; tools: ToolItem[] }
   /** What a subagent did whose call stands earlier than what is loaded. */
   | { kind: 'steps'; toolUseId: string; children: TranscriptItem[] }
   | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> };
@@ -43,7 +43,7 @@ export function transcriptItems(entries: readonly TranscriptEntry[]): Transcript
     }
     listOf(entry.parentToolUseId, { tools, strays, top }).push(item);
   }
-  return foldLooks(top);
+  return foldLookups(top);
 }
 
 interface Places {
@@ -95,30 +95,30 @@ function toItem(entry: TranscriptEntry, open: ReadonlySet<ToolItem>): Transcript
   return { kind: 'tool', use: entry, result: null, isCutOff: false, decisions: [], before, children: [] };
 }
 
-const LOOKS = ['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'ToolSearch'];
+const LOOKUP_TOOLS = ['Read', 'Glob', 'Grep', 'LS', 'NotebookRead', 'ToolSearch'];
 const FOLD_FROM = 2;
 
-const isQuietLook = (item: TranscriptItem): item is ToolItem =>
+const isQuietLookup = (item: TranscriptItem): item is ToolItem =>
   item.kind === 'tool' &&
-  LOOKS.includes(item.use.toolName) &&
+  LOOKUP_TOOLS.includes(item.use.toolName) &&
   item.decisions.length === 0 &&
   item.result !== null &&
   !item.result.isError;
 
-function foldLooks(items: readonly TranscriptItem[]): TranscriptItem[] {
+function foldLookups(items: readonly TranscriptItem[]): TranscriptItem[] {
   const folded: TranscriptItem[] = [];
   let run: ToolItem[] = [];
   const flush = () => {
-    folded.push(...(run.length >= FOLD_FROM ? [{ kind: 'looks' as const, tools: run }] : run));
+    folded.push(...(run.length >= FOLD_FROM ? [{ kind: 'lookups' as const, tools: run }] : run));
     run = [];
   };
   for (const item of items) {
-    if (isQuietLook(item)) {
+    if (isQuietLookup(item)) {
       run.push(item);
       continue;
     }
     flush();
-    if ('children' in item && item.children.length > 0) item.children = foldLooks(item.children);
+    if ('children' in item && item.children.length > 0) item.children = foldLookups(item.children);
     folded.push(item);
   }
   flush();
@@ -131,14 +131,14 @@ export function countSteps(items: readonly TranscriptItem[]): number {
 }
 
 function stepsIn(item: TranscriptItem): number {
-  if (item.kind === 'looks') return item.tools.length;
+  if (item.kind === 'lookups') return item.tools.length;
   if (item.kind === 'tool') return 1 + countSteps(item.children);
   return item.kind === 'steps' ? countSteps(item.children) : 0;
 }
 
 /** Whether one of these calls is in the item, or beneath it. */
 export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
-  if (toolUseIds.size === 0 || item.kind === 'looks' || item.kind === 'entry') return false;
+  if (toolUseIds.size === 0 || item.kind === 'lookups' || item.kind === 'entry') return false;
   if (item.kind === 'tool' && toolUseIds.has(item.use.toolUseId)) return true;
   return item.children.some((child) => holdsOne(child, toolUseIds));
 }
@@ -151,7 +151,7 @@ export function itemKey(item: TranscriptItem): string {
   switch (item.kind) {
     case 'tool':
       return toolKey(item.use.toolUseId);
-    case 'looks':
+    case 'lookups':
       return toolKey(item.tools.at(-1)?.use.toolUseId ?? '');
     case 'steps':
       return toolKey(item.toolUseId);

@@ -1,0 +1,161 @@
+import type { Project } from '@callboard/contract';
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { z } from 'zod';
+import { boardQuery } from '../../../data/queries.ts';
+import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
+import { readStored, writeStored } from '../../../lib/browser-storage.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { Note } from '../../../ui/note.tsx';
+import { useSettleSandbox } from '../api/use-board-commands.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import { countWords } from '../model/git-setting-words.ts';
+import boardCss from './board.module.css';
+import css from './git-settings-review.module.css';
+import { SandboxSupportNote } from './sandbox-support-note.tsx';
+
+/** Below the board's bar: what is wrong on this machine, and what about the projects needs a decision. */
+export function BoardNotices() {
+  return (
+    <>
+      <Warnings />
+      <SandboxNotices />
+      <TrustNotices />
+      <GitSettingsNotices />
+    </>
+  );
+}
+
+/** The board's warnings about this machine, and why nothing is started or delivered right now. */
+function Warnings() {
+  const { data: warnings = [] } = useQuery({ ...boardQuery, select: (view) => view.warnings });
+  const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
+  return (paused === null ? warnings : [paused, ...warnings]).map((warning) => (
+    <div key={warning} className={boardCss.warning}>
+      <Note>{warning}</Note>
+    </div>
+  ));
+}
+
+/** The offer of a sandbox to projects older than it, or why the sandbox does not work here. */
+function SandboxNotices() {
+  const { data: support } = useQuery({ ...boardQuery, select: (view) => view.sandbox });
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const undecided = projects.filter(({ settings }) => settings.sandbox === null);
+  if (support?.state === 'works') return undecided.length > 0 && <SandboxOffer projects={undecided} />;
+  const isWanted = projects.some(({ settings }) => settings.sandbox === true);
+  if (support?.state !== 'fails' || !isWanted) return null;
+  return <SandboxMissing key={support.why} support={support} />;
+}
+
+/** One offer for all of them. A project's settings can differ from it. */
+function SandboxOffer({ projects }: { projects: readonly Project[] }) {
+  const names = new Intl.ListFormat('en').format(projects.map(({ name }) => name));
+  const settle = useSettleSandbox(names);
+  const canCommand = useCanCommand();
+  const button = (sandbox: boolean, label: string) => (
+    <Button
+      variant="default"
+      size="compact-md"
+      aria-label={`${label}: a sandbox for ${names}`}
+      disabled={!canCommand || settle.isPending}
+      loading={settle.isPending && settle.variables.sandbox === sandbox}
+      onClick={() => settle.mutate({ projectIds: projects.map(({ id }) => id), sandbox })}
+    >
+      {label}
+    </Button>
+  );
+  return (
+    <Notice
+      text={`Claude’s commands in ${names} can run in a sandbox: they then cannot reach what answers for you, and you are asked before they use the network. It takes effect at each stage’s next start.`}
+    >
+      {button(false, 'Not now')}
+      {button(true, 'Turn on')}
+    </Notice>
+  );
+}
+
+const HIDDEN = 'callboard-sandbox-hidden';
+
+function SandboxMissing({ support }: Parameters<typeof SandboxSupportNote>[0]) {
+  const [hidden, setHidden] = useState(() => readStored(HIDDEN, z.string(), ''));
+  const cause = support.why ?? '';
+  if (hidden === cause && cause !== '') return null;
+  const hide = () => {
+    writeStored(HIDDEN, cause);
+    setHidden(cause);
+  };
+  return (
+    <div className={boardCss.warning}>
+      <SandboxSupportNote support={support}>
+        <Button variant="default" size="compact-md" onClick={hide}>
+          Hide
+        </Button>
+      </SandboxSupportNote>
+    </div>
+  );
+}
+
+/** Projects whose own settings are off because nobody has trusted them in their current form. */
+function TrustNotices() {
+  const { data: projects = [] } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.filter(({ trust }) => trust.needed),
+  });
+  const { hashes } = useTrustLater();
+  return projects
+    .filter(({ id, trust }) => hashes[id] !== trust.hash)
+    .map(({ id, name }) => (
+      <Notice
+        key={id}
+        text={`${name} has settings of its own that can run programs or allow tools. They stay off until you trust them.`}
+      >
+        <ReviewButton
+          label={`Review the settings of ${name}`}
+          review={() => useTrustDialog.getState().open({ projectId: id })}
+        />
+      </Notice>
+    ));
+}
+
+/** Projects with git settings that would run programs nobody has agreed to. */
+function GitSettingsNotices() {
+  const { data: projects = [] } = useQuery({
+    ...boardQuery,
+    select: (view) => view.projects.filter(({ gitSettings }) => gitSettings.needed),
+  });
+  const { open } = useBoardUi.getState();
+  return projects.map(({ id, name, gitSettings }) => {
+    const isOne = gitSettings.items.length === 1;
+    const text = `${name}: ${countWords(gitSettings)} ${isOne ? 'is' : 'are'} new and can run programs. Callboard leaves ${isOne ? 'it' : 'them'} off until you agree.`;
+    return (
+      <Notice key={id} text={text}>
+        <ReviewButton
+          label={`Review the git settings of ${name}`}
+          review={() => open({ kind: 'project', projectId: id, tab: 'git' })}
+        />
+      </Notice>
+    );
+  });
+}
+
+/** A notice with its buttons. */
+function Notice({ text, children }: { text: string; children: ReactNode }) {
+  return (
+    <div className={boardCss.warning}>
+      <Note>
+        <div className={css.notice}>
+          <span>{text}</span>
+          {children}
+        </div>
+      </Note>
+    </div>
+  );
+}
+
+const ReviewButton = ({ label, review }: { label: string; review: () => void }) => (
+  <Button variant="default" size="compact-md" aria-label={label} onClick={review}>
+    Review
+  </Button>
+);
