@@ -42,7 +42,7 @@ it('shows a session under alarm as what it is, and lets it continue once a perso
 
   await page.goto(`${origin}/inbox`);
   const inStage = page.getByRole('article', { name: 'Login form' });
-  await inStage.getByText('holds lines that it did not print').waitFor();
+  await inStage.getByText('has lines that Claude Code did not print').waitFor();
   await inStage.getByRole('button', { name: 'Acknowledge' }).waitFor();
   await shoot('inbox');
 

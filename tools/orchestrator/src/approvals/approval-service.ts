@@ -102,7 +102,8 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
   async function remember(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
     const granted = kept(request, body);
     const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
-    if (stage !== null) await keepRules(tx, stage, body.remember ?? 'stage', granted, { by, newId: edges.newId });
+    if (stage !== null)
+      await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, newId: edges.newId });
   }
 
   return {

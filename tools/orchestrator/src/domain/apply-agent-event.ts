@@ -2,11 +2,11 @@ import type { AgentEvent, LastingEvent, TurnEnd } from '../agent/agent-event.ts'
 import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
-import { type SessionRecord, textMessage } from '../store/records.ts';
+import { type OutboxRow, type SessionRecord, textMessage } from '../store/records.ts';
 import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../text/truncate.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
-import { MINIMAL, tellGap } from './cli-gaps.ts';
+import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
 import { callDenied, deniedInTurn, forgetCall, keepCall } from './denials.ts';
 import { checkCommandOutput, checkEcho, foreignControl, takeMode } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
@@ -15,21 +15,83 @@ import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
 import { firstPrompt } from './pipeline.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
-import { addEntry } from './session-change.ts';
+import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
 
+type Events = { [E in LastingEvent as E['type']]: E };
+type EventType = keyof Events;
+/** Spelled out with its type, so that the compiler pairs each event with its handler. */
+type EventOf<T extends EventType> = { [P in T]: { type: P } & Events[P] }[T];
+type Handlers = { [T in EventType]: (context: EventContext, event: EventOf<T>) => void | Promise<void> };
+
+/** What each event of an agent changes. */
+const HANDLERS: Handlers = {
+  conversation: ({ change }, { sessionId }) => setFields(change, { sessionId }),
+  'conversation-lost': conversationLost,
+  'prompt-blocked': ({ change }, { reason }) => setFields(change, { promptBlocked: reason }),
+  'turn-started': turnStarted,
+  'mode-changed': (context, { mode }) => takeMode(context, mode),
+  'message-echoed': (context, { messageId, text }) => checkEcho(context, messageId, text),
+  'peer-message': peerMessage,
+  'command-output': checkCommandOutput,
+  'forged-line': (context) => raiseAlarm(context, alarmOf('forged-output')),
+  'reply-to-nobody': foreignControl,
+  'message-progress': (context, { messageId, progress }) => messageProgress(context, messageId, progress),
+  block: contentBlock,
+  'tool-result': toolResult,
+  'call-denied': callDenied,
+  todos: ({ change }, { news }) => setFields(change, { todos: [...todosAfterNews(change.record.todos, news)] }),
+  asked,
+  'asked-unknown': refuse,
+  withdrawn: (context, { requestId }) => withdrawn(context, requestId),
+  response,
+  initialized,
+  'cost-count': ({ change }, { costUsd }) => setFields(change, { costCounted: costUsd }),
+  offered: ({ tx, change }, { capabilities }) => tx.capabilities.save(change.record.stageId, tx.now, capabilities),
+  'turn-ended': (context, { end }) => turnEnded(context, end),
+  'task-started': takeTaskStart,
+  tasks: tasksListed,
+  notice: ({ tx, change }, { entry }) => addEntry(change, tx.now, keptNotice(entry)),
+};
+
+/** Applies one event of an agent to its session. */
+export async function applyEvent<T extends EventType>(context: EventContext, event: EventOf<T>): Promise<void> {
+  await HANDLERS[event.type](context, event);
+}
+
+function setFields(change: SessionChange, fields: Partial<SessionRecord>): void {
+  change.record = { ...change.record, ...fields };
+}
+
+async function turnStarted(context: EventContext, event: EventOf<'turn-started'>): Promise<void> {
+  const { tx, change } = context;
+  const { record } = change;
+  if (event.mode !== null) await takeMode(context, event.mode);
+  change.record = {
+    ...change.record,
+    turnRunning: true,
+    turnBegun: true,
+    joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
+    model: event.model ?? record.model,
+    cliVersion: event.version ?? record.cliVersion,
+    mcpServers: event.mcpServers ?? record.mcpServers,
+  };
+  if (event.isMinimal) addCliGap(change, tx.now, MINIMAL_MODE);
+  await markRead(context, event.messageIds);
+}
+
 async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   const { tx, change, launchId } = context;
-  await haveRead(context, end.messageIds ?? []);
+  await markRead(context, end.messageIds ?? []);
   await checkStrangers(context);
   await deniedInTurn(context, end.denied ?? []);
   const { record } = change;
-  // A subagent goes on behind the turn, and so may what it asked.
+  // A subagent goes on after the turn, and so may a request of its own.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
   const { durationMs, tokens } = end;
-  const costUsd = ownCost(record, end);
+  const costUsd = costOfTurn(record, end);
   const blocked = end.outcome === 'succeeded' ? record.promptBlocked : null;
   const { outcome, message } =
     blocked === null
@@ -56,14 +118,14 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   await closeStaleNetwork(context, true);
 }
 
-/** The CLI tells its count so far, which begins anew with `/clear` alone. */
-function ownCost(record: SessionRecord, { costUsd }: TurnEnd): number | null {
+/** The CLI reports a running total, which only `/clear` resets. */
+function costOfTurn(record: SessionRecord, { costUsd }: TurnEnd): number | null {
   if (costUsd === null) return null;
   const before = record.costCounted ?? record.costUsd;
   return rounded(costUsd < before ? costUsd : costUsd - before);
 }
 
-/** Without what only comes of adding and taking away: no price is that small. */
+/** Removes rounding errors of floating-point sums; no price is that small. */
 const rounded = (costUsd: number) => Number(costUsd.toFixed(9));
 
 type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
@@ -71,98 +133,10 @@ type NoticeEntry = Extract<AgentEvent, { type: 'notice' }>['entry'];
 const keptNotice = (entry: NoticeEntry): NoticeEntry =>
   entry.kind === 'unknown' ? { ...entry, raw: truncateRaw(entry.raw) } : entry;
 
-/** How many model messages are remembered for naming their blocks; parallel subagents print several at once. */
+/** How many model messages are remembered for naming their blocks. Parallel subagents print several at once. */
 const REMEMBERED_MESSAGES = 32;
 
-/** Takes one event of an agent into the store. */
-export async function applyEvent(context: EventContext, event: LastingEvent): Promise<void> {
-  const { tx, change } = context;
-  const { record } = change;
-  switch (event.type) {
-    case 'conversation':
-      change.record = { ...record, sessionId: event.sessionId };
-      return;
-    case 'conversation-lost':
-      return conversationLost(context);
-    case 'prompt-blocked':
-      change.record = { ...record, promptBlocked: event.reason };
-      return;
-    case 'turn-started':
-      if (event.mode !== null) await takeMode(context, event.mode);
-      change.record = {
-        ...change.record,
-        turnRunning: true,
-        turnBegun: true,
-        joinedMessages: event.messageIds.length > 1 ? [...event.messageIds] : [],
-        model: event.model ?? record.model,
-        cliVersion: event.version ?? record.cliVersion,
-        mcpServers: event.mcpServers ?? record.mcpServers,
-      };
-      if (event.isMinimal) tellGap(change, tx.now, MINIMAL);
-      return haveRead(context, event.messageIds);
-    case 'mode-changed':
-      return takeMode(context, event.mode);
-    case 'message-echoed':
-      return checkEcho(context, event.messageId, event.text);
-    case 'peer-message':
-      return peerMessage(context, event);
-    case 'command-output':
-      return checkCommandOutput(context);
-    case 'forged-line':
-      return raiseAlarm(context, alarmOf('forged-output'));
-    case 'reply-to-nobody':
-      return foreignControl(context);
-    case 'message-progress':
-      return messageProgress(context, event.messageId, event.progress);
-    case 'block':
-      block(context, event);
-      return;
-    case 'tool-result': {
-      const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
-      const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
-      addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
-      await sandboxResult(context, event);
-      if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
-      await closeStaleNetwork(context, false);
-      if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);
-      return settleByResult(tx, record.stageId, context.launchId, event);
-    }
-    case 'call-denied':
-      return callDenied(context, event);
-    case 'todos':
-      change.record = { ...record, todos: [...todosAfterNews(record.todos, event.news)] };
-      return;
-    case 'asked':
-      return asked(context, event);
-    case 'asked-unknown':
-      return refuse(context, event);
-    case 'withdrawn':
-      return withdrawn(context, event.requestId);
-    case 'response':
-      return response(context, event);
-    case 'initialized':
-      return initialized(context, event);
-    case 'cost-count':
-      change.record = { ...record, costCounted: event.costUsd };
-      return;
-    case 'offered':
-      return tx.capabilities.save(record.stageId, tx.now, event.capabilities);
-    case 'turn-ended':
-      return turnEnded(context, event.end);
-    case 'task-started':
-      return takeTaskStart(context, event);
-    case 'tasks':
-      change.record = takeTasks(record, event.tasks, tx.now);
-      return closeStaleNetwork(context, !record.turnRunning);
-    case 'notice':
-      addEntry(change, tx.now, keptNotice(event.entry));
-      return;
-    default:
-      return event satisfies never;
-  }
-}
-
-function block({ tx, change, worktree }: EventContext, event: Extract<AgentEvent, { type: 'block' }>): void {
+function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'block'>): void {
   const { apiMessageId, parentToolUseId } = event;
   const index = ownProperty(change.record.blocks, apiMessageId) ?? 0;
   const others = Object.entries(change.record.blocks).filter(([id]) => id !== apiMessageId);
@@ -185,55 +159,75 @@ function block({ tx, change, worktree }: EventContext, event: Extract<AgentEvent
   addEntry(change, tx.now, { ...content, text, parentToolUseId, blockId: blockId(apiMessageId, index) });
 }
 
-/** What a content block is called, in the stream and in the transcript alike. */
+/** The id of a content block, the same in the stream and in the transcript. */
 export const blockId = (apiMessageId: string, index: number): string => `${apiMessageId}:${index}`;
+
+async function toolResult(context: EventContext, event: EventOf<'tool-result'>): Promise<void> {
+  const { tx, change } = context;
+  const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
+  const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
+  addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
+  await sandboxResult(context, event);
+  if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
+  await closeStaleNetwork(context, false);
+  if (isTold === true || !event.isError) forgetCall(change, event.toolUseId);
+  await settleByResult(tx, change.record.stageId, context.launchId, event);
+}
+
+async function tasksListed(context: EventContext, { tasks }: EventOf<'tasks'>): Promise<void> {
+  const { tx, change } = context;
+  const { turnRunning } = change.record;
+  change.record = takeTasks(change.record, tasks, tx.now);
+  await closeStaleNetwork(context, !turnRunning);
+}
 
 async function messageProgress(
   context: EventContext,
   messageId: string,
   progress: 'consumed' | 'finished' | 'cancelled',
 ): Promise<void> {
-  const { tx, change, launchId, edges } = context;
+  const { tx, change, launchId } = context;
   const row = await tx.outbox.findByWireId(launchId, messageId);
   if (row === null) return takeStranger(context, messageId, progress);
   if (row.body.kind !== 'message' || row.state === 'confirmed' || row.state === 'void') return;
-  if (progress === 'cancelled') {
-    // An interrupt took it back before the model read it. It waits as a row again, under a new id: the CLI drops one it has seen.
-    await tx.outbox.setVoid(row.id, 'taken back by an interrupt');
-    const again = {
-      id: edges.newId(),
-      wireId: edges.newWireId(),
-      stageId: row.stageId,
-      launchId: null,
-      body: row.body,
-    };
-    await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
-    change.queueChanged = true;
-    // A turn that had not begun is over with it: no `result` follows then (seen with 2.1.330).
-    const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
-    change.record = { ...change.record, turnRunning, queueHeld: true };
-    return;
-  }
+  if (progress === 'cancelled') return returnToQueue(context, row);
   await tx.outbox.setConfirmed(row.id, tx.now);
   if (progress === 'consumed') {
     change.record = { ...change.record, turnBegun: true, turnMessages: [...change.record.turnMessages, row.id] };
   }
-  // Finished without having been begun: the CLI had read it in an earlier life, and no result follows.
+  // Finished without having been begun: the CLI read it in an earlier launch, and no result follows.
   if (progress === 'finished') change.record = { ...change.record, turnRunning: await hasUnreadMessages(tx, launchId) };
 }
 
-/** The beginning and the end of a turn name its messages, so that none stays unread where the lines that tell of each are missing. */
-async function haveRead(context: EventContext, messageIds: readonly string[]): Promise<void> {
+/** An interrupt took a message back before the model read it. It is queued again under a new id: the CLI drops ids that it has seen. */
+async function returnToQueue({ tx, change, launchId, edges }: EventContext, row: OutboxRow): Promise<void> {
+  await tx.outbox.setVoid(row.id, 'taken back by an interrupt');
+  const again = {
+    id: edges.newId(),
+    wireId: edges.newWireId(),
+    stageId: row.stageId,
+    launchId: null,
+    body: row.body,
+  };
+  await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
+  change.queueChanged = true;
+  // A turn that had not begun is over with it: no `result` follows then (seen with 2.1.330).
+  const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
+  change.record = { ...change.record, turnRunning, queueHeld: true };
+}
+
+/** The start and the end of a turn name its messages, so none stays unread if the lines about each one are missing. */
+async function markRead(context: EventContext, messageIds: readonly string[]): Promise<void> {
   for (const id of messageIds) await messageProgress(context, id, 'consumed');
 }
 
-/** The next start begins afresh, with the stage's own prompt before whatever waits. */
+/** The next start begins a new conversation, with the stage's prompt before whatever is queued. */
 async function conversationLost({ tx, change, launchId, edges }: EventContext): Promise<void> {
   const { stageId } = change.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
   const prompt = firstPrompt(stage);
-  const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // those go back to the queue by themselves
+  const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // these return to the queue anyway
   const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt);
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
   const row = { id: edges.newId(), stageId, launchId: null, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
@@ -241,6 +235,6 @@ async function conversationLost({ tx, change, launchId, edges }: EventContext): 
   change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false };
   change.queueChanged = true;
   const text =
-    'Claude Code has no record of this conversation, so it cannot be resumed (it was ended before anything was written). Start the stage to begin afresh with its prompt; the work in its worktree is untouched.';
-  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code: 'conversation-lost', text });
+    'Claude Code has no record of this conversation, because it ended before anything was written. The conversation cannot be resumed. Start the stage to begin a new one with its prompt; the work in its worktree is untouched.';
+  addNotice(change, tx.now, { level: 'error', code: 'conversation-lost', text });
 }

@@ -5,17 +5,17 @@ import type { SessionRecord } from '../store/records.ts';
 import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 
-/** A long command is cut: it is part of what every board is told of the session. */
+/** A longer command is shortened, because it is part of the session summary on every board. */
 const LONGEST_COMMAND = 2_000;
-/** How many starts are remembered. A foreground command of a few seconds is told as a task, too. */
+/** How many starts are remembered. The CLI also reports a foreground command of a few seconds as a task. */
 const REMEMBERED_STARTS = 32;
-/** How far back the call of a task is looked for. */
+/** How many transcript entries are searched for the call of a task. */
 const LOOK_BACK = 50;
 
-type Told = Extract<AgentEvent, { type: 'tasks' }>['tasks'][number];
+type ListedTask = Extract<AgentEvent, { type: 'tasks' }>['tasks'][number];
 
-/** The tasks that run now, as the CLI lists them, with what is known of how each was started. */
-export function takeTasks(record: SessionRecord, tasks: readonly Told[], now: string): SessionRecord {
+/** Returns the record with the running tasks as the CLI lists them, each with the call that started it, if known. */
+export function takeTasks(record: SessionRecord, tasks: readonly ListedTask[], now: string): SessionRecord {
   const backgroundTasks = tasks.map(({ taskId, type, description }): BackgroundTask => {
     const before = record.backgroundTasks.find((task) => task.taskId === taskId);
     const start = ownProperty(record.taskStarts, taskId) ??
@@ -26,7 +26,7 @@ export function takeTasks(record: SessionRecord, tasks: readonly Told[], now: st
   return { ...record, backgroundTasks };
 }
 
-/** A task was started; the CLI lists it before or after that. */
+/** A task was started. The CLI may list it before or after this event. */
 export async function takeTaskStart(
   context: EventContext,
   { taskId, toolUseId, description, taskType }: Extract<AgentEvent, { type: 'task-started' }>,
@@ -47,7 +47,7 @@ export async function takeTaskStart(
   change.record = takeTasks({ ...record, agents, taskStarts }, record.backgroundTasks, tx.now);
 }
 
-/** What the call runs, by the transcript. */
+/** Returns the command of a call, from the transcript. */
 async function commandOf({ tx, change }: EventContext, toolUseId: string): Promise<string | null> {
   const { stageId } = change.record;
   const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOK_BACK });

@@ -7,24 +7,24 @@ import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** @throws Rejection `no_session` when the stage was never started, `unknown_stage` */
+/** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
 export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChange> {
   const record = await tx.sessions.find(stageId);
   if (record === null) throw await noSession(tx, stageId);
   return { before: record, record, entries: [], queueChanged: false, delivered: [] };
 }
 
-/** Why the stage has no session: it was never started, or does not exist. */
+/** @returns the rejection for a stage without a session: it was never started, or does not exist */
 export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: StageId): Promise<Rejection> {
   if ((await stages.find(stageId)) === null) return unknownStage(stageId);
   return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);
 }
 
-/** Whether subagents work in the background; background Bash (a dev server, say) does not count. */
+/** Whether subagents work in the background. Background Bash, for example a dev server, does not count. */
 export const agentsWork = ({ backgroundTasks }: SessionRecord): boolean =>
   backgroundTasks.some(({ type }) => type !== 'local_bash' && type !== 'unknown');
 
-/** The state that follows from what is known. */
+/** Returns the state that follows from the stored facts. */
 export function deriveState(record: SessionRecord, openRequests: number): SessionState {
   if (record.launchState !== 'live') return record.launchState;
   if (openRequests > 0) return 'waiting';
@@ -32,8 +32,8 @@ export function deriveState(record: SessionRecord, openRequests: number): Sessio
 }
 
 /**
- * Derives the state, gives a session that has become idle its next queued message or its next phase, stores everything and tells of
- * what changed. A session never shows as idle while a message waits that it could work on.
+ * Derives the state, gives an idle session its next queued message or its next phase, stores the change and emits its
+ * events. A session never shows as idle while a message waits that it could work on.
  */
 export async function saveChange(tx: Tx, change: SessionChange): Promise<SessionRecord> {
   const { stageId } = change.record;
@@ -41,12 +41,12 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
   if (deriveState(change.record, open) === 'idle') await deliverNext(tx, change);
   if (deriveState(change.record, open) === 'idle') await followPipeline(tx, change);
   const state = deriveState(change.record, open);
-  const queued = await tx.outbox.countQueued(stageId); // their attachments are read only when they are told of
+  const queued = await tx.outbox.countQueued(stageId); // reads no attachments; those are read only for `queue-updated`
   change.record = {
     ...change.record,
     state,
     stateSince: state === change.before.state ? change.before.stateSince : tx.now,
-    // Only what should be working can be silent for too long.
+    // Only a busy session can stall.
     stalledSince: state === 'busy' ? change.record.stalledSince : null,
     queued,
     queueHeld: change.record.queueHeld && queued > 0,
@@ -72,7 +72,7 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
   return change.record;
 }
 
-/** Changes a session in a transaction of the caller's. */
+/** Changes a session in the caller's transaction. @throws as `openChange` */
 export async function changeSession(
   tx: Tx,
   stageId: StageId,

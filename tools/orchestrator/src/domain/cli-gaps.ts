@@ -1,13 +1,36 @@
-import { addEntry, type SessionChange } from './session-change.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { addNotice, type SessionChange } from './session-change.ts';
 
-/** Kept with the session, so that its card says it. */
-export const MINIMAL = 'it runs in its minimal mode, so CLAUDE.md and hooks are left out';
+/** A gap that the session keeps, so that its card shows it. */
+export const MINIMAL_MODE = 'it runs in its minimal mode, so CLAUDE.md and hooks are left out';
 
-/** Something that the program does not do shows while a session runs: it is kept in the session, and told in the transcript once. */
-export function tellGap(change: SessionChange, now: string, gap: string): void {
-  const { cliGaps, cliVersion } = change.record;
+/** The program that a session runs. */
+export interface ProgramGaps {
+  version: string | null;
+  /** What it is known not to do, in short words for people. */
+  gaps: readonly string[];
+}
+
+/** Stores what the program of a session does not do, and reports it in the transcript if that is new. */
+export function setCliGaps(change: SessionChange, now: string, { version, gaps }: ProgramGaps): void {
+  const { cliGaps: known, cliVersion } = change.record;
+  change.record = { ...change.record, cliVersion: version, cliGaps: [...gaps] };
+  if (gaps.length === 0 || (isDeepStrictEqual(known, gaps) && cliVersion === version)) return;
+  const advice = '"claude update" installs a newer one, which this session uses from its next start.';
+  reportGaps(change, now, `${gaps.join('; ')}. ${advice}`);
+}
+
+/** Adds a gap that shows while a session runs, and reports it in the transcript once. */
+export function addCliGap(change: SessionChange, now: string, gap: string): void {
+  const { cliGaps } = change.record;
   if (cliGaps.includes(gap)) return;
   change.record = { ...change.record, cliGaps: [...cliGaps, gap] };
-  const text = `Claude Code ${cliVersion ?? '(its version is not known)'} does not do all that Callboard relies on: ${gap}. Nobody asked for that here. Run "npx callboard doctor" to see what else it lacks, and install another release.`;
-  addEntry(change, now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'cli-gaps', text });
+  const advice = 'Run "npx callboard doctor" to see what else it lacks, and install another release.';
+  reportGaps(change, now, `${gap}. Callboard did not ask for that. ${advice}`);
+}
+
+function reportGaps(change: SessionChange, now: string, words: string): void {
+  const release = change.record.cliVersion ?? '(version unknown)';
+  const text = `Claude Code ${release} does not do everything that Callboard relies on: ${words}`;
+  addNotice(change, now, { level: 'warning', code: 'cli-gaps', text });
 }

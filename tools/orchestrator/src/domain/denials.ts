@@ -5,27 +5,27 @@ import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
 import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
-import { addEntry, type SessionChange } from './session-change.ts';
+import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 
 type Denied = Omit<Extract<AgentEvent, { type: 'call-denied' }>, 'type'>;
 type Call = SessionRecord['calls'][string];
 
-/** Calls that are remembered until it is told what became of them; parallel subagents make several at once. */
+/** How many calls without a result are remembered. Parallel subagents make several at once. */
 const REMEMBERED_CALLS = 64;
-/** Of what Claude was told with a denial. */
+/** The longest reason of a denial that is kept. */
 const LONGEST_REASON = 2_000;
 
-/** What the decision is called that no request came before. */
+/** Returns the id of a decision without a request. */
 export const denialId = (toolUseId: string): string => `denied:${toolUseId}`.slice(0, 200);
 
-/** A call has been made; nothing is known of it yet. */
+/** Remembers a call until its result or its denial is known. */
 export function keepCall(change: SessionChange, toolUseId: string, call: Call): void {
   const others = Object.entries(change.record.calls).filter(([id]) => id !== toolUseId);
   const calls = Object.fromEntries([...others, [toolUseId, call] as const].slice(-REMEMBERED_CALLS));
   change.record = { ...change.record, calls, lastCall: { toolUseId, denial: null } };
 }
 
-/** It is known what became of the call. */
+/** Forgets a call whose result is known. */
 export function forgetCall(change: SessionChange, toolUseId: string): void {
   if (ownProperty(change.record.calls, toolUseId) === undefined) return;
   const { [toolUseId]: _, ...calls } = change.record.calls;
@@ -33,13 +33,13 @@ export function forgetCall(change: SessionChange, toolUseId: string): void {
 }
 
 /**
- * Claude Code itself denied a call: it stands in the decision log and the transcript, and is counted, once however often it is told.
- * Whether it is the last call of its turn shows when that ends.
+ * Records that Claude Code itself denied a call: adds it to the decision log and the transcript, and counts it, once
+ * however often it is reported. Whether it was the last call of its turn is known when the turn ends.
  */
 export async function callDenied({ tx, change, launchId }: EventContext, denied: Denied): Promise<void> {
   const { stageId } = change.record;
   const { toolUseId } = denied;
-  if ((await tx.requests.outcomesOf(stageId, toolUseId)).some((outcome) => outcome !== 'closed')) return; // told before, or a person's
+  if ((await tx.requests.outcomesOf(stageId, toolUseId)).some((outcome) => outcome !== 'closed')) return; // reported before, or denied by a person
   const call = ownProperty(change.record.calls, toolUseId);
   const toolName = denied.toolName || (call?.toolName ?? 'a tool');
   const asked = call?.asked ?? toolName;
@@ -52,24 +52,9 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
     ...{ answers: null, updatedInput: null, delivery: 'none', lost: null, settlement: null },
   };
   const request = PendingRequest.parse({
-    ...{
-      stageId,
-      requestId,
-      kind: 'approval',
-      toolName,
-      displayName: toolName,
-      input: {},
-      description: asked,
-      toolUseId,
-    },
-    ...{
-      agent: null,
-      reason: null,
-      blockedPath: null,
-      suggestions: [],
-      suppressAlwaysAllow: true,
-    },
-    ...{ createdAt: tx.now },
+    ...{ stageId, requestId, kind: 'approval', toolName, displayName: toolName, input: {}, description: asked },
+    ...{ toolUseId, agent: null, reason: null, blockedPath: null, suggestions: [], suppressAlwaysAllow: true },
+    createdAt: tx.now,
   });
   if (!(await tx.requests.addDecided(request, decision, launchId))) return;
   addEntry(change, tx.now, { kind: 'decision', parentToolUseId: null, decision });
@@ -87,8 +72,8 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
 const modeOf = ({ mode }: SessionRecord, { denial }: Denied): string | null => (denial.source === 'mode' ? mode : null);
 
 /**
- * The end of a turn names the calls that were denied, by persons as well. Those that nobody was asked about, and of which nothing was told
- * before (a release that does not tell), were denied by Claude Code itself, nobody knows by what.
+ * The end of a turn names the calls that were denied, including those that persons denied. The ones without a request or
+ * an earlier report (some releases send none) were denied by Claude Code itself, for an unknown reason.
  */
 export async function deniedInTurn(context: EventContext, toolUseIds: readonly string[]): Promise<void> {
   const { tx, change } = context;
@@ -99,7 +84,7 @@ export async function deniedInTurn(context: EventContext, toolUseIds: readonly s
   }
 }
 
-/** It was found out what denied a call. */
+/** Adds the rule or mode that denied a call. */
 export function nameDenial(change: SessionChange, toolUseId: string, detail: string): void {
   const { lastCall, openDenial } = change.record;
   if (lastCall?.toolUseId !== toolUseId || lastCall.denial === null) return;
@@ -110,22 +95,22 @@ export function nameDenial(change: SessionChange, toolUseId: string, detail: str
   };
 }
 
-/** A person has written, or has seen to it otherwise: the denial at the end of the last turn needs nobody any more. */
+/** The denial at the end of the last turn no longer needs a person: someone wrote a message, or dealt with it otherwise. */
 export function closeDenial(change: SessionChange): void {
   const { openDenial, lastCall } = change.record;
   if (openDenial === null && (lastCall === null || lastCall.denial === null)) return;
   change.record = { ...change.record, openDenial: null, lastCall: null };
 }
 
-/** A person has seen it. @throws Rejection `no_denial` */
+/** A person took note of the denial. @throws Rejection `no_denial` */
 export function acknowledgeDenial(change: SessionChange, at: string, actor: string): void {
   const { openDenial, stageId } = change.record;
   if (openDenial === null)
     throw new Rejection(
       'no_denial',
-      `No denial in ${stageId} waits to be seen; somebody may have taken note of it already.`,
+      `${stageId} has no denial to acknowledge. Someone may have acknowledged it already.`,
     );
   closeDenial(change);
   const text = `${actor} took note that Claude Code denied ${openDenial.asked}.`;
-  addEntry(change, at, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'denial-acknowledged', text });
+  addNotice(change, at, { level: 'info', code: 'denial-acknowledged', text });
 }

@@ -3,23 +3,23 @@ import type { OutboxRow } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 
-/** Whether a message was given to this process from here. */
-async function isOurs({ tx, launchId }: EventContext, messageId: string | null): Promise<boolean> {
+/** Whether Callboard gave this message to the process. */
+async function isFromCallboard({ tx, launchId }: EventContext, messageId: string | null): Promise<boolean> {
   if (messageId === null) return false;
   return (await tx.outbox.findByWireId(launchId, messageId))?.body.kind === 'message';
 }
 
-/** The process was given these messages: an alarm where one of them was not given from here. */
+/** The process received these messages. Raises an alarm if one of them did not come from Callboard. */
 export async function checkMessages(context: EventContext, messageIds: readonly (string | null)[]): Promise<void> {
   if (!context.knowsAll) return;
   for (const messageId of messageIds) {
-    if (!(await isOurs(context, messageId))) return raiseAlarm(context, alarmOf('foreign-message'));
+    if (!(await isFromCallboard(context, messageId))) return raiseAlarm(context, alarmOf('foreign-message'));
   }
 }
 
 /**
- * The process tells which text it was given under the id of a message. An alarm where the message is not ours, or where
- * something was added: the CLI joins what it is given at the same time, and tells of it under the last id (tried).
+ * The process echoes the text that it received under the id of a message. Raises an alarm if the message is not from
+ * Callboard, or if text was added: the CLI joins messages that arrive together and echoes them under the last id (tried).
  */
 export async function checkEcho(context: EventContext, messageId: string | null, text: string | null): Promise<void> {
   const { tx, launchId, change } = context;
@@ -29,12 +29,16 @@ export async function checkEcho(context: EventContext, messageId: string | null,
   const joined = joinedMessages.includes(messageId) ? joinedMessages : [messageId];
   const rows = await Promise.all(joined.map((id) => tx.outbox.findByWireId(launchId, id)));
   const given = rows.map((row) => (row?.body.kind === 'message' && !row.body.isCommand ? row.body.text : null));
-  if (given.includes(null)) return; // a command is told in a form of its own
-  const ours = given.join('\n').trim();
-  if (ours !== '' && text.trim() !== ours && text.includes(ours)) await raiseAlarm(context, alarmOf('foreign-message'));
+  if (given.includes(null)) return; // commands are echoed in another form
+  const expected = given.join('\n').trim();
+  if (expected !== '' && text.trim() !== expected && text.includes(expected))
+    await raiseAlarm(context, alarmOf('foreign-message'));
 }
 
-/** A command printed something: of those that a person or Callboard gave, a new model is told of before its reply. */
+/**
+ * A command printed output. Raises an alarm unless the running turn has a command, or Callboard is setting the model: the
+ * CLI reports a new model in this way, before its reply.
+ */
 export async function checkCommandOutput(context: EventContext): Promise<void> {
   const { tx, launchId, change } = context;
   if (!context.knowsAll) return;
@@ -45,15 +49,15 @@ export async function checkCommandOutput(context: EventContext): Promise<void> {
   await raiseAlarm(context, alarmOf('foreign-message'));
 }
 
-/** The process has followed an instruction that was not given from here. */
+/** The process has followed an instruction that did not come from Callboard. */
 export async function foreignControl(context: EventContext): Promise<void> {
   if (context.knowsAll) await raiseAlarm(context, alarmOf('foreign-control'));
 }
 
-/** They let nothing run that would not be asked for otherwise, and the CLI goes into them by itself. */
+/** Modes that allow nothing without asking. The CLI may enter them on its own. */
 const ASKING = new Set(['default', 'manual', 'plan', 'dontAsk']);
 
-/** Takes the mode that the process says it is in; an alarm where it lets more run and nothing from here explains it. */
+/** Stores the mode that the process reports. Raises an alarm if it allows more and nothing from Callboard explains it. */
 export async function takeMode(context: EventContext, mode: string): Promise<void> {
   const { change } = context;
   if (mode === change.record.mode) return;
@@ -62,7 +66,7 @@ export async function takeMode(context: EventContext, mode: string): Promise<voi
   await raiseAlarm(context, alarmOf('foreign-mode', `It is now "${mode}".`));
 }
 
-/** By a command, by an answer with a new mode, or by what a `/` command of the running turn may do. */
+/** By a control request, by an answer with a new mode, or possibly by a `/` command of the running turn. */
 async function wasAskedFor({ tx, launchId, change }: EventContext, mode: string): Promise<boolean> {
   const rows = await tx.outbox.listOf(launchId, ['accepted', 'written', 'confirmed']);
   const { turnMessages } = change.record;

@@ -3,22 +3,22 @@ import type { Edges } from '../lib/edges.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** What an event of an agent is taken in with. */
+/** What applying an event of an agent needs. */
 export interface EventContext {
   tx: Tx;
   change: SessionChange;
   launchId: LaunchId;
   edges: Edges;
-  /** Absolute path of the worktree, to shorten what is shown. */
+  /** Absolute path of the worktree, to shorten paths that are shown. */
   worktree: string | null;
-  /** Something acted on the session that is neither a person nor Callboard: the process is to be stopped. */
+  /** An action came from neither a person nor Callboard: stops the process. */
   onAlarm: () => void;
-  /** Whether the store knows all that the process was given; not where a backup has taken its place. */
+  /** Whether the store has everything that the process was given. Not after a backup was restored. */
   knowsAll: boolean;
-  /** Whether hooks that a person agreed to may allow tools: the user's own, or the repository's by choice. */
+  /** Whether hooks that a person agreed to may allow tools: the user's, or the repository's if they chose so. */
   mayHooksAllow: boolean;
-  /** Callboard has the process run commands in the sandbox; `autoAllows`: without a question. */
+  /** Whether Callboard has the process run commands in the sandbox, and whether it does so without asking. */
   sandbox: { isOn: boolean; autoAllows: boolean };
-  /** Whether other sessions may send messages to this one: a person wants that for its project. */
+  /** Whether other sessions may send messages to this one: a setting of its project. */
   mayPeersWrite: boolean;
 }

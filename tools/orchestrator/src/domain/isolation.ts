@@ -1,16 +1,16 @@
 import type { Isolation } from '@callboard/contract';
-import { addEntry, type SessionChange } from './session-change.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
 
-/** How much of a command is named. */
+/** How many characters of a command are shown. */
 const LONGEST_COMMAND = 200;
 
-/** What holds for the newest launch; that a command was let out stays for the life of the session. */
+/** Stores the isolation of the newest launch. `command-left` stays for the life of the session. */
 export function takeIsolation(change: SessionChange, isolation: Isolation): void {
   const { record } = change;
   if (record.isolation.reason !== 'command-left') change.record = { ...record, isolation };
 }
 
-/** Something of the session ran, or may run, where it can reach what answers it: from now on that is no more than noticed. */
+/** Something in the session ran, or may run, where it can reach Callboard: forged answers are now noticed, not prevented. */
 export function loosenIsolation(
   change: SessionChange,
   reason: 'command-left' | 'settings-changed',
@@ -21,7 +21,7 @@ export function loosenIsolation(
   change.record = { ...change.record, isolation: { level: 'noticed', reason, detail } };
 }
 
-/** A command was let out of the sandbox. @param asked what it is, in one line */
+/** A command ran outside the sandbox. @param asked the command, in one line */
 export function commandLeft(change: SessionChange, now: string, asked: string): void {
   const wasPrevented = change.record.isolation.level === 'prevented';
   const named = asked.length > LONGEST_COMMAND ? `${asked.slice(0, LONGEST_COMMAND)} …` : asked;
@@ -29,5 +29,5 @@ export function commandLeft(change: SessionChange, now: string, asked: string): 
   if (!wasPrevented) return;
   const text =
     'A command was allowed to leave the sandbox. What it started may reach Callboard, so from now on a forged answer in this session is noticed, not prevented.';
-  addEntry(change, now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'sandbox-left', text });
+  addNotice(change, now, { level: 'warning', code: 'sandbox-left', text });
 }

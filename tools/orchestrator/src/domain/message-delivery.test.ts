@@ -195,7 +195,7 @@ it('leaves everything to a later launch that has taken over', async () => {
   await session.begin();
   const record = await session.record();
   await session.store.transact((tx) =>
-    endLaunch(tx, session.stageId, old, { kind: 'died', reason: 'late news', wasWatched: true }),
+    endLaunch(tx, { id: old, stageId: session.stageId }, { kind: 'died', reason: 'late news', wasWatched: true }),
   );
   expect(await session.record()).toEqual(record);
 });

@@ -4,7 +4,7 @@ import type { Tx } from '../store/store.ts';
 import { closeDenial } from './denials.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
-/** A row of the queue, as everyone sees it. */
+/** Returns a row of the queue as everyone sees it. */
 export const queuedMessage = (row: MessageRow): QueuedMessage => ({
   stageId: row.stageId,
   messageId: row.wireId,
@@ -19,9 +19,8 @@ export const queuedMessage = (row: MessageRow): QueuedMessage => ({
 const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ name, mediaType });
 
 /**
- * Gives the first row of the queue to the session's launch, if there is one that may go: one a person wants sent now
- * goes also while the queue is held. Nothing goes while the disk is nearly full, or the
- * session under alarm. The outbox then writes it.
+ * Gives the first row of the queue to the session's launch, whose outbox writes it. A held queue gives only an urgent row.
+ * Nothing is given while the disk is nearly full or the session is under alarm.
  */
 export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
   if (change.record.alarm !== null) return;
@@ -30,7 +29,7 @@ export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> 
   if (change.record.launchId !== null && tx.diskPauseReason() === null) await deliver(tx, change, first);
 }
 
-/** Puts a row of the queue in front of all others, to go next, held or not. */
+/** Puts a row first in the queue, to go next even if the queue is held. */
 export async function makeUrgent(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
   const first = (await tx.outbox.queueOf(row.stageId))[0];
   if (first !== undefined && first.id !== row.id) await tx.outbox.setPosition(row.id, first.position - 1);
@@ -38,11 +37,11 @@ export async function makeUrgent(tx: Tx, change: SessionChange, row: MessageRow)
   change.queueChanged = true;
 }
 
-/** Gives one message to the session's launch. It gets its transcript entry now, once in its life. */
+/** Gives a message to the session's launch. The first time, adds its transcript entry. */
 export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
   const { launchId, stageId } = change.record;
-  if (launchId === null) return; // no process: the rows stay where they are
-  // What let it go is used up: one that comes back unread waits like every other.
+  if (launchId === null) return; // no process: the row stays in the queue
+  // Its flags are used up: if it returns unread, it waits like any other message.
   await tx.outbox.give(row, launchId, { ...row.body, entered: true, urgent: false, awaitsRoom: false });
   change.delivered.push(row.id);
   if (!row.body.entered) {
@@ -56,12 +55,12 @@ export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): P
     });
   }
   change.record = { ...change.record, turnRunning: true };
-  closeDenial(change); // whoever writes has had their say about it
+  closeDenial(change); // whoever wrote the message has dealt with it
   change.queueChanged = true;
   await tx.emit({ type: 'message-sent', data: { stageId, messageId: row.wireId, text: row.body.text } });
 }
 
-/** Whether messages were given to the launch that the CLI has not begun to work on. */
+/** Whether the launch has messages that the CLI has not read. */
 export async function hasUnreadMessages(tx: Tx, launchId: LaunchId): Promise<boolean> {
   return (await tx.outbox.countUnread(launchId)) > 0;
 }

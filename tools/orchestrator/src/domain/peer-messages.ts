@@ -2,16 +2,16 @@ import { truncate } from '../text/truncate.ts';
 import { checkMessages } from './detect-foreign-input.ts';
 import type { EventContext } from './event-context.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
-import { addEntry } from './session-change.ts';
+import { addNotice } from './session-change.ts';
 
-/** More than a session has to say to another. */
+/** Longer than what one session needs to say to another. */
 const LONGEST_MESSAGE = 20_000;
-/** Messages that came together and whose senders were not told yet. */
+/** How many messages may wait for the report of their senders. */
 const MOST_STRANGERS = 100;
 
 /**
- * The process has taken a message that nobody here sent. Where other sessions may write, who did is told right behind it; until then nothing
- * is known of it. Elsewhere it is an alarm.
+ * The process has taken a message that did not come from Callboard. If other sessions may write, the CLI reports the
+ * sender right after it, and the message is remembered until then. Otherwise it is an alarm.
  */
 export async function takeStranger(
   context: EventContext,
@@ -20,12 +20,12 @@ export async function takeStranger(
 ): Promise<void> {
   const { change, mayPeersWrite } = context;
   if (!mayPeersWrite) return checkMessages(context, [messageId]);
-  if (progress !== 'consumed') return; // it has told of its sender by then, or is missed below
+  if (progress !== 'consumed') return; // by then the sender was reported, or `checkStrangers` raises the alarm
   const strangers = [...new Set([...change.record.strangers, messageId])].slice(-MOST_STRANGERS);
   change.record = { ...change.record, strangers };
 }
 
-/** Another session has sent a message: it stands in the transcript with its sender, and is nobody's here. An alarm where none is wanted. */
+/** Another session sent a message: shows it in the transcript with its sender. Raises an alarm if other sessions may not write. */
 export async function peerMessage(
   context: EventContext,
   { messageId, from, text }: { messageId: string; from: string; text: string },
@@ -34,16 +34,10 @@ export async function peerMessage(
   if (!mayPeersWrite) return checkMessages(context, [messageId]);
   change.record = { ...change.record, strangers: change.record.strangers.filter((id) => id !== messageId) };
   const words = `Another Claude Code session (${from}) wrote to Claude: ${truncate(text, LONGEST_MESSAGE)}`;
-  addEntry(change, tx.now, {
-    kind: 'notice',
-    parentToolUseId: null,
-    level: 'info',
-    code: 'session-message',
-    text: words,
-  });
+  addNotice(change, tx.now, { level: 'info', code: 'session-message', text: words });
 }
 
-/** A turn is over: a message in it that nobody here sent, and no other session, was slipped in. */
+/** A turn ended. Raises an alarm if it had a message that came from neither Callboard nor another session. */
 export async function checkStrangers(context: EventContext): Promise<void> {
   const { change, knowsAll } = context;
   if (change.record.strangers.length === 0) return;

@@ -2,13 +2,11 @@ import type { RuleScope, Stage } from '@callboard/contract';
 import type { KeptRule } from '../agent/permission-updates.ts';
 import type { Tx } from '../store/store.ts';
 
-/** Keeps what was granted, once each, and tells of it. */
+/** Keeps the rules that were granted, each once, and emits the new list. */
 export async function keepRules(
   tx: Tx,
   stage: Stage,
-  scope: RuleScope,
-  granted: readonly KeptRule[],
-  { by, newId }: { by: string; newId: () => string },
+  { scope, granted, by, newId }: { scope: RuleScope; granted: readonly KeptRule[]; by: string; newId: () => string },
 ): Promise<void> {
   const known = await tx.rules.listFor(stage.projectId, stage.id);
   const fresh = granted.filter(
@@ -21,6 +19,7 @@ export async function keepRules(
   if (fresh.length > 0) await tellRules(tx, stage.projectId);
 }
 
+/** Emits the rules of a project. */
 export async function tellRules(tx: Tx, projectId: Stage['projectId']): Promise<void> {
   await tx.emit({ type: 'rules-updated', data: { projectId, rules: await tx.rules.listOf(projectId) } });
 }

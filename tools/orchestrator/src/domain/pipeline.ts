@@ -2,21 +2,21 @@ import type { Phase, Stage } from '@callboard/contract';
 import { textMessage } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { deliverNext } from './message-delivery.ts';
-import { addEntry, type SessionChange } from './session-change.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
 
-/** What the first message of a stage says: its own prompt, and the first phase's if it has phases. */
+/** Returns the first message of a stage: its prompt, then the prompt of its first phase if it has phases. */
 export function firstPrompt({ prompt, pipeline }: Pick<Stage, 'prompt' | 'pipeline'>): string {
   const [first] = pipeline;
   return first === undefined ? prompt : `${prompt}\n\n${first.prompt}`;
 }
 
-/** The mode that a stage begins in. */
+/** Returns the permission mode that a stage begins in. */
 export const firstMode = ({ permissionMode, pipeline }: Pick<Stage, 'permissionMode' | 'pipeline'>): string =>
   pipeline[0]?.permissionMode ?? permissionMode;
 
 /**
- * A session has become idle with nothing queued: where its phase went well, the next one begins, or a person is asked
- * to let it begin. Does nothing for a stage without phases, or after its last one.
+ * Continues the pipeline of a session that has become idle with nothing queued: if its phase succeeded, the next one
+ * begins, or waits at a gate for a person. Does nothing for a stage without phases, or after the last phase.
  */
 export async function followPipeline(tx: Tx, change: SessionChange): Promise<void> {
   const { record } = change;
@@ -28,13 +28,17 @@ export async function followPipeline(tx: Tx, change: SessionChange): Promise<voi
   if (finished.gate === 'human' || record.openDenial !== null) {
     change.record = { ...record, atGate: true };
     const denied = record.openDenial === null ? '' : ', but Claude Code denied its last tool call';
-    addNotice(tx, change, `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you let it.`);
+    notePhase(
+      tx,
+      change,
+      `The phase "${finished.name}" is finished${denied}. "${next.name}" begins when you advance it.`,
+    );
   } else {
     await beginPhase(tx, change, next);
   }
 }
 
-/** Puts the next phase to work: its mode first, then its prompt, in this order through the outbox. */
+/** Begins the next phase: puts its mode and then its prompt into the outbox. */
 export async function beginPhase(tx: Tx, change: SessionChange, phase: Phase): Promise<void> {
   const { stageId, launchId, mode } = change.record;
   const row = { stageId, actor: null, createdAt: tx.now };
@@ -54,8 +58,8 @@ export async function beginPhase(tx: Tx, change: SessionChange, phase: Phase): P
     atGate: false,
     mode: launchId === null ? (phase.permissionMode ?? mode) : mode,
   };
-  addNotice(tx, change, `The phase "${phase.name}" begins.`);
-  tx.syncFirst(); // a power cut must not have its prompt made again, under an id that Claude does not know
+  notePhase(tx, change, `The phase "${phase.name}" begins.`);
+  tx.syncFirst(); // otherwise a power cut could make its prompt again, under an id that Claude does not know
   await tx.outbox.insert({
     ...row,
     id: tx.newId(),
@@ -66,6 +70,6 @@ export async function beginPhase(tx: Tx, change: SessionChange, phase: Phase): P
   await deliverNext(tx, change);
 }
 
-function addNotice(tx: Tx, change: SessionChange, text: string): void {
-  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'phase', text });
+function notePhase(tx: Tx, change: SessionChange, text: string): void {
+  addNotice(change, tx.now, { level: 'info', code: 'phase', text });
 }

@@ -8,17 +8,17 @@ import { commandLeft } from './isolation.ts';
 type Result = Extract<AgentEvent, { type: 'tool-result' }>;
 type Call = SessionRecord['calls'][string];
 
-/** What a result says of the sandbox: that its command ran outside, or inside without a question. */
+/** Records what a result says about the sandbox: its command ran outside, or inside without asking. */
 export async function sandboxResult(context: EventContext, result: Result): Promise<void> {
   const { tx, change, sandbox } = context;
   const call = ownProperty(change.record.calls, result.toolUseId);
   if (call?.toolName !== 'Bash') return;
-  // Whoever let it out, a person or what nobody foresaw.
+  // Whatever allowed it: a person, or something unforeseen.
   if (sandbox.isOn && result.leftSandbox === true) commandLeft(change, tx.now, call.asked);
   if (sandbox.autoAllows && result.unruled === true) await allowedBySandbox(context, result.toolUseId, call);
 }
 
-/** It stands in the decision log, as nobody was asked, and is counted. */
+/** Adds the call to the decision log, because nobody was asked, and counts it. */
 async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseId: string, call: Call): Promise<void> {
   const { stageId } = change.record;
   const { toolName, asked } = call;
@@ -38,4 +38,4 @@ async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseI
   change.record = { ...change.record, sandboxAllowed: change.record.sandboxAllowed + 1 };
 }
 
-const IN_SANDBOX = 'It ran in the sandbox, where this project lets commands run without a question.';
+const IN_SANDBOX = 'It ran in the sandbox, where this project lets commands run without asking.';

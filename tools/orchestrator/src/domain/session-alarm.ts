@@ -3,44 +3,44 @@ import { Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { closeRequest } from './requests.ts';
-import { addEntry, type SessionChange } from './session-change.ts';
+import { addNotice, type SessionChange } from './session-change.ts';
 
 export interface AlarmContext {
   tx: Tx;
   change: SessionChange;
-  /** Runs after the commit: whoever drives the process stops it. */
+  /** Called after the commit, to stop the process. */
   onAlarm: () => void;
 }
 
-/** What was seen, and in words for a person what it means and what to do next. */
+/** What was detected; `detail` tells a person what it means and what to do next. */
 export type Alarm = Pick<SessionAlarm, 'code' | 'detail'>;
 
-const CLOSED = 'The session is under alarm, so nothing more is allowed in it.';
+const CLOSED = 'The session is under alarm, so nothing is allowed in it.';
 
 /**
- * Puts the session under alarm and has its process stopped. The first alarm stands until a person acknowledges it; what
- * is seen after it is told in the transcript alone, and each thing once. Open requests are closed: whoever raised the
- * alarm may have made them.
+ * Puts the session under alarm and has its process stopped. The first alarm stands until a person acknowledges it; later
+ * ones are only reported in the transcript, each code once. Open requests are closed, because whoever caused the alarm
+ * may have made them.
  */
 export async function raiseAlarm({ tx, change, onAlarm }: AlarmContext, { code, detail }: Alarm): Promise<void> {
   const { alarm, stageId, seenAlarms } = change.record;
   tx.afterCommit(onAlarm);
   if (alarm !== null && seenAlarms.includes(code)) return;
-  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'error', code, text: detail });
+  addNotice(change, tx.now, { level: 'error', code, text: detail });
   change.record = { ...change.record, seenAlarms: [...(alarm === null ? [] : seenAlarms), code] };
   if (alarm !== null) return;
   change.record = { ...change.record, alarm: { code, at: tx.now, detail } };
   for (const request of await tx.requests.listOpenOf(stageId)) await closeRequest(tx, change, request, CLOSED);
 }
 
-/** Lets the session go on. What waits in its queue waits on, for a word of its own. @throws Rejection `no_alarm` */
+/** Lets the session continue. Its queue stays held until a person releases it. @throws Rejection `no_alarm` */
 export function acknowledgeAlarm(change: SessionChange, at: string, actor: string): void {
   const { alarm, stageId, queued } = change.record;
   if (alarm === null)
-    throw new Rejection('no_alarm', `${stageId} is not under alarm; somebody may have acknowledged it already.`);
+    throw new Rejection('no_alarm', `${stageId} is not under alarm. Someone may have acknowledged it already.`);
   change.record = { ...change.record, alarm: null, seenAlarms: [], queueHeld: queued > 0, heldSinceAlarm: queued > 0 };
   const text = `${actor} acknowledged the alarm. The session may continue.`;
-  addEntry(change, at, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'alarm-acknowledged', text });
+  addNotice(change, at, { level: 'info', code: 'alarm-acknowledged', text });
 }
 
 /** @throws Rejection `session_alarm` */
@@ -53,27 +53,27 @@ export function requireNoAlarm(session: Pick<SessionRecord, 'alarm' | 'stageId'>
 const STOPPED = 'The session was stopped.';
 const NEXT = 'Look at the last steps in the transcript and at the changes before you let it continue.';
 
-const SEEN: Readonly<Record<AlarmCode, string>> = {
+const DESCRIPTIONS: Readonly<Record<AlarmCode, string>> = {
   'foreign-answer':
     'A request was answered by something other than Callboard: a command that Claude ran may have approved its own request.',
   'foreign-control':
-    'Claude Code was given an instruction that Callboard did not send: a command that Claude ran may have changed its settings, its permissions or its tool servers.',
+    'Claude Code received an instruction that Callboard did not send: a command that Claude ran may have changed its settings, its permissions or its tool servers.',
   'foreign-message':
-    'Claude was given a message that nobody sent: a command that Claude ran may have spoken to it in your name.',
+    'Claude received a message that nobody sent: a command that Claude ran may have sent it in your name.',
   'foreign-mode':
-    'The permission mode changed, and nobody changed it: a command that Claude ran may have let itself do more than you allowed.',
+    'The permission mode changed, but nobody changed it: a command that Claude ran may have given itself more permissions than you allowed.',
   'forged-output':
-    'The file that Claude Code prints to holds lines that it did not print: a command that Claude ran may have written them.',
+    'The output file of Claude Code has lines that Claude Code did not print: a command that Claude ran may have written them.',
   'foreign-rule':
-    'A tool ran under a permission rule that nobody gave: a command that Claude ran may have written it into a settings file.',
+    'A tool ran under a permission rule that nobody added: a command that Claude ran may have written it into a settings file.',
   'foreign-hook':
-    'A hook allowed a tool, though neither you nor the project run hooks that may: a command that Claude ran may have written it into a settings file.',
+    'A hook allowed a tool, but neither you nor the project have hooks that may do that: a command that Claude ran may have written it into a settings file.',
   'transcript-mismatch':
     "The transcript shows something that Claude's own record of the conversation does not have: a command that Claude ran may have written it.",
 };
 
-/** An alarm in words. @param what was seen exactly, as a sentence of its own; left out where the code says it all */
+/** @returns the alarm with its description. @param what the details, as a sentence; left out if the code says everything */
 export const alarmOf = (code: AlarmCode, what?: string): Alarm => ({
   code,
-  detail: [SEEN[code], what, STOPPED, NEXT].filter((part) => part !== undefined).join(' '),
+  detail: [DESCRIPTIONS[code], what, STOPPED, NEXT].filter((part) => part !== undefined).join(' '),
 });

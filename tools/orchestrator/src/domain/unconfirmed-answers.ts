@@ -4,22 +4,22 @@ import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { requestOf, setDelivery, updateDecision } from './requests.ts';
 
-/** The result of a tool call, as far as it tells of an answer. */
-export interface SeenResult {
+/** The parts of a tool result that show whether an answer counted. */
+export interface AnsweredResult {
   toolUseId: string;
   isError: boolean;
   text: string;
 }
 
-/** What goes to the CLI with a no. */
+/** The body of a denial. */
 const Denial = z.object({ response: z.object({ message: z.string() }) });
 
-/** The result of a call stands close behind the answer that let it run. */
+/** How many entries are searched: the result of a call follows soon after the answer that allowed it. */
 const LOOK_BACK = 200;
 
 /**
- * Records that a process or a turn ended before an answer was confirmed. Where the result of the call was seen all the same, the
- * answer has counted; else its fate is unknown, and a person settles it.
+ * Records that a process or a turn ended before an answer was confirmed. If the transcript has the result of the call, the
+ * answer counted; otherwise its fate is unknown, and a person settles it.
  */
 export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promise<void> {
   const stored = await requestOf(tx, row);
@@ -32,10 +32,15 @@ export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promi
 }
 
 /**
- * Settles by itself an answer that the result of its call shows to have counted: one whose fate was unknown, in a
- * resumed conversation; and one that was given to this launch, whose echo was lost (on a full disk, say).
+ * Confirms answers that the result of their call shows to have counted: answers of unknown fate, in a resumed
+ * conversation, and answers to this launch whose echo was lost, for example on a full disk.
  */
-export async function settleByResult(tx: Tx, stageId: StageId, launchId: LaunchId, result: SeenResult): Promise<void> {
+export async function settleByResult(
+  tx: Tx,
+  stageId: StageId,
+  launchId: LaunchId,
+  result: AnsweredResult,
+): Promise<void> {
   for (const row of await unconfirmed(tx, launchId)) {
     const stored = await requestOf(tx, row);
     if (stored?.decision == null || !showsThatItCounted(stored.decision, row, result)) continue;
@@ -52,12 +57,12 @@ export async function settleByResult(tx: Tx, stageId: StageId, launchId: LaunchI
 }
 
 /**
- * The turn is over and nothing waits any more. An answer that was written for it and never echoed either counted, or was
- * overtaken by a withdrawal; what told of it was lost, so a person settles it.
+ * The turn is over and nothing is open. An answer that was written and never echoed either counted or was overtaken by a
+ * withdrawal. The line that said which was lost, so a person settles it.
  */
 export async function loseUnconfirmed(tx: Tx, launchId: LaunchId): Promise<void> {
   for (const row of await unconfirmed(tx, launchId)) {
-    const endReason = 'What Claude Code printed of it was lost.';
+    const endReason = 'The output of Claude Code about it was lost.';
     await tx.outbox.setVoid(row.id, endReason);
     await loseAnswer(tx, row, { ended: 'turn', writtenAt: row.writtenAt, endedAt: tx.now, endReason });
   }
@@ -67,10 +72,10 @@ const unconfirmed = async (tx: Tx, launchId: LaunchId): Promise<OutboxRow[]> =>
   (await tx.outbox.listOf(launchId, ['written'])).filter(({ kind }) => kind === 'answer');
 
 /**
- * A call that went well was let run: nobody else answers for us without an alarm. A call that failed tells nothing,
- * since one that was cut off fails as well, unless the error has the words of our no.
+ * A call that succeeded was allowed: nothing else can answer without an alarm. A call that failed proves nothing, because
+ * an interrupted call fails too, unless its error has the text of Callboard's denial.
  */
-function showsThatItCounted(decision: Decision, row: OutboxRow, result: SeenResult): boolean {
+function showsThatItCounted(decision: Decision, row: OutboxRow, result: AnsweredResult): boolean {
   if (decision.toolUseId === '' || result.toolUseId !== decision.toolUseId) return false;
   if (decision.outcome === 'allowed' || decision.outcome === 'answered') return !result.isError;
   const no = row.body.kind === 'answer' ? Denial.safeParse(row.body.response).data : undefined;

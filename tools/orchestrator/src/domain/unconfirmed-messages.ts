@@ -3,8 +3,8 @@ import type { OutboxRow, SessionRecord } from '../store/records.ts';
 import type { Tables } from '../store/store.ts';
 
 /**
- * The messages of a launch that has ended of which it is not known whether the conversation has them: those of the turn
- * that ran and of the one before, and those that the CLI did not tell of.
+ * Returns the messages of an ended launch that may be missing in the conversation: those of its last two turns, and
+ * those that the CLI did not report as read.
  */
 export async function unconfirmedMessages(
   read: Pick<Tables, 'outbox'>,
@@ -16,10 +16,10 @@ export async function unconfirmedMessages(
   return [...begun.filter((row) => row !== null), ...unread.filter(({ kind }) => kind === 'message')];
 }
 
-/** Which of them were found in the conversation; null: it could not be looked up. */
+/** The wire ids that were found in the conversation; null if it could not be read. */
 export type FoundMessages = ReadonlySet<string> | null;
 
-/** Whether the conversation has a message, by what was found in it. Of messages that were joined into one it names the last alone. */
+/** Whether the conversation has a message. Of messages that the CLI joined into one it names only the last. */
 export function isInConversation(
   { wireId }: Pick<OutboxRow, 'wireId'>,
   { joinedMessages }: SessionRecord,

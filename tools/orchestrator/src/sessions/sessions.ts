@@ -4,6 +4,7 @@ import { refusedMode } from '../claude/launch/arguments.ts';
 import { openSpoolOnly, type openStdioChannel } from '../claude/launch/channel.ts';
 import type { AgentProcess } from '../claude/launch/spawn-claude.ts';
 import { changeSession, noSession, openChange, saveChange } from '../domain/change-session.ts';
+import { setCliGaps } from '../domain/cli-gaps.ts';
 import { acknowledgeDenial } from '../domain/denials.ts';
 import { beginPhase } from '../domain/pipeline.ts';
 import { type Alarm, acknowledgeAlarm, raiseAlarm, requireNoAlarm } from '../domain/session-alarm.ts';
@@ -22,7 +23,6 @@ import { createLauncher, type LaunchPrograms, type LaunchSandboxes } from './lau
 import type { RunningLaunch, StopGraces } from './launch/running-launch.ts';
 import { recoverLostOutput, saysItRests } from './recover-lost-output.ts';
 import { resumeDeferredWork } from './resume-deferred-work.ts';
-import { tellProgram } from './tell-program.ts';
 
 export interface SessionsParts extends Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'> {
   worktrees: Worktrees;
@@ -353,7 +353,7 @@ export function createSessions(parts: SessionsParts): Sessions {
         await store.transact(
           (tx) =>
             changeSession(tx, stageId, (change) => {
-              if (change.record.cliVersion === version) tellProgram(change, tx.now, { version, gaps });
+              if (change.record.cliVersion === version) setCliGaps(change, tx.now, { version, gaps });
             }),
           { sync: 'later' },
         );

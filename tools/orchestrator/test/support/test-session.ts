@@ -108,7 +108,7 @@ export async function beginTestSession(
     },
     async end(end = DIED, inConversation = null) {
       const found = inConversation === null ? null : new Set(inConversation);
-      await store.transact((tx) => endLaunch(tx, stageId, newestLaunch(), end, found));
+      await store.transact((tx) => endLaunch(tx, { id: newestLaunch(), stageId }, end, found));
       return session.record();
     },
     enqueue: (text) =>

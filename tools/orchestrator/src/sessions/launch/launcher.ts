@@ -7,6 +7,7 @@ import { temporaryVariables } from '../../claude/launch/stage-temporary-folder.t
 import { endMarked } from '../../claude/processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../../claude/processes/marked-processes.ts';
 import { changeSession } from '../../domain/change-session.ts';
+import { setCliGaps } from '../../domain/cli-gaps.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { takeIsolation } from '../../domain/isolation.ts';
 import { addEntry } from '../../domain/session-change.ts';
@@ -19,7 +20,6 @@ import type { LaunchTrust } from '../../trust/launch-trust.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { Worktrees } from '../../worktrees/worktrees.ts';
 import { type RetryParts, retryUntilStored } from '../retry-until-stored.ts';
-import { tellProgram } from '../tell-program.ts';
 import { type BegunLaunch, beginLaunch } from './begin-launch.ts';
 import { chooseSandbox, refusalOfSandbox } from './launch-sandbox.ts';
 import { leftOutNotice, newRulesNotice, prepareWorktree } from './prepare-worktree.ts';
@@ -142,7 +142,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
     const session = await takeUp(launchId, process, settings, async (tx) => {
       await tellTrust(tx, stageId, given);
       await changeSession(tx, stageId, (change) => {
-        tellProgram(change, tx.now, program);
+        setCliGaps(change, tx.now, program);
         takeIsolation(change, isolation);
       });
     });
@@ -218,7 +218,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
   async function settleFailed(stageId: StageId, launchId: LaunchId, error: unknown): Promise<void> {
     const end: LaunchEnd = { kind: 'not-started', reason: messageOf(error) };
     const settle = async (tx: Tx) => {
-      if ((await tx.launches.find(launchId))?.state !== 'ended') await endLaunch(tx, stageId, launchId, end);
+      if ((await tx.launches.find(launchId))?.state !== 'ended') await endLaunch(tx, { id: launchId, stageId }, end);
     };
     try {
       await store.transact(settle);
@@ -260,7 +260,7 @@ export function createLauncher(parts: LauncherParts): Launcher {
       store.transact(async (tx) => {
         const rows = await tx.outbox.listOf(id, ['accepted', 'written']);
         const given = rows.find(({ kind }) => kind === 'message');
-        await endLaunch(tx, stageId, id, { kind: 'not-started', reason: BEGUN_AGAIN, isBegunAgain: true });
+        await endLaunch(tx, { id, stageId }, { kind: 'not-started', reason: BEGUN_AGAIN, isBegunAgain: true });
         const message = (await tx.outbox.queueOf(stageId)).find((row) => row.id === given?.id);
         const begun = await beginLaunch(tx, { edges, dataDir }, stageId, message?.actor ?? null, message);
         tx.afterCommit(() => {

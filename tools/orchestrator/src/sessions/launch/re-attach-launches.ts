@@ -153,7 +153,7 @@ async function beginAgain({ store, sessions, log }: ReAttachParts, launch: Launc
     log.warn({ err: error, stageId }, 'a start that was cut off could not be begun again');
     reason = `Callboard was ended while it was starting Claude Code; nothing was run. ${error.message}`;
   }
-  await store.transact((tx) => endLaunch(tx, stageId, id, { kind: 'not-started', reason }));
+  await store.transact((tx) => endLaunch(tx, { id, stageId }, { kind: 'not-started', reason }));
 }
 
 /** The process of a launch whose spawn was never recorded: it carries the marker and has the launch's FIFO as its input. */

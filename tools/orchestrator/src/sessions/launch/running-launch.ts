@@ -79,7 +79,7 @@ export function watchLaunch(
     })();
     const inConversation = await lookUp(record);
     const settle = async (tx: Tx) => {
-      await endLaunch(tx, launch.stageId, launch.id, end, inConversation);
+      await endLaunch(tx, launch, end, inConversation);
       tx.afterCommit(onEnded);
     };
     // On disk, with all that was read of the spool, before the spool goes.
