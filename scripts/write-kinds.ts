@@ -18,7 +18,12 @@ interface Side {
 }
 
 const ORCHESTRATOR: Side = { folder: 'tools/orchestrator/src/kinds', extension: '.ts', type: 'RequestKindDefinition' };
-const SIDES = [ORCHESTRATOR];
+const CLIENT: Side = {
+  folder: 'tools/web-server/src/client/features/interaction/kinds',
+  extension: '.tsx',
+  type: 'RequestKindView',
+};
+const SIDES = [ORCHESTRATOR, CLIENT];
 
 const LINE_WIDTH = 120;
 

@@ -1,6 +1,7 @@
 import type { BoardView } from '@callboard/contract';
+import { askTitle } from '../features/interaction/words/request-words.ts';
 import { stoppedWords } from '../lib/needs-you-words.ts';
-import { askTitle, requestKey } from '../lib/request-words.ts';
+import { requestKey } from '../lib/request-words.ts';
 import { stoppedStages } from '../lib/stages-needing-you.ts';
 
 /** One thing that a person is told of while no tab of Callboard is looked at. */

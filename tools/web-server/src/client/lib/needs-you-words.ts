@@ -1,6 +1,5 @@
-import type { AlarmCode, PendingRequest, StageView } from '@callboard/contract';
+import type { AlarmCode, StageView } from '@callboard/contract';
 import { clockTime } from './format.ts';
-import { askPath, askSummary } from './request-words.ts';
 
 /** What raised the alarm, in a few words, for cards and titles of notices. */
 export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
@@ -30,20 +29,6 @@ export const phaseNow = (stage: StageView): string => phaseName(stage, 0);
 
 /** The phase that a person has to let begin. */
 export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
-
-/** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
-export function needsYouWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
-  if (stage.session?.alarm != null) return stoppedWords(stage);
-  const [first] = pending;
-  if (first !== undefined) {
-    const folder = stage.worktree?.path ?? null;
-    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
-    const path = askPath(first, folder);
-    return { text: `${askSummary(first, folder)}${more}`, tone: 'needs', ...(path === '' ? {} : { path }) };
-  }
-  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
-  return stoppedWords(stage);
-}
 
 /** Why a stage needs somebody that asks for nothing. */
 export function stoppedWords(stage: StageView): StageWords {

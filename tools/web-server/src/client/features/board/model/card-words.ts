@@ -1,5 +1,6 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
-import { needsYouWords, phaseNow, type StageWords } from '../../../lib/needs-you-words.ts';
+import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
+import { askPath, askSummary } from '../../interaction/words/request-words.ts';
 
 /** All that the words on a card follow from. */
 export interface CardFacts {
@@ -32,6 +33,20 @@ export function cardWords(facts: CardFacts): StageWords {
     default:
       return stage.column satisfies never;
   }
+}
+
+/** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
+function needsYouWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
+  if (stage.session?.alarm != null) return stoppedWords(stage);
+  const [first] = pending;
+  if (first !== undefined) {
+    const folder = stage.worktree?.path ?? null;
+    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
+    const path = askPath(first, folder);
+    return { text: `${askSummary(first, folder)}${more}`, tone: 'needs', ...(path === '' ? {} : { path }) };
+  }
+  if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
+  return stoppedWords(stage);
 }
 
 function backlogWords({ stage, titleOf, isDone }: CardFacts): string {

@@ -4,7 +4,8 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { arrivalWords, KIND_WORDS, verdictWords, waitWords } from '../model/log-words.ts';
+import { requestKinds } from '../../interaction/kinds/registry.ts';
+import { arrivalWords, verdictWords, waitWords } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
@@ -25,7 +26,7 @@ export function DecisionRow({ decision }: { decision: Decision }) {
         <code className={css.asked}>{asked === '' ? toolName : asked}</code>
         <div className={css.facts}>
           <StageName decision={decision} />
-          <span>{KIND_WORDS[kind]}</span>
+          <span>{requestKinds[kind].name}</span>
           <span>{waitWords(decision)}</span>
           {arrival !== null && <span>{arrival}</span>}
         </div>

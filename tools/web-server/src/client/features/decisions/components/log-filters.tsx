@@ -1,4 +1,4 @@
-import type { BoardView } from '@callboard/contract';
+import { type BoardView, RequestKind } from '@callboard/contract';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconChevronDown, IconChevronUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -7,8 +7,9 @@ import { useState } from 'react';
 import { type NavigateOptions, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { currentParams, useUrlText } from '../../../lib/use-url-text.ts';
+import { requestKinds } from '../../interaction/kinds/registry.ts';
 import { ALL, filterCount, type LogFilter, readLogFilter, writeLogFilter } from '../model/log-filter.ts';
-import { KIND_WORDS, LOG_SOURCE_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
+import { LOG_SOURCE_WORDS, OUTCOME_WORDS } from '../model/log-words.ts';
 import css from './decision-log.module.css';
 
 const choices = (view: BoardView) => ({
@@ -19,6 +20,8 @@ const choices = (view: BoardView) => ({
 });
 const options = (words: Readonly<Record<string, string>>) =>
   Object.entries(words).map(([value, label]) => ({ value, label }));
+
+const KINDS = RequestKind.options.map((kind) => ({ value: kind, label: requestKinds[kind].name }));
 
 /** What of the log is shown; it stands in the address. */
 export function LogFilters({ filter }: { filter: LogFilter }) {
@@ -67,7 +70,7 @@ export function LogFilters({ filter }: { filter: LogFilter }) {
       </Button>
       {(projects.length > 1 || filter.project !== '') && select('project', 'Project', 'All projects', projects)}
       {select('stage', 'Stage', 'All stages', stages)}
-      {select('kind', 'Kind', 'All kinds', options(KIND_WORDS))}
+      {select('kind', 'Kind', 'All kinds', KINDS)}
       {select('outcome', 'Outcome', 'All outcomes', options(OUTCOME_WORDS))}
       {select('source', 'Source', 'All sources', options(LOG_SOURCE_WORDS))}
       <TextInput

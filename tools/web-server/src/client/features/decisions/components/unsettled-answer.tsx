@@ -2,7 +2,7 @@ import type { Decision } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
-import { decisionWords } from '../../../lib/decision-words.ts';
+import { decisionWords } from '../../interaction/words/decision-words.ts';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 import css from './unsettled.module.css';

@@ -1,15 +1,8 @@
-import type { Decision, DecisionSource, RequestKind, RequestOutcome } from '@callboard/contract';
-import { deliveryWords, isChanged } from '../../../lib/decision-words.ts';
+import type { Decision, DecisionSource, RequestOutcome } from '@callboard/contract';
 import { denierWords } from '../../../lib/denial-words.ts';
 import { exactDuration } from '../../../lib/format.ts';
-
-export const KIND_WORDS: Record<RequestKind, string> = {
-  approval: 'Tool call',
-  question: 'Question',
-  plan: 'Plan',
-  elicitation: 'Form',
-  network: 'Network',
-};
+import { requestKinds } from '../../interaction/kinds/registry.ts';
+import { deliveryWords, isChanged } from '../../interaction/words/decision-words.ts';
 
 export const OUTCOME_WORDS: Record<RequestOutcome, string> = {
   allowed: 'Allowed',
@@ -32,7 +25,7 @@ export const LOG_SOURCE_WORDS: Record<DecisionSource, string> = {
 export const verdictWords = (decision: Decision): string => {
   const { outcome, kind, by, denial } = decision;
   if (denial !== null) return 'Denied by Claude Code';
-  const word = outcome === 'denied' && kind === 'question' ? 'Declined' : OUTCOME_WORDS[outcome];
+  const word = outcome === 'denied' ? requestKinds[kind].denied : OUTCOME_WORDS[outcome];
   return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
 };
 

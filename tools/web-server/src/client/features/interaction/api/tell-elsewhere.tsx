@@ -1,7 +1,8 @@
 import type { Decision, PendingRequest, RequestOutcome, StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { askSummary, requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
+import { askSummary } from '../words/request-words.ts';
 
 const VERBS: Record<RequestOutcome, string> = {
   allowed: 'Allowed',

@@ -8,27 +8,24 @@ import {
 } from '@callboard/contract';
 import { TransportError } from '@callboard/contract/client';
 import { notifications } from '@mantine/notifications';
-import { type QueryClient, type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
-import { decisionWords } from '../../../lib/decision-words.ts';
-import { askTitle, requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { decisionThatStands } from '../model/conflict.ts';
 import { askBeforeLeaving } from '../model/leaving.ts';
 import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
+import type { Approval, QuestionAnswer, Verdict } from '../model/verdict.ts';
+import { decisionWords } from '../words/decision-words.ts';
+import { askTitle } from '../words/request-words.ts';
 import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
 import { dropDraft } from './use-draft.ts';
 import { stageInCache } from './use-ending-told.ts';
 
-export type Verdict = Omit<ApproveBody, 'requestId'>;
-
 /** Allows or denies a request. */
 export const useApprove = (request: PendingRequest): Approval =>
   useDecision<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
-
-/** The answers to a question, or that there will be none. */
-type QuestionAnswer = Pick<AnswerBody, 'answers'> | Pick<Verdict, 'decision' | 'reason'>;
 
 /** Answers a question, or declines to. */
 export const useAnswer = (request: PendingRequest) =>
@@ -42,9 +39,6 @@ type Answer = { outcome: RequestOutcome } & (
   | { command: 'approve_tool'; body: ApproveBody }
   | { command: 'answer_question'; body: AnswerBody }
 );
-
-/** The one answer that a form gives; shared by all of its buttons. */
-export type Approval = UseMutationResult<void, Error, Verdict>;
 
 const verdictAnswer = (request: PendingRequest, verdict: Verdict): Answer => ({
   command: 'approve_tool',

@@ -3,9 +3,9 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
 import { boardQuery, type Ending, endingKey, stageOf } from '../../../data/queries.ts';
-import { decisionWords } from '../../../lib/decision-words.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { isOwn } from '../model/own-answers.ts';
+import { decisionWords } from '../words/decision-words.ts';
 import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
 
 /** Says why a form went that was open: somebody answered it elsewhere, its time was up, Claude took it back. */

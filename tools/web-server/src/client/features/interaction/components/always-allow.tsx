@@ -3,11 +3,11 @@ import { Anchor, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import type { Approval, Verdict } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
 import type { AlwaysAllowOffer } from '../model/always-allow.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
+import type { Approval, Verdict } from '../model/verdict.ts';
 import css from './content.module.css';
 import { DecisionButton } from './decision-place.tsx';
 

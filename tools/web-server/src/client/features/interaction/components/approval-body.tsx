@@ -7,15 +7,14 @@ import { asSentence } from '../../../lib/request-words.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
 import { alwaysAllowOffers } from '../model/always-allow.ts';
 import { changedInput, editableText, editProblem } from '../model/edited-input.ts';
+import type { FormProps } from '../model/verdict.ts';
 import { AlwaysAllow } from './always-allow.tsx';
 import { AskedInput } from './asked-input.tsx';
 import content from './content.module.css';
-import type { RequestBodyProps } from './kinds.ts';
 import { LastSteps } from './last-steps.tsx';
 import { LeavesSandbox } from './leaves-sandbox.tsx';
 import css from './request.module.css';
@@ -31,9 +30,8 @@ function pathWords(path: string, folder: string | null): string {
 }
 
 /** A tool call that waits for permission: what would run, on what, and why it is asked. */
-export function ApprovalBody({ request }: RequestBodyProps) {
+export function ApprovalBody({ request, approve }: FormProps) {
   const folder = useFolder(request.stageId);
-  const approve = useApprove(request);
   const [{ edited }, change] = useDraft(request);
   const { description, reason, blockedPath } = request;
   const isSaid = toolWords(request.toolName, request.input, folder).object === visibleText(description ?? '', 'prose');

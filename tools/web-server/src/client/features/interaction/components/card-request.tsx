@@ -6,7 +6,7 @@ import { requestKey } from '../../../lib/request-words.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
-import { isShort } from '../model/short.ts';
+import { requestKinds } from '../kinds/registry.ts';
 import { DecisionButton, DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
@@ -16,7 +16,8 @@ export function CardRequest({ stageId, describedBy }: { stageId: StageId; descri
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
-  if (request === undefined || pending.length > 1 || !isShort(request)) return null;
+  if (request === undefined || pending.length > 1 || !requestKinds[request.kind].isDecidableOnCard(request))
+    return null;
   const key = requestKey(request);
   return (
     <DecisionPlace key={key} about={key} takesKeys={false}>

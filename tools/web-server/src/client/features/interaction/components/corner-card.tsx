@@ -1,10 +1,11 @@
 import type { PendingRequest } from '@callboard/contract';
 import { useId } from 'react';
-import { askSummary, requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askFor } from '../model/arming-store.ts';
 import { useOverlayState } from '../model/overlay-queue.ts';
+import { askSummary } from '../words/request-words.ts';
 import css from './corner-card.module.css';
 
 interface CornerCardProps {

@@ -1,7 +1,6 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
 import { Seen } from '../../../ui/seen.tsx';
-import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import {
   contentOf,
@@ -11,15 +10,14 @@ import {
   fieldsOf,
   isFilledIn,
 } from '../model/elicitation.ts';
-import type { RequestBodyProps } from './kinds.ts';
+import type { FormProps } from '../model/verdict.ts';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
 /** A form that a tool server asks to be filled in. */
-export function ElicitationBody({ request }: RequestBodyProps) {
+export function ElicitationBody({ request, approve }: FormProps) {
   const [draft, change] = useDraft(request);
-  const approve = useApprove(request);
   const fields = fieldsOf(request.input);
   return (
     <>

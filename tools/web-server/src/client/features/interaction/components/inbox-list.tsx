@@ -4,7 +4,7 @@ import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
 import { count } from '../../../lib/format.ts';
 import { stoppedWords } from '../../../lib/needs-you-words.ts';
-import { askPath, askSummary, requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
@@ -14,6 +14,7 @@ import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts'
 import { askFor } from '../model/arming-store.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
 import type { InboxItem } from '../model/inbox-items.ts';
+import { askPath, askSummary } from '../words/request-words.ts';
 import { DecisionButton, DecisionPlace } from './decision-place.tsx';
 import css from './inbox.module.css';
 import { ROW } from './inbox-keys.ts';

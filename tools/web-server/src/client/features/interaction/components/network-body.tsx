@@ -5,11 +5,10 @@ import { hostWords } from '../../../lib/request-words.ts';
 import { field } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Seen } from '../../../ui/seen.tsx';
-import { useApprove } from '../api/use-decide.ts';
 import { PLACE_WORDS } from '../model/host-words.ts';
+import type { FormProps } from '../model/verdict.ts';
 import { AskedCommand } from './asked-command.tsx';
 import content from './content.module.css';
-import type { RequestBodyProps } from './kinds.ts';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
@@ -17,8 +16,7 @@ import { VerdictActions } from './verdict-actions.tsx';
 type Duration = RuleScope | 'process';
 
 /** A command in the sandbox wants to reach a host: which one, which command, and for how long it may. */
-export function NetworkBody({ request }: RequestBodyProps) {
-  const approve = useApprove(request);
+export function NetworkBody({ request, approve }: FormProps) {
   const [duration, setDuration] = useState<Duration>('process');
   const sent = approve.isPending || approve.isSuccess;
   const host = field(request.input, 'host');

@@ -2,10 +2,9 @@ import { PermissionMode } from '@callboard/contract';
 import { NativeSelect } from '@mantine/core';
 import { count } from '../../../lib/format.ts';
 import { field } from '../../../lib/tool-words.ts';
-import { useApprove } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { sendBackReason, withBegun } from '../model/plan-comments.ts';
-import type { RequestBodyProps } from './kinds.ts';
+import type { FormProps } from '../model/verdict.ts';
 import { PlanDocument } from './plan-document.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
@@ -17,9 +16,8 @@ const MODES = [
 ];
 
 /** A plan to accept, as a document with comments. Accepting always says which mode follows. */
-export function PlanBody({ request }: RequestBodyProps) {
+export function PlanBody({ request, approve }: FormProps) {
   const [{ mode, comments, begun }, change] = useDraft(request);
-  const approve = useApprove(request);
   const sent = approve.isPending || approve.isSuccess;
   const plan = field(request.input, 'plan');
   const remarks = withBegun(comments, begun);

@@ -3,12 +3,11 @@ import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
-import { useAnswer } from '../api/use-decide.ts';
 import { useDraft } from '../api/use-draft.ts';
 import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } from '../model/answers.ts';
 import { withAnswer } from '../model/drafts.ts';
+import type { FormProps } from '../model/verdict.ts';
 import { useDecision, useKeysWork } from './decision-place.tsx';
-import type { RequestBodyProps } from './kinds.ts';
 import { useLeftOut } from './left-out.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
@@ -18,9 +17,8 @@ import { StillSending } from './still-sending.tsx';
 import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
 
 /** One or more questions; sent together, once each has an answer. A person may decline to answer. */
-export function QuestionBody({ request }: RequestBodyProps) {
+export function QuestionBody({ request, answer }: FormProps) {
   const [draft, change] = useDraft(request);
-  const answer = useAnswer(request);
   const canAnswer = useCanAnswer();
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);

@@ -1,9 +1,11 @@
 import type { PendingRequest } from '@callboard/contract';
 import type { FormEvent } from 'react';
-import { askTitle } from '../../../lib/request-words.ts';
+import { useAnswer, useApprove } from '../api/use-decide.ts';
 import { useEndingTold } from '../api/use-ending-told.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
-import { requestBodies } from './kinds.ts';
+import { requestKinds } from '../kinds/registry.ts';
+import { askTitle } from '../words/request-words.ts';
+import { formParts } from './form-parts.ts';
 import css from './request.module.css';
 
 interface RequestFormProps {
@@ -17,10 +19,12 @@ const stay = (event: FormEvent) => event.preventDefault();
 /** The one form of a request, wherever it stands. */
 export function RequestForm({ request, labelledBy }: RequestFormProps) {
   useEndingTold(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
-  const Body = requestBodies[request.kind];
+  const approve = useApprove(request);
+  const answer = useAnswer(request);
+  const { Body } = requestKinds[request.kind];
   return (
     <form className={css.form} aria-labelledby={labelledBy} onSubmit={stay}>
-      <Body request={request} />
+      <Body request={request} approve={approve} answer={answer} parts={formParts} />
     </form>
   );
 }

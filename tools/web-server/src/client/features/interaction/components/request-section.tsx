@@ -1,7 +1,8 @@
 import type { PendingRequest } from '@callboard/contract';
 import { useId } from 'react';
-import { askTitle, requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-words.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
+import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';

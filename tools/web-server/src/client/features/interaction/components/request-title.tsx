@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
-import { askWords } from '../../../lib/request-words.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
+import { askWords } from '../words/request-words.ts';
 import css from './request.module.css';
 
 /** Beyond this the stage's title has lines of its own, and the last ones may be cut off: what is asked never is. */

@@ -1,5 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-words.ts';
+import { requestKinds } from '../kinds/registry.ts';
 import { alwaysAllowOffers } from './always-allow.ts';
 import { inOrder } from './overlay-queue.ts';
 
@@ -25,7 +26,7 @@ export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
 
 function isEqual(a: PendingRequest, b: PendingRequest): boolean {
   if (a.kind !== b.kind || a.toolName !== b.toolName) return false;
-  if (a.kind !== 'approval' && a.kind !== 'network') return false;
+  if (!requestKinds[a.kind].canBeGrouped) return false;
   // Each that leaves the sandbox is looked at by itself.
   if (a.leavesSandbox !== null || b.leavesSandbox !== null) return false;
   if (sameInput(a, b)) return true;

@@ -1,7 +1,8 @@
 import { type Decision, questionsOf, visibleText } from '@callboard/contract';
-import { answerWords, decisionWords, deliveryWords, isChanged } from '../../../lib/decision-words.ts';
 import { exactTime } from '../../../lib/format.ts';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
+import { requestKinds } from '../../interaction/kinds/registry.ts';
+import { answerWords, decisionWords, deliveryWords, isChanged } from '../../interaction/words/decision-words.ts';
 import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
 import { useTranscriptParts } from './transcript-context.tsx';
@@ -15,7 +16,7 @@ export function DecisionLine({ decision, asked }: { decision: Decision; asked?: 
     <span className={css.decided} title={exactTime(decision.at)}>
       {answered !== null && <strong>{answered}</strong>}
       {answered !== null && ' · '}
-      {decision.kind === 'network' && `${visibleText(decision.asked, 'command')} · `}
+      {requestKinds[decision.kind].namesSubject && `${visibleText(decision.asked, 'command')} · `}
       {decisionWords(decision)}
       {delivery !== null && ` (${delivery})`}
     </span>

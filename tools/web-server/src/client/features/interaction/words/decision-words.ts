@@ -1,15 +1,13 @@
 import type { Decision, Question } from '@callboard/contract';
-import { deniedWords } from './denial-words.ts';
-import { exactDuration } from './format.ts';
+import { deniedWords } from '../../../lib/denial-words.ts';
+import { exactDuration } from '../../../lib/format.ts';
+import { requestKinds } from '../kinds/registry.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
 
-/** What a no is called: a question is declined. */
-const noWord = ({ kind }: Decision) => (kind === 'question' ? 'Declined' : 'Denied');
-
-/** Something else ran than what Claude had asked for. */
+/** Whether another input ran than the one that Claude had asked for. */
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
-  kind === 'approval' && outcome === 'allowed' && updatedInput !== null;
+  requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
 
 /** A decision in one line: "Allowed by Ada after 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
@@ -19,7 +17,7 @@ export function decisionWords(decision: Decision): string {
       return `Allowed${isChanged(decision) ? ' with changes' : ''}${byWhom(decision.by)} after ${waited}`;
     case 'denied':
       if (decision.denial !== null) return deniedWords(decision.denial);
-      return `${noWord(decision)}${byWhom(decision.by)} after ${waited}`;
+      return `${requestKinds[decision.kind].denied}${byWhom(decision.by)} after ${waited}`;
     case 'answered':
       return `Answered${byWhom(decision.by)} after ${waited}`;
     case 'timed-out':

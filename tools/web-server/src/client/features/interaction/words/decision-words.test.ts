@@ -1,6 +1,6 @@
 import type { Decision } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { decision, request } from '../test/samples.ts';
+import { decision, request } from '../../../test/samples.ts';
 import { answerWords, decisionWords, deliveryWords } from './decision-words.ts';
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { request } from '../test/samples.ts';
-import { askPath, askSummary, askTitle, asSentence } from './request-words.ts';
+import { asSentence } from '../../../lib/request-words.ts';
+import { request } from '../../../test/samples.ts';
+import { askPath, askSummary, askTitle } from './request-words.ts';
 
 const question = (count: number) => ({
   kind: 'question',

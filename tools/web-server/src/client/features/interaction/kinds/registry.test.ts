@@ -1,6 +1,9 @@
+import type { PendingRequest } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { request } from '../../../test/samples.ts';
-import { isShort } from './short.ts';
+import { requestKinds } from './registry.ts';
+
+const isShort = (asked: PendingRequest) => requestKinds[asked.kind].isDecidableOnCard(asked);
 
 it('takes a short command for decidable on its card', () => {
   expect(isShort(request('STAGE-1', 'r'))).toBe(true);

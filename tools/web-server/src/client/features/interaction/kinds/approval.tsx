@@ -1,0 +1,53 @@
+import { hiddenWarning, type PendingRequest } from '@callboard/contract';
+import { shortPath } from '../../../lib/paths.ts';
+import { firstLine, PATH_SHOWN } from '../../../lib/request-words.ts';
+import { field, filePath, toolTitle, toolWords } from '../../../lib/tool-words.ts';
+import { askedTexts } from '../model/asked-texts.ts';
+import type { RequestKindView } from './shared/definition.ts';
+
+/** A tool call that a person allows or denies. */
+export const approval: RequestKindView = {
+  name: 'Tool call',
+  title({ leavesSandbox, toolName, input }, folder) {
+    if (leavesSandbox !== null) return 'wants to run a command outside the sandbox';
+    const { object } = toolWords(toolName, input, folder);
+    return TOOLS[toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(toolName)}`;
+  },
+  summary({ leavesSandbox, toolName, input }, folder) {
+    const { object } = toolWords(toolName, input, folder);
+    const verb = TOOLS[toolName]?.verb ?? `use ${toolTitle(toolName)}`;
+    const to = leavesSandbox !== null ? 'leave the sandbox' : verb;
+    const text = object === '' ? `asks to ${to}` : `asks to ${to}: ${firstLine(object)}`;
+    return filePath(input) === '' || object === '' ? { text } : { text, path: object };
+  },
+  Body: ({ parts, ...props }) => <parts.ApprovalBody {...props} />,
+  denied: 'Denied',
+  showsChangedInput: true,
+  namesSubject: false,
+  canBeGrouped: true,
+  isDecidableOnCard,
+};
+
+const TOOLS: Readonly<Record<string, { title: (object: string) => string; verb: string }>> = {
+  Bash: { title: () => 'wants to run a command', verb: 'run' },
+  Read: { title: (file) => `wants to read ${file}`, verb: 'read' },
+  Edit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
+  MultiEdit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
+  NotebookEdit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
+  Write: { title: (file) => `wants to write ${file}`, verb: 'write' },
+  WebFetch: { title: () => 'wants to fetch a page', verb: 'fetch' },
+  WebSearch: { title: () => 'wants to search the web', verb: 'search the web for' },
+};
+
+const LONGEST_ON_CARD = 60;
+const ON_CARD = ['Bash', 'Read', 'WebFetch', 'WebSearch', 'Glob', 'Grep'];
+
+/** Never where there is something to warn of. */
+function isDecidableOnCard(request: PendingRequest): boolean {
+  const { toolName, input, leavesSandbox } = request;
+  if (leavesSandbox !== null || !ON_CARD.includes(toolName)) return false;
+  if (toolName === 'Bash' && field(input, 'command').includes('\n')) return false;
+  if (hiddenWarning(askedTexts(request)) !== null) return false;
+  const { object } = toolWords(toolName, input);
+  return object !== '' && object.length <= LONGEST_ON_CARD;
+}

@@ -1,0 +1,19 @@
+import { visibleText } from '@callboard/contract';
+import { firstLine } from '../../../lib/request-words.ts';
+import { field } from '../../../lib/tool-words.ts';
+import type { RequestKindView } from './shared/definition.ts';
+
+/** A form of an MCP server. */
+export const elicitation: RequestKindView = {
+  name: 'Form',
+  title: ({ displayName }) => `has a form from ${visibleText(displayName, 'prose')}`,
+  summary: ({ displayName, input }) => ({
+    text: `asks for ${visibleText(`${displayName}: ${firstLine(field(input, 'message'))}`, 'prose')}`,
+  }),
+  Body: ({ parts, ...props }) => <parts.ElicitationBody {...props} />,
+  denied: 'Denied',
+  showsChangedInput: false,
+  namesSubject: false,
+  canBeGrouped: false,
+  isDecidableOnCard: () => false,
+};

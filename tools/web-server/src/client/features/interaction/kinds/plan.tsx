@@ -1,0 +1,14 @@
+import type { RequestKindView } from './shared/definition.ts';
+
+/** A plan to accept or to send back with comments. */
+export const plan: RequestKindView = {
+  name: 'Plan',
+  title: () => 'has a plan',
+  summary: () => ({ text: 'has a plan for you to accept' }),
+  Body: ({ parts, ...props }) => <parts.PlanBody {...props} />,
+  denied: 'Denied',
+  showsChangedInput: false,
+  namesSubject: false,
+  canBeGrouped: false,
+  isDecidableOnCard: () => false,
+};
