@@ -223,7 +223,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       tokenSha256,
       ...(onCodeUsed && { onCodeUsed }),
     });
-    await trust.lookAtAll();
+    await trust.refreshAll();
     const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs: limits.confirmationMs });
     const messages = createMessageQueue({
       store,

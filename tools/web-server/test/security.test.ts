@@ -85,7 +85,7 @@ it('answers what is no HTTP request, and logs nothing of it', async () => {
   const { hostname, port } = new URL(await listen());
   const before = logged.length;
   for (const [request, words] of [
-    ['NONSENSE token-5ecret\r\n\r\n', 'not an HTTP request'],
+    ['NONSENSE token-5ecret\r\n\r\n', 'not a valid HTTP request'],
     [`GET / HTTP/1.1\r\nAuthorization: Bearer token-5ecret${'x'.repeat(20_000)}\r\n\r\n`, 'too large'],
   ] as const) {
     const socket = connect(Number(port), hostname).setEncoding('utf8');

@@ -212,17 +212,18 @@ export function commandHandlers(parts: HandlerParts): CommandHandlers {
 
     create_project: async (input) => {
       const { project, created } = await projects.register(input);
-      return { project: await trust.look(project.id), created };
+      return { project: await trust.refresh(project.id), created };
     },
     update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
     agree_git_settings: async ({ projectId, hash }) => ({ project: await gitSettings.agree(projectId, hash) }),
     remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
     get_projects: async () => {
-      await trust.lookAtAll();
+      await trust.refreshAll();
       return { projects: await store.read.projects.list() };
     },
     get_trust: async ({ projectId, stageId }) => ({
-      trust: stageId === undefined ? (await trust.look(projectId)).trust : await trust.lookAtStage(projectId, stageId),
+      trust:
+        stageId === undefined ? (await trust.refresh(projectId)).trust : await trust.inspectStage(projectId, stageId),
     }),
     trust_project: async ({ projectId, hash }, { actor }) => ({
       project: await trust.agree(projectId, hash, actor.name),

@@ -3,24 +3,24 @@ import type { RepositorySettings, SettingsFile } from '../worktrees/repository-s
 import { frontmatterItems } from './frontmatter.ts';
 import { type Found, mcpItems, settingsItems } from './settings-items.ts';
 
-/** What settings files switch on, each with what it is known by. */
+/** What settings files switch on, each item with its fingerprint. */
 export interface TrustContent {
-  /** Of the repository: what trust is bound to as a whole. */
+  /** The repository's items, which are trusted as a whole. */
   items: Known[];
-  /** What the person allowed in a terminal; each counts by itself. */
+  /** Items that the person allowed in a terminal; each is agreed to separately. */
   personal: Known[];
-  /** Of all items of the repository; empty without any. */
+  /** The hash of the repository's items; empty without any. */
   hash: string;
 }
 
 export interface Known extends Found {
-  /** The same for the same thing in the same file, as long as the scripts that it names stay the same too. */
+  /** Equal for the same item in the same file, as long as the scripts that it names are unchanged. */
   fingerprint: string;
 }
 
 const SCRIPTS_OF_ONE = 20;
 
-/** Reads what the files switch on, and the scripts that they run as far as those are files of the repository. */
+/** Reads what the files switch on, and the scripts of the repository that they run. */
 export async function contentOf({ files, read }: RepositorySettings): Promise<TrustContent> {
   const found = files.flatMap((file) => itemsOf(file).map((item) => ({ item, isPersonal: isPersonal(file, item) })));
   const known = await Promise.all(
@@ -30,7 +30,7 @@ export async function contentOf({ files, read }: RepositorySettings): Promise<Tr
   return { items, personal: known.filter((item) => item.isPersonal), hash: hashOf(items) };
 }
 
-/** What was agreed to as a whole. Where the same stands twice changes nothing. */
+/** Returns the hash of the items; duplicates do not change it. */
 const hashOf = (items: readonly Pick<Known, 'fingerprint'>[]): string =>
   items.length === 0 ? '' : sha256([...new Set(items.map((item) => item.fingerprint))].toSorted().join('\n'));
 
@@ -55,7 +55,7 @@ async function fingerprint(item: Found, read: RepositorySettings['read']): Promi
   return sha256(JSON.stringify([item.kind, item.text, item.value, item.file, run]));
 }
 
-/** What in a command may be a file of the repository: `$CLAUDE_PROJECT_DIR/.claude/check.sh`, `./scripts/lint`, `tools/x.py`. */
+/** Returns the words of a command that may be files of the repository: `$CLAUDE_PROJECT_DIR/.claude/check.sh`, `./scripts/lint`, `tools/x.py`. */
 function pathsIn(command: string): string[] {
   return command
     .replaceAll(/["']?\$\{?CLAUDE_PROJECT_DIR\}?["']?\//g, './')

@@ -2,10 +2,10 @@ import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { ASKING_MODES } from './known-keys.ts';
 import { type Found, hookItems, isObject, jsonOf, type Source, serverItems } from './settings-items.ts';
 
-/** What the first lines of an agent, a command or a skill switch on. */
+/** Lists what the frontmatter of an agent, a command or a skill switches on. */
 
 const FRONTMATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
-/** In text that is no YAML to us and may be understood all the same. */
+/** Finds keys in text that is no valid YAML for us, but may be for Claude Code. */
 const MENTIONS = /^["']?(hooks|mcpServers|permissionMode|allowed-tools)["']?\s*:/m;
 
 export function frontmatterItems(file: Source): Found[] {
@@ -17,7 +17,7 @@ export function frontmatterItems(file: Source): Found[] {
     ...hookItems(file, parsed.hooks),
     ...serverItems(file, serversOf(parsed.mcpServers)),
     ...modeItems(file, parsed.permissionMode),
-    // Of an agent, `tools` only takes away; of the others, `allowed-tools` are not asked for while they are at work (tried).
+    // In an agent, `tools` only restricts; in commands and skills, `allowed-tools` are allowed while they run (tried).
     ...(file.kind === 'agents' ? [] : toolItems(file, parsed['allowed-tools'])),
   ];
 }
@@ -45,7 +45,7 @@ function toolItems(file: Source, tools: unknown): Found[] {
   ];
 }
 
-/** A list of names, which switch nothing on by themselves, and of servers by their names. */
+/** Merges a list of names and servers: the names alone switch nothing on. */
 function serversOf(servers: unknown): unknown {
   if (!Array.isArray(servers)) return servers;
   return Object.assign({}, ...servers.filter(isObject)) as unknown;
@@ -53,7 +53,7 @@ function serversOf(servers: unknown): unknown {
 
 function fromYaml(text: string): unknown {
   try {
-    // Aliases can make a few lines endless.
+    // Aliases can expand a few lines without end.
     return parseYaml(text, { maxAliasCount: 50 });
   } catch (error) {
     if (error instanceof YAMLParseError || error instanceof ReferenceError) return undefined;

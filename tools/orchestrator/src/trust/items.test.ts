@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { SettingsFile } from '../worktrees/repository-settings.ts';
 import { contentOf, itemsOf } from './content.ts';
 import { restrictions } from './left-out.ts';
+import { excludedCommands, settingsItems } from './settings-items.ts';
 
 const settings = (content: unknown): SettingsFile => ({
   kind: 'settings',
@@ -109,4 +110,16 @@ it('gives restrictions of files that are left out the place they are meant from'
     'Bash(/bin/rm *)',
     'Edit(~/x)',
   ]);
+});
+
+it('names the commands that settings let run outside of the sandbox', () => {
+  expect(excludedCommands('{"sandbox":{"excludedCommands":["docker *",1,"gh *"]}}')).toEqual(['docker *', 'gh *']);
+  for (const text of ['', '{', '[]', '{"sandbox":[]}', '{"sandbox":{"excludedCommands":"x"}}', '{}'])
+    expect(excludedCommands(text)).toEqual([]);
+});
+
+it('ignores the empty file that the sandbox puts in the place of a missing one', () => {
+  const file = { kind: 'settings', name: '.claude/settings.json', text: '' } as const;
+  expect(settingsItems(file)).toEqual([]);
+  expect(settingsItems({ ...file, text: '{' })).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
 /**
- * Keys of Claude Code's settings (2.1.330), by what they let happen. A key that stands nowhere here needs trust.
+ * Keys of Claude Code's settings (2.1.330), by their effect. A key that is not listed needs trust.
  */
 
-/** Commands that Claude Code runs by itself, and what for. */
+/** Commands that Claude Code runs on its own, and why. */
 export const HELPERS: Readonly<Record<string, string>> = {
   apiKeyHelper: 'is run to get the API key',
   proxyAuthHelper: 'is run to log in at a proxy',
@@ -28,7 +28,7 @@ export const PLUGINS: ReadonlySet<string> = new Set([
   'pluginConfigs',
 ]);
 
-/** Neither runs anything, nor allows anything, nor takes anything that is the user's own away. They are given also without trust. */
+/** Keys that run nothing, allow nothing and override nothing of the user's. They are given without trust, too. */
 export const HARMLESS: ReadonlySet<string> = new Set([
   'alwaysThinkingEnabled',
   'attribution',
@@ -68,7 +68,7 @@ export const HARMLESS: ReadonlySet<string> = new Set([
   'viewMode',
 ]);
 
-/** Under `permissions`: they only take away. */
+/** Keys under `permissions` that only restrict. */
 export const HARMLESS_PERMISSIONS: ReadonlySet<string> = new Set([
   'deny',
   'ask',
@@ -76,5 +76,5 @@ export const HARMLESS_PERMISSIONS: ReadonlySet<string> = new Set([
   'disableBypassPermissionsMode',
 ]);
 
-/** Modes in which every call is asked for that would be asked for anyway. */
+/** Modes that ask for no fewer calls than the default mode. */
 export const ASKING_MODES: ReadonlySet<unknown> = new Set(['default', 'manual', 'plan']);

@@ -4,26 +4,26 @@ import type { Known, TrustContent } from './content.ts';
 import { harmlessSettings, placedRule, restrictions, summaryOf, unavailable } from './left-out.ts';
 import { ALLOWED, type Found } from './settings-items.ts';
 
-/** What a launch is given because of settings files, and kept from. */
+/** What a launch is given because of settings files, and what is withheld. */
 export interface LaunchTrust {
-  /** The repository's own settings are left out; null: they are read as ever. */
+  /** Set if the repository's own settings are left out; null if they are read as usual. */
   leftOut: LeftOut | null;
-  /** Rules that were agreed to and that Claude Code would not take from the files by itself. */
+  /** Agreed rules that Claude Code does not take from the files itself. */
   allow: string[];
   directories: string[];
-  /** Rules that stand in a file that is read, and that nobody has agreed to: they are asked for. */
+  /** Rules in files that are read, but that nobody has agreed to: Claude Code asks instead. */
   ask: string[];
-  /** Rules of files that are left out, and that take away. */
+  /** Deny rules of files that are left out. */
   deny: string[];
   /** Preferences of files that are left out. */
   preferences: Record<string, unknown>;
-  /** What nobody has agreed to of what was allowed in a terminal. */
+  /** Rules and folders allowed in a terminal that nobody has agreed to here. */
   newPersonal: Found[];
-  /** Whether hooks of the repository run that somebody agreed to. */
+  /** Whether agreed hooks of the repository run. */
   hasHooks: boolean;
-  /** Commands that the settings files that are read let run outside of the sandbox. */
+  /** Commands that the files that are read let run outside the sandbox. */
   excluded: string[];
-  /** What settings files switch on at this moment, as `<file> <kind>:<value>`, and the allow rules among it. */
+  /** The items in settings files at the launch, as `<file> <kind>:<value>`, and the allow rules among them. */
   atLaunch: { items: string[]; rules: string[] };
 }
 
@@ -43,8 +43,8 @@ export async function launchTrust(
   const newOfCheckout = content.personal.filter((item) => !isPersonalAgreed(item));
   const newPersonal = [...newOfCheckout, ...newOfUser];
   if (isTrusted) {
-    // Claude Code ignores those of a committed file unless the folder was trusted in a terminal, and reads the main
-    // checkout's own too late for the first turn at times (both tried).
+    // Claude Code ignores the rules of a committed file unless the folder was trusted in a terminal, and sometimes reads
+    // those of the main checkout too late for the first turn (both tried).
     const rules = [...content.items.filter(({ text, kind }) => text === ALLOWED || kind === 'directory'), ...agreed];
     return {
       leftOut: null,
@@ -79,7 +79,7 @@ function allowed(items: readonly Found[], worktree: string): { allow: string[]; 
   };
 }
 
-/** A rule to ask goes before one that allows the same (tried). @param worktree null: the rule stands in the user's own settings */
+/** Returns ask rules, which win over allow rules for the same call (tried). @param worktree null if the rule is in the user's own settings */
 function asking({ kind, value }: Found, worktree: string | null): string[] {
   if (kind === 'directory') return value.startsWith('/') ? [`Read(/${value}/**)`, `Edit(/${value}/**)`] : [];
   return [worktree === null ? value : placedRule(value, worktree)];

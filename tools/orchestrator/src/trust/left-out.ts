@@ -4,9 +4,9 @@ import type { RepositorySettings } from '../worktrees/repository-settings.ts';
 import { HARMLESS } from './known-keys.ts';
 import { isObject, parseSettings } from './settings-items.ts';
 
-/** What of files that Claude Code is kept from is given to it all the same, and what falls away with them. */
+/** What a launch still gets of settings files that are left out, and what it lacks without them. */
 
-/** In the order in which one overrides the other. */
+/** Later files override earlier ones. */
 const FILES = [SHARED, LOCAL, inMainCheckout(LOCAL)];
 
 const settingsIn = ({ files }: RepositorySettings) =>
@@ -15,7 +15,7 @@ const settingsIn = ({ files }: RepositorySettings) =>
     return text === undefined ? [] : [parseSettings(text) ?? {}];
   });
 
-/** The rules that take away: they hold whether or not anybody trusts the rest. */
+/** Returns the deny and ask rules, which hold whether or not anybody trusts the rest. */
 export function restrictions(settings: RepositorySettings, worktree: string): { deny: string[]; ask: string[] } {
   const rules = (key: 'deny' | 'ask') =>
     settingsIn(settings).flatMap(({ permissions }) => {
@@ -26,7 +26,7 @@ export function restrictions(settings: RepositorySettings, worktree: string): { 
   return { deny: placed('deny'), ask: placed('ask') };
 }
 
-/** Preferences that switch nothing on. */
+/** Returns the preferences that switch nothing on. */
 export function harmlessSettings(settings: RepositorySettings): Record<string, unknown> {
   const all = settingsIn(settings).flatMap((parsed) => Object.entries(parsed).filter(([key]) => HARMLESS.has(key)));
   return Object.fromEntries(all);
@@ -35,13 +35,13 @@ export function harmlessSettings(settings: RepositorySettings): Record<string, u
 const FILE_TOOLS = /^(Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Glob|Grep|LS)\(\/(?!\/)/;
 
 /**
- * A rule as it has to be on the command line: `Read(/src/**)` is meant from the folder that the settings file is for, and on the
- * command line from elsewhere (tried).
+ * Returns a rule for the command line: in a settings file `Read(/src/**)` is relative to the folder of that file, on the
+ * command line it is not (tried).
  */
 export const placedRule = (rule: string, worktree: string): string =>
   rule.replace(FILE_TOOLS, (_whole, tool: string) => `${tool}(/${worktree}/`);
 
-/** What a person looks for in vain in a session without the repository's settings. */
+/** Lists the commands, agents, skills and instructions that a session lacks without the repository's settings. */
 export async function unavailable({ files, read }: RepositorySettings): Promise<string[]> {
   const named = files.flatMap(({ kind, name }) => {
     const path = name.replace(/ \(main checkout\)$/, '').replace(/^\.claude\/\w+\//, '');
@@ -51,7 +51,7 @@ export async function unavailable({ files, read }: RepositorySettings): Promise<
     return kind === 'skills' ? [`skill ${path.replace(/\/SKILL\.md$/, '')}`] : [];
   });
   const hasInstructions = (await read('CLAUDE.md')) !== null || (await read('.claude/CLAUDE.md')) !== null;
-  // With `--add-dir` Claude Code reads CLAUDE.md and .claude/rules, and neither of these (tried).
+  // With `--add-dir` Claude Code reads CLAUDE.md and .claude/rules, but not these (tried).
   const others = ['CLAUDE.local.md', ...(hasInstructions ? [] : ['AGENTS.md'])];
   const missing = await Promise.all(others.map(async (path) => ((await read(path)) === null ? [] : [path])));
   return [...named, ...missing.flat()];
@@ -69,7 +69,7 @@ const NAMES: Readonly<Record<TrustKind, readonly [one: string, several: string]>
   other: ['other setting', 'other settings'],
 };
 
-/** "2 hooks, 1 MCP server". */
+/** Returns a summary such as "2 hooks, 1 MCP server". */
 export function summaryOf(items: readonly { kind: TrustKind }[]): string {
   const counts = new Map<TrustKind, number>();
   for (const { kind } of items) counts.set(kind, (counts.get(kind) ?? 0) + 1);

@@ -2,9 +2,9 @@ import type { TrustItem } from '@callboard/contract';
 import type { SettingsFile } from '../worktrees/repository-settings.ts';
 import { ASKING_MODES, HARMLESS, HARMLESS_PERMISSIONS, HELPERS, PLUGINS } from './known-keys.ts';
 
-/** What settings files switch on: pure functions of their texts. */
+/** Lists what settings files switch on: pure functions of their texts. The texts of items are part of stored hashes and must not change. */
 
-/** One thing, and the commands in which other files of the repository may be named. */
+/** One item, and its commands, which may name other files of the repository. */
 export interface Found extends Omit<TrustItem, 'isNew'> {
   commands: readonly string[];
 }
@@ -12,7 +12,7 @@ export interface Found extends Omit<TrustItem, 'isNew'> {
 export type Source = Pick<SettingsFile, 'kind' | 'name' | 'text'>;
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a settings file has; undefined: it cannot be understood. Claude Code takes a byte order mark, and no comments (tried). */
+/** Parses a settings file; undefined if it is invalid. Claude Code accepts a byte order mark, but no comments (tried). */
 export function parseSettings(text: string): Json | undefined {
   try {
     const parsed: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -25,7 +25,7 @@ export function parseSettings(text: string): Json | undefined {
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** As text that is the same for what is the same, in whatever order its keys stand. */
+/** Returns JSON with sorted keys, so that equal values give equal text. */
 export const jsonOf = (value: unknown): string =>
   typeof value === 'string'
     ? value
@@ -35,15 +35,15 @@ export const jsonOf = (value: unknown): string =>
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
-/** Of `.claude/settings.json` and its like. */
+/** Lists the items of `.claude/settings.json` and similar files. */
 export function settingsItems(file: Source): Found[] {
-  if (file.text === '') return []; // what the sandbox puts in the place of a file that is not there
+  if (file.text === '') return []; // the sandbox puts an empty file in the place of a missing one
   const settings = parseSettings(file.text);
   if (settings === undefined) return [notUnderstood(file)];
   return Object.entries(settings).flatMap(([key, value]) => keyItems(file, key, value));
 }
 
-/** Of `.mcp.json`: its servers are started without a question, and without a word in the settings (tried). */
+/** Lists the items of `.mcp.json`: its servers start without a question and without an entry in the settings (tried). */
 export function mcpItems(file: Source): Found[] {
   if (file.text === '') return [];
   const parsed = parseSettings(file.text);
@@ -54,20 +54,19 @@ export function mcpItems(file: Source): Found[] {
 const notUnderstood = (file: Source): Found =>
   found(file, 'other', 'The file could not be understood, and may switch something on.', file.text);
 
-function found(
-  { name }: Source,
-  kind: Found['kind'],
-  text: string,
-  value: unknown,
-  commands: readonly string[] = [],
-): Found {
-  return { kind, text, value: jsonOf(value), file: name, commands };
-}
+const found = ({ name }: Source, kind: Found['kind'], text: string, value: unknown): Found => ({
+  kind,
+  text,
+  value: jsonOf(value),
+  file: name,
+  commands: [],
+});
 
 function keyItems(file: Source, key: string, value: unknown): Found[] {
   if (HARMLESS.has(key) || key.startsWith('$') || value === null) return [];
   const helper = Object.hasOwn(HELPERS, key) ? HELPERS[key] : undefined;
-  if (helper !== undefined) return [found(file, 'helper', `${key} ${helper}.`, commandOf(value), [commandOf(value)])];
+  if (helper !== undefined)
+    return [{ ...found(file, 'helper', `${key} ${helper}.`, commandOf(value)), commands: [commandOf(value)] }];
   if (PLUGINS.has(key)) return pluginItems(file, key, value);
   switch (key) {
     case 'hooks':
@@ -90,7 +89,7 @@ function keyItems(file: Source, key: string, value: unknown): Found[] {
 const commandOf = (value: unknown): string =>
   isObject(value) && typeof value.command === 'string' ? value.command : jsonOf(value);
 
-/** Hooks by event, each in groups with a matcher. What is not of that shape is listed whole: it may be understood all the same. */
+/** Lists hooks by event, each in groups with a matcher. A value of another shape is listed whole: Claude Code may accept it. */
 export function hookItems(file: Source, hooks: unknown): Found[] {
   if (hooks === undefined || hooks === null) return [];
   if (!isObject(hooks)) return [found(file, 'hook', 'Hooks that could not be understood.', hooks)];
@@ -101,7 +100,7 @@ export function hookItems(file: Source, hooks: unknown): Found[] {
       const matcher = isObject(group) && typeof group.matcher === 'string' ? group.matcher : '';
       return inner.map((hook) => {
         const command = commandOf(hook);
-        return found(file, 'hook', `${whenOf(event, matcher)}${mayAllow(event)}`, command, [command]);
+        return { ...found(file, 'hook', `${whenOf(event, matcher)}${mayAllow(event)}`, command), commands: [command] };
       });
     }),
   );
@@ -132,7 +131,7 @@ function envItems(file: Source, env: unknown): Found[] {
   );
 }
 
-/** MCP servers by name, as `.mcp.json` and agents have them. */
+/** Lists MCP servers by name, as in `.mcp.json` and agents. */
 export function serverItems(file: Source, servers: unknown): Found[] {
   if (servers === undefined || servers === null) return [];
   if (!isObject(servers)) return [found(file, 'mcp-server', 'MCP servers that could not be understood.', servers)];
@@ -144,7 +143,7 @@ export function serverItems(file: Source, servers: unknown): Found[] {
       : [];
     const more = runs && rest.length > 0 ? ` ${jsonOf(Object.fromEntries(rest.map((key) => [key, server[key]])))}` : '';
     const text = runs ? `Starts the MCP server “${name}”.` : `Connects to the MCP server “${name}”.`;
-    return found(file, 'mcp-server', text, `${words}${more}`, runs ? [words] : []);
+    return { ...found(file, 'mcp-server', text, `${words}${more}`), commands: runs ? [words] : [] };
   });
 }
 
@@ -174,5 +173,13 @@ function permissionItems(file: Source, permissions: unknown): Found[] {
   });
 }
 
-/** What is said of an allow rule. */
+/** The text of an allow rule. */
 export const ALLOWED = 'Allowed without asking.';
+
+/** Returns the commands that a settings file lets run outside the sandbox; no other setting overrides Callboard's (tried). */
+export function excludedCommands(text: string): string[] {
+  const settings = parseSettings(text);
+  const sandbox = isObject(settings?.sandbox) ? settings.sandbox : {};
+  const { excludedCommands: commands } = sandbox;
+  return Array.isArray(commands) ? commands.filter((command) => typeof command === 'string') : [];
+}

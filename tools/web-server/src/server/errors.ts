@@ -1,6 +1,6 @@
 import { type CommandError, type Decision, type ProblemCode, problems } from '@callboard/contract';
 
-/** An error that has a stable code; its message is written for a person. */
+/** An error with a stable code and a message for people. */
 export abstract class AppError extends Error {
   abstract readonly kind: 'rejection' | 'protocol' | 'operational';
   readonly code: ProblemCode;
@@ -12,7 +12,7 @@ export abstract class AppError extends Error {
   }
 }
 
-/** A rule said no. Asking again will not help. */
+/** A rule forbids the request. Repeating it does not help. */
 export class Rejection extends AppError {
   readonly kind = 'rejection';
   /** With a conflict: the decision that stands. */
@@ -24,7 +24,7 @@ export class Rejection extends AppError {
   }
 }
 
-/** Something we depend on failed. Asking again may help. */
+/** Something that Callboard depends on failed. Repeating the request may help. */
 export class OperationalError extends AppError {
   readonly kind = 'operational';
 }
@@ -45,7 +45,7 @@ export class ProtocolError extends AppError {
   }
 }
 
-/** The error that a refused command stands for. */
+/** Returns the error for a refused command. */
 export function fromCommandError({ code, message, decision }: CommandError): AppError {
   return problems[code] < 500 ? new Rejection(code, message, decision) : new OperationalError(code, message);
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { type Problem, type ProblemCode, problems } from '@callboard/contract';
 import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
@@ -6,9 +7,9 @@ import { AppError, Rejection } from './errors.ts';
 import { problemMeanings } from './openapi/problem-meanings.ts';
 
 const INTERNAL = 'Something went wrong in Callboard itself. Its log has the details.';
-/** What the framework's errors look like: bad JSON, a body that is too large, an unknown media type. */
+/** Errors of the framework: bad JSON, a body that is too large, an unknown media type. */
 const HttpLike = z.object({ statusCode: z.int().min(400).max(499), message: z.string() });
-/** Those that have a code of their own; the others are a `bad_request`. */
+/** Statuses with a code of their own; all others are `bad_request`. */
 const HTTP_CODES: Readonly<Record<number, ProblemCode>> = {
   404: 'not_found',
   413: 'body_too_large',
@@ -21,7 +22,7 @@ interface Answer {
   detail: string;
 }
 
-/** The problem that an error is to the caller. Only messages written for people are shown. */
+/** Returns the problem to show for an error. Only messages written for people are included. */
 export function toProblem(error: unknown): Problem {
   const { status, code, detail } = answerFor(error);
   const problem = { type: `urn:callboard:problem:${code}`, title: titleOf(code), status, detail, code };
@@ -45,11 +46,11 @@ function answerFor(error: unknown): Answer {
   return { status: problems[code], code, detail: code === 'bad_request' ? http.data.message : problemMeanings[code] };
 }
 
-/** `title: is empty`, or, for the whole body, `body: Unrecognized key: "x"`. */
+/** Returns `title: is empty`, or for the whole body `body: Unrecognized key: "x"`. */
 function describeIssue(issue: { instancePath: string; message?: string | undefined }, context: string | undefined) {
   const path = issue.instancePath.split('/').filter((part) => part !== '');
   const field = path.length > 0 ? path.join('.') : (context ?? 'request');
-  return `${field}: ${issue.message ?? 'is not valid'}`;
+  return `${field}: ${issue.message ?? 'is invalid'}`;
 }
 
 const titleOf = (code: ProblemCode): string => {
@@ -57,12 +58,34 @@ const titleOf = (code: ProblemCode): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-const PASSING: ReadonlySet<ProblemCode> = new Set(['orchestrator_unreachable', 'starting', 'too_many_requests']);
+const TRANSIENT: ReadonlySet<ProblemCode> = new Set(['orchestrator_unreachable', 'starting', 'too_many_requests']);
 
-/** Answers with the problem; what is our own fault goes to the log, whole. */
+/** Sends the problem for an error. Logs the error itself if Callboard is at fault. */
 export function sendProblem(error: unknown, log: FastifyBaseLogger, reply: FastifyReply): FastifyReply {
   const problem = toProblem(error);
   if (problem.status === 500) log.error({ err: error }, 'a request failed');
-  if (PASSING.has(problem.code) && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
+  if (TRANSIENT.has(problem.code) && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   return reply.code(problem.status).type('application/problem+json').send(problem);
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: 'The headers of the request are too large.',
+  ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time.',
+};
+
+/**
+ * Answers a malformed HTTP request and closes its connection. Nothing is logged: the error holds the received bytes, which
+ * may contain a secret.
+ */
+export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const words = UNREADABLE[error.code ?? ''] ?? 'This is not a valid HTTP request.';
+  const body = JSON.stringify(toProblem(new Rejection('bad_request', words)));
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Content-Type: application/problem+json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import helmet, { type HelmetOptions } from 'helmet';
 
 /**
- * Everything comes from this server and no page may frame ours. Mantine sets style attributes and a style tag, hence
- * the inline styles. Nothing here asks for TLS: Callboard is spoken to in plain HTTP over the loopback interface.
+ * Pages load everything from this server, and no page may frame them. Mantine sets style attributes and a style tag, hence
+ * the inline styles. Nothing asks for TLS: Callboard uses plain HTTP over the loopback interface.
  */
 const options: HelmetOptions = {
   contentSecurityPolicy: {
@@ -27,7 +27,7 @@ const options: HelmetOptions = {
   referrerPolicy: { policy: 'same-origin' },
 };
 
-/** What Helmet would set on every response. None of it depends on the request, so it is made once. */
+/** Returns the headers that Helmet sets on every response. They do not depend on the request, so one call is enough. */
 export function securityHeaders(): OutgoingHttpHeaders {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);

@@ -11,9 +11,9 @@ const NOT_BUILT = 'The client is not built; run npm install (or npm run build).\
 const YEAR = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the built client from `clientDir`: files under `assets/` carry a hash in their names and are kept for ever,
- * everything else is asked for again each time. A page address of the client's own router gets `index.html`.
- * The build may appear, or be replaced, while the server runs.
+ * Serves the built client from `clientDir`. Files under `assets/` have a hash in their names and are cached for ever;
+ * browsers revalidate everything else. Paths of the client's router get `index.html`. The build may appear, or be replaced,
+ * while the server runs.
  */
 export async function serveClient(app: FastifyInstance, clientDir: string): Promise<void> {
   const assets = `${join(clientDir, 'assets')}${sep}`;
@@ -32,8 +32,8 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
     operationId: 'get_login_page',
     tags: ['service'],
     security: [],
-    summary: 'The page that a login link opens',
-    description: 'It makes the key of the browser, logs in with the code of the link, and goes on to the board.',
+    summary: 'Get the page that a login link opens',
+    description: 'The page creates the key of the browser, logs in with the code of the link, and opens the board.',
     querystring: z.looseObject({ code: z.string().optional() }),
     response: {
       200: { description: 'A page', content: { 'text/html': { schema: z.string() } } },
@@ -45,7 +45,7 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '';
     if (path === '/api' || path.startsWith('/api/')) {
-      const words = `There is no ${request.method} ${path}; /api/openapi.json lists what there is.`;
+      const words = `There is no ${request.method} ${path}; /api/openapi.json lists all routes.`;
       return sendProblem(new Rejection('not_found', words), request.log, reply);
     }
     return isPage(request, path)

@@ -30,7 +30,7 @@ async function setUp() {
   const worktrees = createWorktrees({ dataDir: folder, env });
   const trust = createTrust({ store, worktrees, log: silent, env });
   const ask = vi.spyOn(trust, 'settingsPaths');
-  const reading = vi.spyOn(trust, 'grownSince');
+  const reading = vi.spyOn(trust, 'addedSince');
   const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('nobody is there')) };
   let isRunning = true;
   const watch = startSettingsWatch({

@@ -10,12 +10,13 @@ import { signOf } from '../../lib/file-signs.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { Store } from '../../store/store.ts';
-import type { Grown, Trust } from '../../trust/trust.ts';
+import type { AddedSetting } from '../../trust/changes-since-launch.ts';
+import type { Trust } from '../../trust/trust.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
 export interface SettingsWatchParts {
   store: Store;
-  trust: Pick<Trust, 'grownSince' | 'newlyExcluded' | 'settingsPaths'>;
+  trust: Pick<Trust, 'addedSince' | 'newlyExcluded' | 'settingsPaths'>;
   edges: Pick<Edges, 'uptimeMs'>;
   log: Logger;
   lookMs: number;
@@ -66,17 +67,17 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
   /** By launch: commands that settings have come to let out of the sandbox, also those that they do not any more. */
   const excluded = new Map<string, Set<string>>();
   /** By launch: rules that were seen since, also those that are gone again. */
-  const seen = new Map<string, Map<string, Grown>>();
+  const seen = new Map<string, Map<string, AddedSetting>>();
 
   /** By launch: how its files were when they were last read. */
   const read = new Map<string, Read>();
 
   type Watched = Pick<SessionExecutor, 'launch' | 'request'>;
 
-  async function grownIn({ launch }: Watched): Promise<Grown[]> {
-    const before = seen.get(launch.id) ?? new Map<string, Grown>();
+  async function grownIn({ launch }: Watched): Promise<AddedSetting[]> {
+    const before = seen.get(launch.id) ?? new Map<string, AddedSetting>();
     seen.set(launch.id, before);
-    for (const item of await trust.grownSince(launch.stageId, launch.settings)) before.set(keyOf(item), item);
+    for (const item of await trust.addedSince(launch.stageId, launch.settings)) before.set(keyOf(item), item);
     return [...before.values()];
   }
 
@@ -200,9 +201,9 @@ function excludedNotice(commands: readonly string[]): NewTranscriptEntry {
   return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'sandbox-loosened', text };
 }
 
-const keyOf = ({ kind, value, file }: Grown) => `${file} ${kind}:${value}`;
+const keyOf = ({ kind, value, file }: AddedSetting) => `${file} ${kind}:${value}`;
 
-function changedNotice(items: readonly Grown[]): NewTranscriptEntry {
+function changedNotice(items: readonly AddedSetting[]): NewTranscriptEntry {
   const named = items.map(({ kind, value, file }) => `${kind} ${value} (${file})`).join(', ');
   const text = `New in settings files since this session started: ${named}. It may hold in this session already. A command that Claude ran may have written it. If it was you, say so; otherwise the next session asks for it.`;
   return { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'settings-changed', text };

@@ -1,6 +1,6 @@
-/** The login cookie of one Callboard. */
+/** The login cookie of this Callboard. */
 export interface SessionCookie {
-  /** Carries the port: cookies do not tell ports apart, and two Callboards may run on one host. */
+  /** Includes the port: browsers share cookies between ports, and two Callboards may run on one host. */
   name: () => string;
   options: { readonly httpOnly: true; readonly sameSite: 'strict'; readonly path: '/' };
 }

@@ -8,29 +8,28 @@ import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
 import type { ToldEvent } from '../orchestrator/told-event.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
-import { passingEvent, storedEvent } from './sse.ts';
+import { type EventText, passingEvent, storedEvent } from './sse.ts';
 
-/** Whose stream it is. */
+/** The login that a stream belongs to. */
 export interface StreamOwner {
   /** The same for all streams of one credential. */
   key: string;
   /** Null for an API token. */
   loginId: string | null;
-  /** False once the login is no longer good; asked at each heartbeat. */
+  /** Whether the login is still valid; checked at each heartbeat. */
   stillAllowed: () => Promise<boolean>;
 }
 
 export interface EventHub {
-  /** Throws OrchestratorUnreachable when no stream can be begun yet. */
+  /** Throws `OrchestratorUnreachable` while no stream can begin. */
   requireReady(): void;
-  /** Throws `too_many_streams` when the credential has as many streams as it may have. */
+  /** Throws `too_many_streams` if the credential has reached its limit of streams. */
   requireRoom(ownerKey: string, max: number): void;
-  /** Begins a stream on a response whose head is written; it leaves by itself when the response closes. */
+  /** Begins a stream on a response whose head is written, until the response closes. */
   join(out: Writable, since: number | null, owner: StreamOwner): void;
   /**
-   * From now on this stream gets the text deltas of exactly these stages. Resolves when the orchestrator knows; while
-   * it cannot be reached the wish is kept and passed on later. Rejects with `not_found` for a stream that is not open,
-   * or not this owner's.
+   * Sets the stages whose text deltas this stream gets. Resolves once the orchestrator knows them; while it is unreachable,
+   * they are kept and sent with the next connection. Rejects with `not_found` if the stream is not open, or not this owner's.
    */
   watch(streamId: string, stageIds: readonly StageId[], ownerKey: string): Promise<void>;
   endAll(): void;
@@ -52,77 +51,58 @@ interface Member {
 }
 
 const LoginEnded = eventData['login-ended'];
-/** What one `watch` command may name. */
+/** The limit of one `watch` command. */
 const MAX_WATCHED = 1_000;
-/** Logins that have ended: a stream that is just being opened for one of them ends as well. */
+/** How many ended logins are remembered: a stream that is just being opened for one of them ends as well. */
 const MAX_ENDED = 1_000;
 
-/** Fans the orchestrator's events out to the browsers' streams. */
+/** Distributes the orchestrator's events to the clients' streams. */
 export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: EventHubParts): EventHub {
   const members = new Map<string, Member>();
-  let watching: ReadonlySet<StageId> = new Set();
-  const ended = new Set<string>();
+  const endedLogins = createRecentSet(MAX_ENDED);
+  const watching = createWatching({ client, log }, () => [...members.values()].flatMap(({ watched }) => [...watched]));
 
   function each(call: (stream: EventStream) => void): void {
     for (const { stream } of [...members.values()]) call(stream);
   }
 
-  /** The events that came in the same tick: they go to each stream in one write, and are put into words once for all. */
-  let batch: ToldEvent[] = [];
+  const batch = createBatch((texts) => each((stream) => stream.events(texts)));
 
-  function passBatch(): void {
-    const events = batch;
-    batch = [];
-    if (events.length === 0) return;
-    const texts = events.map((event) => ({ seq: event.seq, text: storedEvent(event) }));
-    for (const { type } of events) mark('event sent', type);
-    each((stream) => stream.events(texts));
-  }
-
-  /** After the events that came before it. */
+  /** Writes it after the events that arrived before it. */
   function passToAll(text: string): void {
-    passBatch();
+    batch.flush();
     each((stream) => stream.pass(text));
   }
 
   const unlisten = client.listen({
     event(event) {
       if (event.type === 'login-ended') endLogin(LoginEnded.parse(JSON.parse(event.data)).loginId);
-      if (members.size === 0) return;
-      if (batch.length === 0) process.nextTick(passBatch);
-      batch.push(event);
+      if (members.size > 0) batch.add(event);
     },
     resync() {
-      passBatch();
+      batch.flush();
       each((stream) => stream.resync());
     },
     textDelta(delta) {
-      passBatch();
+      batch.flush();
       const text = passingEvent('text-delta', delta);
       for (const { stream, watched } of [...members.values()]) if (watched.has(delta.stageId)) stream.pass(text);
     },
     notices: (notices) => passToAll(passingEvent('notices-updated', notices)),
     status(status) {
       passToAll(passingEvent('orchestrator-status', { status }));
-      if (status === 'ready' && watching.size > 0) void tellWatched().catch(logWatchFailure); // a new connection knows nothing
+      if (status === 'ready') watching.repeat(); // a new connection knows nothing
     },
   });
 
-  const heartbeat = setInterval(() => {
-    for (const member of [...members.values()]) void beat(member);
-  }, heartbeatMs);
-  heartbeat.unref();
+  const heartbeat = setInterval(
+    () => [...members.values()].forEach((member) => void beat(member)),
+    heartbeatMs,
+  ).unref();
 
   function endLogin(loginId: string): void {
-    ended.add(loginId);
-    const [oldest] = ended;
-    if (ended.size > MAX_ENDED && oldest !== undefined) ended.delete(oldest);
+    endedLogins.add(loginId);
     for (const { stream, owner } of [...members.values()]) if (owner.loginId === loginId) stream.end();
-  }
-
-  async function beat({ stream, owner }: Member): Promise<void> {
-    stream.heartbeat();
-    if (!(await owner.stillAllowed())) stream.end();
   }
 
   function join(out: Writable, since: number | null, owner: StreamOwner): void {
@@ -130,9 +110,9 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     members.set(stream.id, { stream, owner, watched: new Set() });
     const leave = () => {
       members.delete(stream.id);
-      void shareWatched().catch(logWatchFailure);
+      watching.updateInBackground();
     };
-    if (owner.loginId !== null && ended.has(owner.loginId)) stream.end();
+    if (owner.loginId !== null && endedLogins.has(owner.loginId)) stream.end();
     if (stream.signal.aborted) leave();
     else stream.signal.addEventListener('abort', leave, { once: true });
   }
@@ -141,27 +121,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     const member = members.get(streamId);
     if (member?.owner.key !== ownerKey) throw new Rejection('not_found', `There is no open event stream ${streamId}.`);
     member.watched = new Set(stageIds);
-    await shareWatched();
-  }
-
-  /** Tells the orchestrator what is watched by any stream, if that has changed. */
-  async function shareWatched(): Promise<void> {
-    const all = new Set([...members.values()].flatMap(({ watched }) => [...watched]));
-    if (all.size === watching.size && all.isSubsetOf(watching)) return;
-    watching = all;
-    await tellWatched();
-  }
-
-  async function tellWatched(): Promise<void> {
-    try {
-      await client.send('watch', { stageIds: [...watching].slice(0, MAX_WATCHED) });
-    } catch (error) {
-      if (!(error instanceof OrchestratorUnreachable)) throw error; // told again by the next connection
-    }
-  }
-
-  function logWatchFailure(error: unknown): void {
-    log.error({ err: error }, 'the watched stages could not be passed on');
+    await watching.update();
   }
 
   const endAll = () => each((stream) => stream.end());
@@ -172,8 +132,10 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     requireRoom(ownerKey, max) {
       const open = [...members.values()].filter(({ owner }) => owner.key === ownerKey).length;
       if (open < max) return;
-      const words = `This login has ${open} event streams open, which is as many as it may have. Close some of them.`;
-      throw new Rejection('too_many_streams', words);
+      throw new Rejection(
+        'too_many_streams',
+        `This login has ${open} event streams open, the limit. Close some of them.`,
+      );
     },
     join,
     watch,
@@ -182,6 +144,80 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
       clearInterval(heartbeat);
       unlisten();
       endAll();
+    },
+  };
+}
+
+/** Sends a heartbeat, and ends the stream if its login is no longer valid. */
+async function beat({ stream, owner }: Member): Promise<void> {
+  stream.heartbeat();
+  if (!(await owner.stillAllowed())) stream.end();
+}
+
+/** Remembers the newest values, up to a limit. */
+function createRecentSet(limit: number) {
+  const values = new Set<string>();
+  return {
+    add(value: string): void {
+      values.add(value);
+      const [oldest] = values;
+      if (values.size > limit && oldest !== undefined) values.delete(oldest);
+    },
+    has: (value: string): boolean => values.has(value),
+  };
+}
+
+/** Collects the events that arrive in one tick; each stream gets them in one write, and they are formatted once for all. */
+function createBatch(write: (texts: readonly EventText[]) => void) {
+  let batch: ToldEvent[] = [];
+
+  function flush(): void {
+    const events = batch;
+    batch = [];
+    if (events.length === 0) return;
+    const texts = events.map((event) => ({ seq: event.seq, text: storedEvent(event) }));
+    for (const { type } of events) mark('event sent', type);
+    write(texts);
+  }
+
+  return {
+    add(event: ToldEvent): void {
+      if (batch.length === 0) process.nextTick(flush);
+      batch.push(event);
+    },
+    flush,
+  };
+}
+
+/** Keeps the orchestrator informed of the stages that any stream watches. */
+function createWatching({ client, log }: Pick<EventHubParts, 'client' | 'log'>, watchedNow: () => StageId[]) {
+  let watching: ReadonlySet<StageId> = new Set();
+
+  async function send(): Promise<void> {
+    try {
+      await client.send('watch', { stageIds: [...watching].slice(0, MAX_WATCHED) });
+    } catch (error) {
+      if (!(error instanceof OrchestratorUnreachable)) throw error; // sent again with the next connection
+    }
+  }
+
+  const logFailure = (error: unknown) =>
+    log.error({ err: error }, 'could not tell the orchestrator the watched stages');
+
+  /** Sends the stages if they have changed. */
+  async function update(): Promise<void> {
+    const all = new Set(watchedNow());
+    if (all.size === watching.size && all.isSubsetOf(watching)) return;
+    watching = all;
+    await send();
+  }
+
+  return {
+    update,
+    updateInBackground: () => void update().catch(logFailure),
+    /** Sends the stages to a new connection. */
+    repeat() {
+      if (watching.size > 0) void send().catch(logFailure);
     },
   };
 }

@@ -9,28 +9,28 @@ import { type EventText, HEARTBEAT, passingEvent, resyncEvent, storedEvent } fro
 
 export interface EventStreamParts {
   id: string;
-  /** What follows the head of the response, which is already written; it ends with the connection. */
+  /** The response body; its head is already written. It closes with the connection. */
   out: Writable;
-  /** The number of the last event that the client has; null when it begins with the next one. */
+  /** The number of the last event that the client has; null to begin with the next one. */
   since: number | null;
   client: OrchestratorClient;
-  /** A client that leaves more than this many bytes unread is cut off. */
+  /** A client that leaves more than this many bytes unread is disconnected. */
   maxUnreadBytes: number;
   log: FastifyBaseLogger;
 }
 
-/** One client's stream of events: first what it missed, then what happens, each stored event once and in order. */
+/** One client's event stream: first the events that it missed, then live ones, each stored event once and in order. */
 export interface EventStream {
   readonly id: string;
   readonly signal: AbortSignal;
-  /** Passes on live events, ascending, in one write; those that the stream has, or will fetch, are left out. */
+  /** Writes live events, ascending, in one write; skips events that the stream has written or will fetch. */
   events(events: readonly EventText[]): void;
   /** Writes an event that is not stored. */
   pass(text: string): void;
-  /** Tells the client to load anew what it knows, and goes on after the newest event. */
+  /** Tells the client to reload its state, and continues after the newest event. */
   resync(): void;
   heartbeat(): void;
-  /** Ends the response in good order. */
+  /** Ends the response gracefully. */
   end(): void;
 }
 
@@ -39,40 +39,24 @@ const EVENTS_PER_PAGE = 500;
 const PIECE_LENGTH = 64 * 1024;
 const RETRY_MS = 1_000;
 
-/** A page that was asked for. */
-interface Asked {
+/** A requested page of missed events. */
+interface PageRequest {
   round: number;
-  /** The newest event when it was asked for. */
+  /** The newest event at the time of the request. */
   target: number;
-  /** Null: the connection went with it. */
+  /** Null if the connection to the orchestrator was lost. */
   page: Promise<CommandReply<'get_events'> | null>;
 }
 
-/** Writes the head of the stream and begins to catch up. The orchestrator must have been reached once. */
+/** Writes the first events of the stream and begins to catch up. The orchestrator must have been connected once. */
 export function createEventStream(parts: EventStreamParts): EventStream {
-  const { id, out, since, client, maxUnreadBytes, log } = parts;
-  const gone = new AbortController();
+  const { id, out, since, client, log } = parts;
+  const { signal, write, end } = createWriter(parts);
   const head = () => client.seq() ?? 0;
   let sent = since ?? head();
   let live = sent === head();
-  /** Raised when a page under way no longer counts. */
+  /** Incremented when pages requested earlier no longer count. */
   let round = 0;
-
-  if (out.destroyed) gone.abort();
-  out.once('close', () => gone.abort());
-  out.on('error', () => gone.abort());
-
-  /** Writes one whole event, or cuts the client off. True when it can take more at once. */
-  function write(text: string): boolean {
-    if (gone.signal.aborted) return false;
-    if (out.writableLength > maxUnreadBytes) {
-      log.info({ streamId: id, unread: out.writableLength }, 'a client that reads too slowly was cut off');
-      out.destroy();
-      gone.abort();
-      return false;
-    }
-    return out.write(text);
-  }
 
   function events(batch: readonly EventText[]): void {
     const fresh = live ? batch.filter(({ seq }) => seq > sent) : [];
@@ -90,14 +74,14 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   }
 
   /**
-   * Reads pages until the stream is where the live events are; the step to live is taken in the same tick as the
-   * comparison, so that no event can fall between. Waits for the client to read, so that a long replay needs no memory.
+   * Reads pages until the stream has reached the live events. It turns live in the same tick as the comparison, so that no
+   * event is missed in between. Waits for the client to read, so that a long replay needs no memory.
    */
   async function catchUp(): Promise<void> {
-    let ahead: Asked | null = null;
+    let ahead: PageRequest | null = null;
     while (!live) {
-      await client.whenReady(gone.signal);
-      const asked: Asked = ahead ?? askAfter(sent);
+      await client.whenReady(signal);
+      const asked: PageRequest = ahead ?? requestPage(sent);
       ahead = null;
       const page = await asked.page;
       if (asked.round !== round || page === null) continue;
@@ -105,67 +89,102 @@ export function createEventStream(parts: EventStreamParts): EventStream {
       const before = sent;
       const fresh = page.events.filter(({ seq }) => seq > sent);
       const last = fresh.at(-1)?.seq ?? sent;
-      if (last > before && last < head()) ahead = askAfter(last);
+      if (last > before && last < head()) ahead = requestPage(last);
       await writePage(fresh, asked.round);
       if (asked.round !== round) continue;
-      if (sent === before && sent < asked.target) return resync(); // the log does not hold what it should
+      if (sent === before && sent < asked.target) return resync(); // the log lacks events that it should have
       live = sent >= head();
     }
   }
 
-  /** One page is asked for while the one before is written, and no more: a client that reads slowly holds two. */
-  function askAfter(seq: number): Asked {
-    const page = client
-      .send('get_events', { since: seq, limit: EVENTS_PER_PAGE }, { signal: gone.signal })
-      .catch(whileUnreachable);
-    page.catch(() => undefined); // the client may be gone before it is looked at
-    return { round, target: head(), page };
+  /** Only one page is requested while the previous one is written: a client that reads slowly holds two. */
+  function requestPage(seq: number): PageRequest {
+    return { round, target: head(), page: fetchPage(client, seq, signal) };
   }
 
-  /** In pieces that are worth a write each. Ends early where the page no longer counts. */
+  /** Writes a page in pieces of a useful size. Returns early if the page no longer counts. */
   async function writePage(events: readonly BoardEvent[], mine: number): Promise<void> {
     let piece = '';
     for (const [index, event] of events.entries()) {
       piece += storedEvent(toldFrom(event));
       if (piece.length < PIECE_LENGTH && index < events.length - 1) continue;
       sent = event.seq;
-      if (!write(piece)) await once(out, 'drain', { signal: gone.signal });
+      if (!write(piece)) await once(out, 'drain', { signal });
       if (mine !== round) return;
       piece = '';
     }
   }
 
   function failed(error: unknown): void {
-    if (gone.signal.aborted) return;
-    log.error({ err: error, streamId: id }, 'a stream could not catch up');
-    out.destroy(); // the client comes back by replay
+    if (signal.aborted) return;
+    log.error({ err: error, streamId: id }, 'an event stream failed to catch up');
+    out.destroy(); // the client reconnects and replays
   }
 
-  // A client that is ahead of us is told to load anew, and goes on after the newest.
-  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq: Math.min(sent, head()) })}`);
-  write(passingEvent('orchestrator-status', { status: client.status() }));
-  const notices = client.notices();
-  if (notices !== null) write(passingEvent('notices-updated', notices));
+  greet(write, { id, seq: Math.min(sent, head()), client });
   catchUp().catch(failed);
 
   return {
     id,
-    signal: gone.signal,
+    signal,
     events,
     pass: (text) => void write(text),
     resync,
     heartbeat() {
       if (!out.writableNeedDrain) write(HEARTBEAT);
     },
-    end() {
+    end,
+  };
+}
+
+/** Writes the first events of a stream. A client that is ahead of the log is told to reload, and continues after the newest event. */
+function greet(
+  write: (text: string) => boolean,
+  { id, seq, client }: { id: string; seq: number; client: OrchestratorClient },
+): void {
+  write(`retry: ${RETRY_MS}\n${passingEvent('stream', { streamId: id, seq })}`);
+  write(passingEvent('orchestrator-status', { status: client.status() }));
+  const notices = client.notices();
+  if (notices !== null) write(passingEvent('notices-updated', notices));
+}
+
+/** Writes whole events to the response; disconnects a client that leaves too much unread. */
+function createWriter({ id, out, maxUnreadBytes, log }: EventStreamParts) {
+  const gone = new AbortController();
+  if (out.destroyed) gone.abort();
+  out.once('close', () => gone.abort());
+  out.on('error', () => gone.abort());
+
+  return {
+    /** Aborts when the connection has closed. */
+    signal: gone.signal,
+    /** Returns whether the client can take more at once. */
+    write(text: string): boolean {
+      if (gone.signal.aborted) return false;
+      if (out.writableLength > maxUnreadBytes) {
+        log.info({ streamId: id, unread: out.writableLength }, 'disconnected a client that reads too slowly');
+        out.destroy();
+        gone.abort();
+        return false;
+      }
+      return out.write(text);
+    },
+    end(): void {
       out.end(() => out.destroy());
       gone.abort();
     },
   };
 }
 
-/** A page that the connection took with it: the next connection is waited for. */
-function whileUnreachable(error: unknown): null {
+/** Resolves with null if the connection to the orchestrator was lost. */
+function fetchPage(client: OrchestratorClient, since: number, signal: AbortSignal): PageRequest['page'] {
+  const page = client.send('get_events', { since, limit: EVENTS_PER_PAGE }, { signal }).catch(nullIfUnreachable);
+  page.catch(() => undefined); // the client may be gone before the page is awaited
+  return page;
+}
+
+/** After a lost connection the caller waits for the next one. */
+function nullIfUnreachable(error: unknown): null {
   if (error instanceof OrchestratorUnreachable) return null;
   throw error;
 }

@@ -1,7 +1,13 @@
 import { PAGE_HEADER } from '@callboard/contract';
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+  type FastifyPluginAsyncZod,
+} from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { Ask } from '../routes/relay.ts';
+import { json, problemResponses } from './responses.ts';
 import { schemaNotes } from './schemas.ts';
 
 const DESCRIPTION = `Everything that the board can do. JSON in and out; an error is \`application/problem+json\` with a stable \`code\`.
@@ -73,3 +79,27 @@ function keepExample(body: unknown, json: unknown): void {
   const examples = body instanceof z.ZodType ? schemaNotes.get(body)?.examples : undefined;
   if (examples !== undefined && typeof json === 'object' && json !== null) Object.assign(json, { examples });
 }
+
+const Document = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+});
+
+/** `GET /api/openapi.json`: the machine-readable description of the API. */
+export const documentRoute: FastifyPluginAsyncZod<{ ask: Ask }> = async (app, { ask }) => {
+  app.get(
+    '/api/openapi.json',
+    {
+      schema: {
+        operationId: 'get_openapi',
+        tags: ['service'],
+        summary: 'Get this document',
+        response: { 200: json('The OpenAPI 3.1 document', Document), ...problemResponses({ isRelayed: true }) },
+      },
+    },
+    async (request, reply) => {
+      await ask(request, 'auth_check', {});
+      return reply.type('application/json').send(JSON.stringify(app.swagger()));
+    },
+  );
+};

@@ -1,19 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { Authenticator } from '../auth/authenticator.ts';
 import type { SessionCookie } from '../auth/cookie.ts';
-import type { Gate } from '../auth/gate.ts';
-import { logoutRoute } from '../auth/logout-route.ts';
-import type { RequestLimit } from '../auth/request-limit.ts';
+import { logoutRoute } from '../auth/login-routes.ts';
+import type { RequestLimit } from '../auth/rate-limits.ts';
 import type { EventHub } from '../events/event-hub.ts';
-import { documentRoute } from '../openapi/document-route.ts';
+import { documentRoute } from '../openapi/document.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { createAsk } from './ask.ts';
 import { boardRelays, pendingRoute } from './board.ts';
 import { decisionsRoute } from './decisions.ts';
 import { eventRoutes } from './events.ts';
 import { loginRelays } from './logins.ts';
 import { projectRelays } from './projects.ts';
 import { queueRelays } from './queue.ts';
-import { type Relays, relayRoute } from './relay.ts';
+import { createAsk, type Relays, relayRoute } from './relay.ts';
 import { requestRelays, sessionRelays } from './sessions.ts';
 import { stageRelays } from './stages.ts';
 import { trashRelays } from './trash.ts';
@@ -21,7 +20,7 @@ import { trashRelays } from './trash.ts';
 export interface ApiRoutesOptions {
   client: OrchestratorClient;
   hub: EventHub;
-  gate: Gate;
+  authenticator: Authenticator;
   cookie: SessionCookie;
   limit: RequestLimit;
   streamsPerLogin: number;
@@ -40,17 +39,17 @@ const relays: Record<string, Relays> = {
 
 /** The part of the API that needs a login. */
 export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, options) => {
-  const { client, hub, gate, cookie, limit, streamsPerLogin } = options;
-  const ask = createAsk({ client, gate });
+  const { client, hub, authenticator, cookie, limit, streamsPerLogin } = options;
+  const ask = createAsk({ client, authenticator });
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('cache-control', 'no-store');
-    gate.look(request); // a request without a login is refused at once, and counts against nobody's limit
-    limit.count(gate.loginOf(request).key);
+    authenticator.identify(request); // a request without a login is refused at once, and counts against nobody's limit
+    limit.count(authenticator.loginOf(request).key);
     done();
   });
   // Before the body is parsed.
-  app.addHook('preParsing', (request) => gate.admit(request));
+  app.addHook('preParsing', (request) => authenticator.verifyToken(request));
 
   for (const [tag, group] of Object.entries(relays)) {
     for (const [type, notes] of Object.entries(group)) {
@@ -59,7 +58,7 @@ export const apiRoutes: FastifyPluginAsyncZod<ApiRoutesOptions> = async (app, op
   }
   app.route(pendingRoute(ask));
   app.route(decisionsRoute(ask));
-  await app.register(eventRoutes, { client, hub, gate, ask, streamsPerLogin });
+  await app.register(eventRoutes, { client, hub, authenticator, ask, streamsPerLogin });
   await app.register(logoutRoute, { ask, cookie });
   await app.register(documentRoute, { ask });
 };

@@ -1,7 +1,7 @@
 import { StageId } from '@callboard/contract';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
-import type { Ask } from './ask.ts';
+import type { Ask } from './relay.ts';
 import { type Relays, relayRoute } from './relay.ts';
 
 /** Queries across all stages. */

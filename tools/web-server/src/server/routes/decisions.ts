@@ -3,9 +3,9 @@ import { DecisionFilter } from '@callboard/contract';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import { Rejection } from '../errors.ts';
-import type { Ask } from './ask.ts';
 import { exportFormats, exportText } from './decision-export.ts';
 import { wholeNumber } from './query.ts';
+import type { Ask } from './relay.ts';
 import { type RelayNotes, relayRoute } from './relay.ts';
 
 /** The limit of one page; an export reads as many pages as it needs. */

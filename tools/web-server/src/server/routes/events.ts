@@ -2,19 +2,19 @@ import { commands } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { Gate, Login } from '../auth/gate.ts';
+import type { Authenticator, Login } from '../auth/authenticator.ts';
 import { Rejection } from '../errors.ts';
 import type { EventHub, StreamOwner } from '../events/event-hub.ts';
 import { noContent, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import type { Ask } from './ask.ts';
 import { wholeNumber } from './query.ts';
+import type { Ask } from './relay.ts';
 
 export interface EventRoutesOptions {
   client: OrchestratorClient;
   hub: EventHub;
-  gate: Gate;
+  authenticator: Authenticator;
   ask: Ask;
   streamsPerLogin: number;
 }
@@ -32,7 +32,7 @@ const StreamParams = z.object({ streamId: z.uuid('is not the id of an event stre
 
 /** `GET /api/events`: the event stream. `PUT .../:streamId/watch`: sets the stages whose live text the stream carries. */
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
-  const { client, hub, gate, ask, streamsPerLogin } = options;
+  const { client, hub, authenticator, ask, streamsPerLogin } = options;
   app.addHook('preClose', async () => hub.endAll());
 
   app.get(
@@ -57,7 +57,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     },
     async (request, reply) => {
       hub.requireReady();
-      const login = gate.loginOf(request);
+      const login = authenticator.loginOf(request);
       const { loginId } = await ask(request, 'auth_check', {});
       hub.requireRoom(login.key, streamsPerLogin);
       const since = request.headers['last-event-id'] ?? request.query.since ?? null;
@@ -96,7 +96,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     },
     async (request, reply) => {
       await ask(request, 'auth_check', {});
-      await hub.watch(request.params.streamId, request.body.stageIds, gate.loginOf(request).key);
+      await hub.watch(request.params.streamId, request.body.stageIds, authenticator.loginOf(request).key);
       return reply.code(204).send(null);
     },
   );

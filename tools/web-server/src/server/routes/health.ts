@@ -2,14 +2,14 @@ import { Health, type LoopDelay, PROTOCOL_VERSION } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { Gate } from '../auth/gate.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
 import { json, problemsAs } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 
 export interface HealthRoutesOptions {
   client: OrchestratorClient;
-  gate: Gate;
+  authenticator: Authenticator;
   version: string;
 }
 
@@ -17,7 +17,10 @@ const Ok = withExample(Health, { status: 'ok' });
 const Starting = withExample(Health, { status: 'starting' });
 
 /** `GET /api/health`: whether Callboard accepts commands. Needs no login; with a login the reply has more. */
-export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (app, { client, gate, version }) => {
+export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (
+  app,
+  { client, authenticator, version },
+) => {
   const delays = watchLoopDelay();
   app.addHook('onClose', async () => delays.stop());
   const schema = {
@@ -34,7 +37,7 @@ export const healthRoutes: FastifyPluginAsyncZod<HealthRoutesOptions> = async (a
     },
   };
   app.get(serviceRoutes.health.path, { schema }, async (request, reply) => {
-    const details = (await gate.isLoggedIn(request)) ? await detailsOf(client, version, delays.read()) : {};
+    const details = (await authenticator.isLoggedIn(request)) ? await detailsOf(client, version, delays.read()) : {};
     reply.header('cache-control', 'no-store');
     if (client.status() === 'ready') return reply.send({ status: 'ok', ...details });
     return reply

@@ -1,11 +1,31 @@
-import { type CommandInput, commands, type ProblemCode } from '@callboard/contract';
+import type { IncomingMessage } from 'node:http';
+import {
+  type CommandInput,
+  type CommandReply,
+  type CommandType,
+  commands,
+  type ProblemCode,
+} from '@callboard/contract';
 import { pathFields, type RoutedCommand, routes, toRequest } from '@callboard/contract/client';
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
+import type { Authenticator } from '../auth/authenticator.ts';
 import { examples } from '../openapi/examples.ts';
 import { json, problemResponses } from '../openapi/responses.ts';
 import { withExample } from '../openapi/schemas.ts';
-import type { Ask } from './ask.ts';
+import type { OrchestratorClient } from '../orchestrator/client.ts';
+
+/** Relays a command to the orchestrator with the credential of the request, which the orchestrator checks. */
+export type Ask = <T extends CommandType>(
+  request: { raw: IncomingMessage },
+  type: T,
+  input: CommandInput<T>,
+) => Promise<CommandReply<T>>;
+
+export const createAsk =
+  ({ client, authenticator }: { client: OrchestratorClient; authenticator: Authenticator }): Ask =>
+  (request, type, input) =>
+    client.send(type, input, { credential: authenticator.loginOf(request).credential });
 
 /** The documentation and options of a route. Its address and schemas come from the contract. */
 export interface RelayNotes {

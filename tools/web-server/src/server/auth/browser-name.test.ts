@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { browserWords } from './browser-words.ts';
+import { browserName } from './browser-name.ts';
 
 it.each([
   ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
@@ -18,5 +18,5 @@ it.each([
   ['curl/8.9.1', 'A browser'],
   [undefined, 'A browser'],
 ])('tells the browser of %j in words', (userAgent, words) => {
-  expect(browserWords(userAgent)).toBe(words);
+  expect(browserName(userAgent)).toBe(words);
 });

@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Rejection } from '../errors.ts';
 
-export interface OriginGuardParts {
+export interface OriginCheckParts {
   /** The address that the server is bound to. */
   host: string;
   /** The port it really listens on. */
   port: () => number;
 }
 
-/** Throws `wrong_origin` for a request that did not come from our own pages or from a program. */
-export type OriginGuard = (request: {
+/** Throws `wrong_origin` for a request that comes neither from a page of Callboard nor from a program. */
+export type OriginCheck = (request: {
   headers: IncomingHttpHeaders;
-  /** Of the route that the address leads to, however it is written. */
+  /** Of the matched route, however the request wrote its path. */
   routeOptions: { url?: string | undefined };
 }) => void;
 
@@ -19,10 +19,10 @@ const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const FOREIGN_SITES = new Set(['cross-site', 'same-site']);
 
 /**
- * Refuses requests under a foreign host name (DNS rebinding), and those that a foreign page makes. A page on another
- * port of this machine is foreign too, although browsers call it "same-site" and send it our cookie.
+ * Refuses requests with a foreign host name (DNS rebinding) and requests from foreign pages. A page on another port of this
+ * machine is foreign too, although browsers call it "same-site" and send it our cookie.
  */
-export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard {
+export function createOriginCheck({ host, port }: OriginCheckParts): OriginCheck {
   const names = [...LOOPBACK_NAMES, host.includes(':') && !host.startsWith('[') ? `[${host}]` : host];
 
   function isOurs(authority: string): boolean {
@@ -42,7 +42,7 @@ export function createOriginGuard({ host, port }: OriginGuardParts): OriginGuard
     if (origin !== undefined && origin !== `http://${authority}`) {
       throw new Rejection('wrong_origin', `A page from ${origin} may not use this Callboard.`);
     }
-    // A link to a page, or a login link, may well stand on another site.
+    // Another site may link to a page, or show a login link.
     if (url.startsWith('/api/') && typeof site === 'string' && FOREIGN_SITES.has(site)) {
       throw new Rejection('wrong_origin', 'A page from another site may not use this Callboard.');
     }

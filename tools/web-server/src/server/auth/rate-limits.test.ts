@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRequestLimit } from './request-limit.ts';
+import { createRequestLimit } from './rate-limits.ts';
 
 const setUp = () => {
   const clock = { now: 0 };

@@ -1,4 +1,4 @@
-/** The order counts: most browsers name others as well. */
+/** In this order: most browsers name others as well. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -18,8 +18,8 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const nameIn = (text: string, names: readonly (readonly [RegExp, string])[]) =>
   names.find(([pattern]) => pattern.test(text))?.[1];
 
-/** The browser behind a `User-Agent`, for people: `Firefox on Linux`. */
-export function browserWords(userAgent = ''): string {
+/** Returns a readable name for a `User-Agent`: `Firefox on Linux`. */
+export function browserName(userAgent = ''): string {
   const browser = nameIn(userAgent, BROWSERS) ?? 'A browser';
   const system = nameIn(userAgent, SYSTEMS);
   return system === undefined ? browser : `${browser} on ${system}`;
