@@ -2,30 +2,10 @@ import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { QUESTIONS } from '../test-support/questions.ts';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-
-const questions = [
-  {
-    question: 'Which database?',
-    header: 'Database',
-    multiSelect: false,
-    options: [
-      { label: 'SQLite', description: 'One file' },
-      { label: 'PostgreSQL', description: 'A server' },
-    ],
-  },
-  {
-    question: 'Which features?',
-    header: 'Features',
-    multiSelect: true,
-    options: [
-      { label: 'Search', description: 'Find things' },
-      { label: 'Export', description: 'Take them out' },
-    ],
-  },
-];
 
 it('takes a newcomer from the printed link to the end of the first stage', async () => {
   const { start, repo, dataDir, model } = await install();
@@ -43,7 +23,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
       text: 'I begin with the **route**.',
       tools: [{ name: 'Bash', input: { command: 'echo made >> made.txt', description: 'Make the file' } }],
     },
-    { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
+    { tools: [{ name: 'AskUserQuestion', input: { questions: QUESTIONS } }] },
     { text: 'All finished.' },
   ];
   await page.getByRole('button', { name: 'New stage' }).first().click();

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { apiOf } from '../support/scene.ts';
@@ -14,9 +14,7 @@ const LACKS = [
 
 /** The real `claude`, which says that it is an older release. @returns its path */
 async function olderClaude(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'callboard-older-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const path = join(folder, 'claude');
+  const path = join(await temporaryFolder(), 'claude');
   const change = `s/"claude_code_version":"[^"]*"/"claude_code_version":"${OLD}"/`;
   const script = `#!/bin/bash
 if [ "$1" = --version ]; then echo '${OLD} (Claude Code)'; exit; fi

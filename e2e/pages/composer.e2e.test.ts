@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import type { Locator, Page, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { commitAll, DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
+import { commitAll } from '../../test-support/git.ts';
+import { DOT, gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
 
 const options = (page: Page, list: string) => page.getByRole('listbox', { name: list }).getByRole('option');
 const marked = (page: Page, list: string) => options(page, list).and(page.locator('[aria-selected="true"]'));

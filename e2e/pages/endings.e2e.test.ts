@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { mcpServer } from '../../test-support/mcp-server.ts';
 import { type Desk, openDesk } from '../support/desk.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
@@ -51,13 +51,9 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
   expect(errors).toEqual([]);
 });
 
-const FORM_SERVER = fileURLToPath(
-  new URL('../../tools/orchestrator/test/support/elicitation-server.ts', import.meta.url),
-);
-
 it('fills in the form of a tool server, which says at once what is missing', async () => {
   const desk = await openDesk(async ({ folder }) => {
-    const mcpServers = { asker: { type: 'stdio', command: process.execPath, args: [FORM_SERVER], env: {} } };
+    const mcpServers = { asker: mcpServer({ tools: ['ask_name'] }) };
     await mkdir(join(folder, 'home'), { recursive: true });
     await writeFile(join(folder, 'home', '.claude.json'), JSON.stringify({ mcpServers }));
   });

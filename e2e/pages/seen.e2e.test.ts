@@ -2,6 +2,7 @@ import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { commitAll } from '../../test-support/git.ts';
 import { openStage } from '../support/open-stage.ts';
 import { run } from '../support/processes.ts';
 import { apiOf } from '../support/scene.ts';
@@ -65,12 +66,7 @@ it('shows the true change of each file, and merges nothing that was not seen', a
   await page.getByText('Nothing yet.').waitFor();
   const { get } = apiOf(origin);
   const { path } = (await get(`/api/stages/${stage.id}`)).stage.worktree;
-  const commit = async () => {
-    const git = (...args: string[]) =>
-      run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], path);
-    await git('add', '--all');
-    await git('commit', '--quiet', '--no-gpg-sign', '-m', 'Work');
-  };
+  const commit = () => commitAll(path);
   await writeFile(join(path, '.gitattributes'), '* -diff\n');
   await writeFile(join(path, 'a.txt'), 'x\rdiff --git a/b.txt b/b.txt\n');
   await writeFile(join(path, 'b.txt'), 'good();\u202e evil();\n');

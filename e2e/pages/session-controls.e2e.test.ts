@@ -1,20 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { mcpServer } from '../../test-support/mcp-server.ts';
 import { openStage } from '../support/open-stage.ts';
-
-/** A server of tools that fails as long as this file is there. */
-const serverOf = (broken: string) => `
-if (require('node:fs').existsSync(${JSON.stringify(broken)})) process.exit(3);
-require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
-  const serverInfo = { name: 'x', version: '1' };
-  const tools = [{ name: 'price', inputSchema: { type: 'object' } }];
-  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo } : method === 'tools/list' ? { tools } : {};
-  console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
-});
-`;
 
 it('shows what runs in the background, its output and the MCP servers; a person stops and reconnects', async () => {
   const command = 'printf "\\033[32mready\\033[0m on port 5173\\u202e\\n"; sleep 600';
@@ -25,8 +13,7 @@ it('shows what runs in the background, its output and the MCP servers; a person 
     const folder = dirname(repo);
     broken = join(folder, 'broken');
     await writeFile(broken, '');
-    await writeFile(join(folder, 'server.cjs'), serverOf(broken));
-    const shop = { type: 'stdio', command: process.execPath, args: [join(folder, 'server.cjs')] };
+    const shop = mcpServer({ failsWhile: broken, tools: ['price'] });
     await mkdir(join(folder, 'home'), { recursive: true });
     await writeFile(join(folder, 'home', '.claude.json'), JSON.stringify({ mcpServers: { shop } }));
   });

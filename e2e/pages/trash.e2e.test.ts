@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { git } from '../../tools/orchestrator/test/support/kit.ts';
+import { git } from '../../test-support/git.ts';
 import { openDesk } from '../support/desk.ts';
 
 const exact = (name: string) => ({ name, exact: true });

@@ -1,4 +1,4 @@
-import type { AtEnd } from './callboard.ts';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
 
 const ends: (() => void | Promise<void>)[] = [];
 

@@ -1,7 +1,7 @@
 import { type BrowserContext, type Browser as Chromium, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { findChromium } from '../../scripts/chromium.ts';
-import type { AtEnd } from './callboard.ts';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
 
 const ARGS = [
   '--no-sandbox',

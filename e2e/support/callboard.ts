@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
+import { createRepository } from '../../test-support/git.ts';
+import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { tokenEnv } from './api.ts';
-import { processesOf, run } from './processes.ts';
+import { processesOf } from './processes.ts';
 
 /** What runs: a Node, and the command of an installation. */
 export interface Program {
@@ -44,9 +45,6 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Has a thing done when the test, or whatever else it is for, is over; the last one first. */
-export type AtEnd = (end: () => void | Promise<void>) => void;
-
 /**
  * Removed, with every process it has started, when the test is over; a process that is left fails the test. With
  * `emulator` what it makes in a folder takes the place of the real `claude`; `true` stands for the usual one.
@@ -57,8 +55,7 @@ export async function install(
   emulator: boolean | ((folder: string) => Promise<string>) = false,
   program = ofClone,
 ): Promise<Installation> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
-  atEnd(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const folder = await temporaryFolder(atEnd);
   const repo = await createRepository(join(folder, 'shop'));
   await mkdir(join(folder, 'tmp'));
   const dataDir = join(folder, 'data');
@@ -116,15 +113,4 @@ export async function install(
     if (code !== 0 || left.length > 0) throw new Error(`left running: ${left.join('; ')} ${output}`);
   });
   return installation;
-}
-
-async function createRepository(path: string): Promise<string> {
-  await mkdir(path);
-  const git = (...args: string[]) =>
-    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], path);
-  await git('init', '--quiet', '--initial-branch=main');
-  await writeFile(join(path, 'README.md'), '# Shop\n');
-  await git('add', '.');
-  await git('commit', '--quiet', '--no-gpg-sign', '-m', 'First');
-  return path;
 }

@@ -1,11 +1,11 @@
 import { prompt } from '@callboard/scripted-model';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
+import type { AtEnd } from '../../test-support/temporary-folder.ts';
 import { callApi } from './api.ts';
 import { atFileEnd } from './at-file-end.ts';
 import { openBrowser } from './browser.ts';
-import { type AtEnd, install } from './callboard.ts';
-import { run } from './processes.ts';
+import { install } from './callboard.ts';
 
 type Script = Parameters<typeof prompt>[0];
 
@@ -78,14 +78,6 @@ export const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queu
 
 /** The gate that keeps a turn running until the test lets it go. */
 export const gated = (gate: string) => ({ steps: [{ gate, text: 'All finished.' }] });
-
-/** Commits all that is in the folder. */
-export async function commitAll(repo: string): Promise<void> {
-  const git = (...args: string[]) =>
-    run('git', ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', ...args], repo);
-  await git('add', '.');
-  await git('commit', '--quiet', '--no-gpg-sign', '-m', 'More');
-}
 
 /** An image of one pixel. */
 export const DOT = Buffer.from(

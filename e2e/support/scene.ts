@@ -1,32 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named, prompt, type ScriptedModel } from '@callboard/scripted-model';
+import { QUESTIONS } from '../../test-support/questions.ts';
 import { callApi } from './api.ts';
 
 type Step = Parameters<typeof prompt>[0]['steps'][number];
 
 const bash = (command: string, description: string) => ({ name: 'Bash', input: { command, description } });
-
-const questions = [
-  {
-    question: 'Which database?',
-    header: 'Database',
-    multiSelect: false,
-    options: [
-      { label: 'SQLite', description: 'One file, nothing to run' },
-      { label: 'PostgreSQL', description: 'A server, for more than one writer' },
-    ],
-  },
-  {
-    question: 'Which features come first?',
-    header: 'Features',
-    multiSelect: true,
-    options: [
-      { label: 'Search', description: 'Find a product by its name' },
-      { label: 'Export', description: 'Take the orders out as CSV' },
-    ],
-  },
-];
 
 const PLAN = `# A search index
 
@@ -139,7 +119,7 @@ export async function makeScene(origin: string, model: ScriptedModel): Promise<S
     priority: 0,
   });
   const question = await api.stage('Orders page', [
-    { tools: [{ name: 'AskUserQuestion', input: { questions } }] },
+    { tools: [{ name: 'AskUserQuestion', input: { questions: QUESTIONS } }] },
     { text: 'Done.' },
   ]);
   const plan = await api.stage(

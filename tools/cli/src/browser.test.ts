@@ -1,8 +1,8 @@
 import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { eventually } from '../test/run-program.ts';
-import { temporaryFolder } from '../test/temporary-folder.ts';
+import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../test-support/until.ts';
 import { openBrowser, showBoard, wantsBrowser } from './browser.ts';
 import { nodeEdges } from './edges.ts';
 

@@ -4,9 +4,10 @@ import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../test-support/until.ts';
 import { builtFrom, fingerprint } from '../bin/sources.js';
-import { eventually, fixture, type Program, runProgram, untilGone } from './run-program.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { fixture, type Program, runProgram, untilGone } from './run-program.ts';
 
 const bin = fileURLToPath(new URL('../bin/callboard.js', import.meta.url));
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventually } from './run-program.ts';
+import { eventually } from '../../../test-support/until.ts';
 
 const Report = z.object({
   pid: z.int(),

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { identify } from '@callboard/runtime/process-identity';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
+import { eventually } from '../../../test-support/until.ts';
 
 /** A real process under test. */
 export interface Program {
@@ -38,10 +39,6 @@ export function runProgram(command: string, args: string[], env: NodeJS.ProcessE
 
 /** The path of a program in `fixtures`. */
 export const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-
-/** Resolves with what `look` gives once it does not throw. */
-export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 60_000, interval: 20 });
 
 /** Resolves when a process is gone. */
 export const untilGone = (pid: number): Promise<void> =>

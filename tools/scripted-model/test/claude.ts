@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { REAL_CLAUDE } from '../../../test-support/real-claude.ts';
+import { WAIT_MS } from '../../../test-support/until.ts';
 
 /** A line of the CLI, with the few fields that tests look for. */
 const Line = z.looseObject({
@@ -38,7 +38,6 @@ export type Claude = {
   kill: () => Promise<void>;
 };
 
-const WAIT_MS = 60_000;
 const FLAGS = [
   ...['-p', '--input-format=stream-json', '--output-format=stream-json', '--permission-prompt-tool=stdio', '--verbose'],
   ...['--include-partial-messages', '--replay-user-messages'],
@@ -46,7 +45,7 @@ const FLAGS = [
 
 /** Starts the real CLI in a directory with nothing but the given environment. */
 export function startClaude(cwd: string, env: Record<string, string>, args: readonly string[] = []): Claude {
-  const child = spawn(claudePath(), [...FLAGS, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(REAL_CLAUDE, [...FLAGS, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: Line[] = [];
   const watchers = new Set<() => void>();
   let errors = '';
@@ -109,9 +108,4 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
 async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
   await exited;
-}
-
-function claudePath(): string {
-  const manifest = createRequire(import.meta.url).resolve('@anthropic-ai/claude-code/package.json');
-  return path.join(path.dirname(manifest), '..', '..', '.bin', 'claude');
 }

@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
+import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel } from '../src/index.ts';
 import { type Claude, startClaude } from './claude.ts';
 
@@ -16,8 +16,7 @@ export type Lab = AsyncDisposable & {
 /** Everything is gone once the lab is disposed of: processes, connections, files. */
 export async function createLab(): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
-  const root = await realpath(await mkdtemp(path.join(tmpdir(), 'scripted-model-')));
-  stack.defer(() => rm(root, { recursive: true, maxRetries: 5 }));
+  const root = await temporaryFolder((end) => stack.defer(end));
   const [home, cwd, outside, temporary] = ['home', 'work', 'outside', 'tmp'].map((name) => path.join(root, name));
   if (!home || !cwd || !outside || !temporary) throw new Error('unreachable');
   await Promise.all([home, cwd, outside, temporary].map((directory) => mkdir(directory)));

@@ -1,10 +1,9 @@
 /** The web server's own parts, wired as in start.ts, on a fake orchestrator. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
+import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { type AppSettings, buildApp } from '../src/server/app.ts';
 import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
 import { createLog } from '../src/server/log.ts';
@@ -50,8 +49,7 @@ export async function startHarness(options: HarnessOptions = {}) {
   } = options;
   const { errors, logged, log } = createTestLog(logLevel);
   const life = createLifecycle(log);
-  const emptyDir = await mkdtemp(join(tmpdir(), 'callboard-web-'));
-  life.onStop('folder', () => rm(emptyDir, { recursive: true }));
+  const emptyDir = await temporaryFolder((end) => life.onStop('folder', end));
   const orchestrator = createFakeOrchestrator();
   prepare?.(orchestrator);
   if (orchestrated) await orchestrator.start();

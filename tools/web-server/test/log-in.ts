@@ -1,6 +1,6 @@
 /** A browser that logs in and proves its pages, as the client of the board does. */
-import { generateKeyPairSync, sign } from 'node:crypto';
-import { Challenge, PAGE_HEADER, PageKey, PageToken, proofText } from '@callboard/contract';
+import { Challenge, PAGE_HEADER, PageToken } from '@callboard/contract';
+import { createPageKey } from '../../../test-support/page-key.ts';
 import type { Harness } from './harness.ts';
 
 interface Answer {
@@ -41,13 +41,8 @@ const viaFetch =
 export function newBrowser(at: Pick<Harness, 'app'> | string) {
   const origin = typeof at === 'string' ? at : 'http://localhost';
   const send = typeof at === 'string' ? viaFetch(at) : viaInject(at);
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
-  const key = PageKey.parse({ kty, crv, x, y });
+  const { key, signFor } = createPageKey();
   let cookie = '';
-
-  const signed = (text: string): string =>
-    sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 
   return {
     key,
@@ -60,7 +55,7 @@ export function newBrowser(at: Pick<Harness, 'app'> | string) {
     nonce: async (): Promise<string> => Challenge.parse((await send('GET', '/api/login/nonce', {})).json()).nonce,
     /** Shows a nonce, signed for a page of this origin or of another. */
     prove: (nonce: string, forOrigin = origin): Promise<Answer> =>
-      send('POST', '/api/login/proof', { cookie }, { nonce, signature: signed(proofText(forOrigin, nonce)) }),
+      send('POST', '/api/login/proof', { cookie }, { nonce, signature: signFor(forOrigin, nonce) }),
     /** What a page of this browser sends with each request. */
     async headers(): Promise<Record<string, string>> {
       const { token } = PageToken.parse((await this.prove(await this.nonce())).json());

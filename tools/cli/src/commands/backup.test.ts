@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { runHere } from '../../test/run-here.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
 import type { Edges } from '../edges.ts';
 import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
 

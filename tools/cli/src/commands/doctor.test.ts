@@ -1,10 +1,13 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { makeRepository, putProgram, REAL_CLAUDE, SYSTEM_PATH } from '../../test/programs.ts';
+import { createRepository } from '../../../../test-support/git.ts';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../../test-support/until.ts';
+import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { runHere } from '../../test/run-here.ts';
-import { eventually, fixture, runProgram } from '../../test/run-program.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { fixture, runProgram } from '../../test/run-program.ts';
 import { Examination } from '../doctor/examination.ts';
 import type { MachineCheck } from '../doctor/machine-check.ts';
 
@@ -42,7 +45,7 @@ const verdictOf = (checks: MachineCheck[], id: string) => checks.find((check) =>
 
 it('finds a machine in order, tries out the real claude, and keeps the result', async () => {
   await mkdir(dataDir, { mode: 0o700 });
-  const repo = await makeRepository(join(folder, 'shop'), { 'README.md': '# Shop\n' });
+  const repo = await createRepository(join(folder, 'shop'), { 'README.md': '# Shop\n' });
   const { exitCode, examination } = await examine(['--claude', REAL_CLAUDE, '--repo', repo]);
   const { ok, checks, handshake, regression } = examination;
   expect(checks.filter(({ verdict }) => verdict === 'problem')).toEqual([]);

@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventually, fixture, runProgram, untilGone } from '../../test/run-program.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../../test-support/until.ts';
+import { fixture, runProgram, untilGone } from '../../test/run-program.ts';
 import { type EndAllSessions, nodeEdges } from '../edges.ts';
 import { run } from '../run.ts';
 

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process';
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, fixture, runProgram } from '../../test/run-program.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../../test-support/until.ts';
+import { fixture, runProgram } from '../../test/run-program.ts';
 
 const callboard = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   runProgram(process.execPath, [fixture('callboard.ts'), ...args], { ...process.env, INIT_CWD: '', ...env });

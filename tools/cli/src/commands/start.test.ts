@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../../test-support/until.ts';
 import { reportsOf } from '../../test/obedient.ts';
-import { eventually, fixture, runProgram, untilGone } from '../../test/run-program.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { fixture, runProgram, untilGone } from '../../test/run-program.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 
 function callboard(args: string[], env: NodeJS.ProcessEnv = {}) {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { putProgram, REAL_CLAUDE, SYSTEM_PATH } from '../../test/programs.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { checkClaude } from './claude-check.ts';
 
 const env = { PATH: SYSTEM_PATH };

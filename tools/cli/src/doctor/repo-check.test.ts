@@ -1,14 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeRepository, putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { createRepository } from '../../../../test-support/git.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { checkRepository } from './repo-check.ts';
 
 const env = { PATH: SYSTEM_PATH };
 
 it('finds a repository with a commit, from a folder within it', async () => {
-  const repo = await makeRepository(join(await temporaryFolder(), 'shop'), { 'src/main.js': '' });
+  const repo = await createRepository(join(await temporaryFolder(), 'shop'), { 'src/main.js': '' });
   const finding = await checkRepository(join(repo, 'src'), env);
   expect(finding).toMatchObject({ verdict: 'ok', advice: null });
   expect(finding.found).toMatch(/\/shop, at [0-9a-f]+ First commit$/);
@@ -23,7 +24,7 @@ it('names the command for a folder that is no repository', async () => {
 });
 
 it('names the command for a repository without a commit', async () => {
-  const repo = await makeRepository(join(await temporaryFolder(), 'shop'));
+  const repo = await createRepository(join(await temporaryFolder(), 'shop'), {});
   const finding = await checkRepository(repo, env);
   expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('has no commit yet') });
   expect(finding.advice).toContain('commit -m "First commit"');
@@ -38,7 +39,7 @@ it('says when there is no folder, or no git', async () => {
 it('warns of permissions that a new worktree does not get', async () => {
   const allow = ['Bash(npm run *)', 'Read(//etc/**)', 'WebSearch', 'WebFetch'];
   const settings = JSON.stringify({ permissions: { allow, deny: [] } });
-  const repo = await makeRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': settings });
+  const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': settings });
   const finding = await checkRepository(repo, env);
   expect(finding.verdict).toBe('warning');
   expect(finding.found).toContain(
@@ -48,12 +49,12 @@ it('warns of permissions that a new worktree does not get', async () => {
 });
 
 it.each(['{ "permissions": { "allow": [] } }', '{}', 'not JSON'])('does not warn of the settings %s', async (text) => {
-  const repo = await makeRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': text });
+  const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': text });
   expect(await checkRepository(repo, env)).toMatchObject({ verdict: 'ok' });
 });
 
 it('counts what is committed, as that is what a worktree has', async () => {
-  const repo = await makeRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': '{}' });
+  const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': '{}' });
   await writeFile(join(repo, '.claude', 'settings.json'), '{"permissions":{"allow":["WebSearch"]}}');
   expect(await checkRepository(repo, env)).toMatchObject({ verdict: 'ok' });
 });

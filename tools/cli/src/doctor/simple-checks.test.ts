@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { checkAgentUser } from './agent-user-check.ts';
 import { checkGit } from './git-check.ts';
 import { named, ok } from './machine-check.ts';

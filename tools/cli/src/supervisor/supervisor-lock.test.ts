@@ -1,8 +1,9 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { eventually, fixture, type Program, runProgram } from '../../test/run-program.ts';
-import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { eventually } from '../../../../test-support/until.ts';
+import { fixture, type Program, runProgram } from '../../test/run-program.ts';
 import { AlreadyHeld, acquireSupervisorLock, findSupervisor } from './supervisor-lock.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { newBrowser, newKey, ORIGIN } from '../../test/support/new-browser.ts';
+import { createPageKey } from '../../../../test-support/page-key.ts';
+import { newBrowser, ORIGIN } from '../../test/support/new-browser.ts';
 import { openTestStore } from '../../test/support/test-store.ts';
 import { createLogins } from './logins.ts';
 
@@ -32,7 +33,7 @@ it('gives a login for a code once, and tells everybody of it', async () => {
 it('keeps a code good where the key that came with it is none', async () => {
   const { logins } = await setUp();
   const code = await logins.createCode();
-  const { key } = newKey();
+  const { key } = createPageKey();
   const notOnTheCurve = { ...newBrowser(), key: { ...key, y: key.x } };
   await expect(logins.redeem({ code, ...notOnTheCurve })).rejects.toMatchObject({ code: 'bad_request' });
   await logins.redeem({ code, ...newBrowser() });
@@ -51,7 +52,7 @@ it('takes the secret of a cookie for no token, and a token for no cookie', async
 
 it('believes the page that has the key of its login, of its own origin, and no other', async () => {
   const { logins } = await setUp();
-  const { key, signFor } = newKey();
+  const { key, signFor } = createPageKey();
   const { login } = await logins.redeem({ code: await logins.createCode(), ...newBrowser(), key });
   const { loginId } = login;
   const proof = (origin: string, signature: string) => ({ origin, nonce: 'n1', signature });
@@ -59,7 +60,7 @@ it('believes the page that has the key of its login, of its own origin, and no o
   const elsewhere = 'http://127.0.0.1:3200';
   for (const wrong of [
     proof(ORIGIN, signFor(ORIGIN, 'n2')),
-    proof(ORIGIN, newKey().signFor(ORIGIN, 'n1')),
+    proof(ORIGIN, createPageKey().signFor(ORIGIN, 'n1')),
     proof(ORIGIN, signFor(elsewhere, 'n1')),
     // Signed for the place where it is shown: by a page of another origin, which has the key.
     proof(elsewhere, signFor(elsewhere, 'n1')),

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { mayUserHooksAllow } from './user-settings.ts';
 
 it.each<[string, boolean]>([

@@ -4,8 +4,8 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { identify } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { until } from '../../test/support/until.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../test-support/until.ts';
 
 it.runIf(process.platform === 'linux')('ends what was started and not named yet when we were killed', async () => {
   const folder = await temporaryFolder();

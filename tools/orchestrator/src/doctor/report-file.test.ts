@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { DoctorFile, type HandshakeReport } from './report.ts';
 import { readLastReports, saveReport } from './report-file.ts';
 

@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../test-support/until.ts';
 import { markedBy } from '../../test/support/attack/scene.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import { until } from '../../test/support/until.ts';
 import type { Place } from './bubblewrap.ts';
 import { canIsolate, isolated } from './isolate.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { nodeEdges } from './edges.ts';
 
 afterEach(() => void vi.useRealTimers());

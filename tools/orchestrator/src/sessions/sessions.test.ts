@@ -2,7 +2,7 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { openTestStore, silent, withFields } from '../../test/support/test-store.ts';
 import { findMarkedProcesses } from '../claude/processes/marked-processes.ts';
 import { createBell } from '../lib/bell.ts';

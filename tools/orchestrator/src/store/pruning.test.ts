@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { newBrowser } from '../../test/support/new-browser.ts';
 import { setClocks } from '../../test/support/set-clocks.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { openTestStore, silent } from '../../test/support/test-store.ts';
 import { createLogins } from '../auth/logins.ts';
 import { createDraftFiles } from '../messages/draft-files.ts';

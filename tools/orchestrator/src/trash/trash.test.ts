@@ -1,7 +1,7 @@
 import { access, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { openTestStore, sampleProject, sampleStage, silent } from '../../test/support/test-store.ts';
 import { createTrash } from './trash.ts';
 

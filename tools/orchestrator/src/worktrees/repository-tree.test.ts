@@ -1,9 +1,9 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createRepository, git } from '../../test/support/kit.ts';
+import { createRepository, git } from '../../../../test-support/git.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { write } from '../../test/support/settings-files.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { runGit } from './git/run-git.ts';
 import { folderTree, headTree } from './repository-tree.ts';
 

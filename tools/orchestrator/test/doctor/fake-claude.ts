@@ -1,10 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
-
-/** The real CLI of this repository. */
-export const REAL_CLAUDE = fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
 
 /** A program that is called `claude` and is none. */
 export async function fakeClaude(folder: string, script: string): Promise<string> {

@@ -4,10 +4,11 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../test-support/until.ts';
 import { HandshakeReport, isWhole, runHandshake } from '../../src/doctor/doctor.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
-import { doctorsProcesses, fakeClaude, lyingClaude, REAL_CLAUDE } from './fake-claude.ts';
+import { doctorsProcesses, fakeClaude, lyingClaude } from './fake-claude.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 /** For a machine that has a lot else to do. */

@@ -1,9 +1,10 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { askLogin, inspectClaude } from '../../src/doctor/doctor.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { fakeClaude, REAL_CLAUDE } from './fake-claude.ts';
+import { fakeClaude } from './fake-claude.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 

@@ -2,6 +2,7 @@ import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { QUESTIONS } from '../../../../test-support/questions.ts';
 import { createKit } from '../support/kit.ts';
 
 const append = (file: string, word: string) => ({
@@ -125,44 +126,27 @@ it('keeps two stages with three parallel requests each apart', async () => {
 
 it('has a question answered with labels and free text, and refuses incomplete answers', async () => {
   const { client, startStage, model } = await createKit();
-  const questions = [
-    {
-      question: 'Which database?',
-      header: 'Database',
-      multiSelect: false,
-      options: [
-        { label: 'SQLite', description: 'One file' },
-        { label: 'PostgreSQL', description: 'A server' },
-      ],
-    },
-    {
-      question: 'Which features?',
-      header: 'Features',
-      multiSelect: true,
-      options: [
-        { label: 'Search', description: 'Find' },
-        { label: 'Export', description: 'Take out' },
-      ],
-    },
-  ];
   const stageId = await startStage(
-    prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, { text: 'Thanks.' }] }),
+    prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions: QUESTIONS } }] }, { text: 'Thanks.' }] }),
   );
   const { requestId, kind } = await client.event('question-requested');
   expect(kind).toBe('question');
   const answer = (answers: Record<string, string>) =>
     client.command('answer_question', { stageId, requestId, answers });
   await expect(answer({ 'Which database?': 'SQLite' })).rejects.toMatchObject({ code: 'bad_request' });
-  await expect(answer({ 'Which database?': 'SQLite', 'Which features?': ' ' })).rejects.toMatchObject({
+  await expect(answer({ 'Which database?': 'SQLite', 'Which features come first?': ' ' })).rejects.toMatchObject({
     code: 'bad_request',
   });
-  await expect(answer({ Database: 'SQLite', 'Which features?': 'Search' })).rejects.toMatchObject({
+  await expect(answer({ Database: 'SQLite', 'Which features come first?': 'Search' })).rejects.toMatchObject({
     code: 'bad_request',
   });
   await expect(client.command('approve_tool', { stageId, requestId, decision: 'allow' })).rejects.toMatchObject({
     code: 'wrong_kind',
   });
-  const { decision } = await answer({ 'Which database?': 'something of my own', 'Which features?': 'Search, Export' });
+  const { decision } = await answer({
+    'Which database?': 'something of my own',
+    'Which features come first?': 'Search, Export',
+  });
   expect(decision).toMatchObject({ outcome: 'answered', delivery: 'confirmed' });
   await client.state(stageId, 'idle');
   const told = toolResults(model.requests.at(-1) ?? { messages: [] });

@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { execa } from 'execa';
 import { expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
+import { until } from '../../../../test-support/until.ts';
 import { canIsolate, isolated } from '../../src/isolation/isolate.ts';
 import { ATTACK_FILES, attackCommand } from '../support/attack/aim.ts';
 import { markedBy, OUTCOMES, outcomesIn, type Scene, setScene, thatWere } from '../support/attack/scene.ts';
 import type { Outcome } from '../support/attack/targets.ts';
-import { createKit, git, type Kit } from '../support/kit.ts';
-import { until } from '../support/until.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 
 /** What a test needs of the machine; it is skipped by the name of what is not there. */
 const trial = await canIsolate({ PATH: process.env.PATH ?? '' });

@@ -2,7 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit, git } from '../support/kit.ts';
+import { git } from '../../../../test-support/git.ts';
+import { mcpServer } from '../../../../test-support/mcp-server.ts';
+import { createKit } from '../support/kit.ts';
 
 const inBackground = (command: string, description: string) => ({
   tools: [{ name: 'Bash', input: { command, description, run_in_background: true } }],
@@ -97,27 +99,12 @@ it('stops a subagent, of which there is no output', async () => {
   expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
 });
 
-/** A server of tools that fails as long as the file `broken` is there. */
-const mcpServer = (folder: string) => `
-const { existsSync } = require('node:fs');
-if (existsSync(${JSON.stringify(join(folder, 'broken'))})) process.exit(3);
-const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
-require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
-  if (method === 'initialize') send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
-  else if (method === 'tools/list') send({ id, result: { tools: ['price', 'stock'].map((name) => ({ name, inputSchema: { type: 'object' } })) } });
-  else send({ id, result: {} });
-});
-`;
-
 it('tells the state of MCP servers, and reconnects one that had failed', async () => {
   const kit = await createKit();
   const { client, folder, repo } = kit;
-  const script = join(folder, 'server.cjs');
-  await writeFile(script, mcpServer(folder));
-  await writeFile(join(folder, 'broken'), '');
-  const server = { command: process.execPath, args: [script] };
+  const broken = join(folder, 'broken');
+  await writeFile(broken, '');
+  const server = mcpServer({ failsWhile: broken, tools: ['price', 'stock'] });
   const name = 'shop/50% off';
   const other = { type: 'http', url: 'http://127.0.0.1:9/mcp?key=secret', headers: { Authorization: 'secret' } };
   await writeFile(join(repo, '.mcp.json'), JSON.stringify({ mcpServers: { [name]: server, other } }));
@@ -143,7 +130,7 @@ it('tells the state of MCP servers, and reconnects one that had failed', async (
   });
   await expect(reconnect('nobody')).rejects.toMatchObject({ code: 'unknown_mcp_server' });
 
-  await rm(join(folder, 'broken'));
+  await rm(broken);
   const connected = { name, state: 'connected', error: null, tools: 2 };
   expect((await reconnect(name)).servers).toContainEqual({ ...connected, scope: 'project' });
   await client.event('session-updated', ({ mcpServers }) =>

@@ -1,15 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { mcpServer } from '../../../../test-support/mcp-server.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-
-const SERVER = fileURLToPath(new URL('../support/elicitation-server.ts', import.meta.url));
 
 /** Registers the server with the user's own Claude Code, as `claude mcp add --scope user` does. */
 async function withServer({ env }: Kit): Promise<void> {
-  const mcpServers = { asker: { type: 'stdio', command: process.execPath, args: [SERVER], env: {} } };
+  const mcpServers = { asker: mcpServer({ tools: ['ask_name'] }) };
   await mkdir(env.HOME ?? '', { recursive: true });
   await writeFile(join(env.HOME ?? '', '.claude.json'), JSON.stringify({ mcpServers }));
 }

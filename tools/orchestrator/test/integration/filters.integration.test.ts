@@ -2,11 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
-import { fakeClaude, REAL_CLAUDE } from '../doctor/fake-claude.ts';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { fakeClaude } from '../doctor/fake-claude.ts';
 import { filteredClaude } from '../support/filtered-claude.ts';
 import type { FilterName } from '../support/filters.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /**
  * A CLI of tomorrow, or of long ago: the real one with one thing changed. Each change is harmless, or people are told;

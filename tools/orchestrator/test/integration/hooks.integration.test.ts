@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit, git, type Kit } from '../support/kit.ts';
+import { git } from '../../../../test-support/git.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 
 const touch = (file: string) =>
   prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] }, { text: 'Done.' }] });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { MessageId } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit, git, type Kit } from '../support/kit.ts';
+import { git } from '../../../../test-support/git.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 

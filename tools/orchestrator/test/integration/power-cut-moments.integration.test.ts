@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
 import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
 import { probeFileSystem } from '../../src/doctor/probe-file-system.ts';
 import { conversationFile, untilWritten } from '../support/conversation.ts';
-import { git, untilConfirmed } from '../support/kit.ts';
+import { untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, type Machine, type SpoolLeft, upTo, whole } from '../support/power-cut.ts';
 import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
 

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { until } from '../../../../test-support/until.ts';
 import { createKit } from '../support/kit.ts';
 import { watchDatabases } from '../support/read-only-store.ts';
 import { canMount, mountSmallDisk } from '../support/small-disk.ts';
-import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const CALLBOARD = fileURLToPath(new URL('../../../cli/bin/callboard.js', import.meta.url));

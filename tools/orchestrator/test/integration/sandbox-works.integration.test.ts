@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { prompt } from '@callboard/scripted-model';
 import { describe, expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
+import { mcpServer } from '../../../../test-support/mcp-server.ts';
+import { until } from '../../../../test-support/until.ts';
 import { canIsolate } from '../../src/isolation/isolate.ts';
-import { createKit, git, type Kit } from '../support/kit.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 import { write } from '../support/settings-files.ts';
-import { until } from '../support/until.ts';
 
 /** What `docs/sandbox.md` says of a session whose commands run in the sandbox, one row after the other. */
 
@@ -34,16 +36,6 @@ test('listens', async () => {
 /** Says where it runs: the sandbox has this variable set. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is for a shell
 const WHERE = 'echo "ran ${SANDBOX_RUNTIME:+inside}"';
-const MCP_SERVER = `import { createInterface } from 'node:readline';
-createInterface({ input: process.stdin }).on('line', (line) => {
-  const { id, method, params } = JSON.parse(line);
-  const results = {
-    initialize: { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'place', version: '1' } },
-    'tools/list': { tools: [{ name: 'where', description: 'Where it runs', inputSchema: { type: 'object', properties: {} } }] },
-    'tools/call': { content: [{ type: 'text', text: process.env.SANDBOX_RUNTIME ? 'inside' : 'outside' }] },
-  };
-  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} }) + '\\n');
-});`;
 
 const isThere = (path: string) =>
   access(path).then(
@@ -70,11 +62,9 @@ async function setUp(): Promise<Kit> {
   await git(repo, 'commit', '--quiet', '-m', 'A shop');
   await git(folder, 'clone', '--quiet', '--bare', repo, join(folder, 'origin.git'));
   await git(repo, 'remote', 'add', 'origin', join(folder, 'origin.git'));
-  await write(folder, { 'place.mjs': MCP_SERVER });
-  const place = { type: 'stdio', command: process.execPath, args: [join(folder, 'place.mjs')], env: {} };
   const hook = { type: 'command', command: `${WHERE} > ${join(folder, 'by-hook')}` };
   await write(env.HOME ?? '', {
-    '.claude.json': { mcpServers: { place } },
+    '.claude.json': { mcpServers: { place: mcpServer({ tools: ['where'] }) } },
     '.claude/settings.json': { hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [hook] }] } },
     '.claude/.credentials.json': { note: 'secret' },
   });

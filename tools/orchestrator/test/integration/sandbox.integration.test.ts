@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import type { Isolation } from '@callboard/contract';
 import { prompt } from '@callboard/scripted-model';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { git } from '../../../../test-support/git.ts';
 import { checkSandbox } from '../../src/claude/sandbox/sandbox-check.ts';
-import { createKit, git, type Kit } from '../support/kit.ts';
+import { createKit, type Kit } from '../support/kit.ts';
 import { write } from '../support/settings-files.ts';
 
 const bash = (command: string, leaves = false) => ({

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { until } from '../../../../test-support/until.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-import { until } from '../support/until.ts';
 
 /** What each process writes down for the others of its account (2.1.330). */
 const Registered = z.object({ cwd: z.string(), messagingSocketPath: z.string() });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
-import { createKit, git } from '../support/kit.ts';
+import { createRepository, git } from '../../../../test-support/git.ts';
+import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
@@ -105,7 +106,7 @@ it('imports stages from Markdown files, again without doubling them, and refuses
 
 it('names both files when another project has an id already', async () => {
   const { client, repo, folder } = await createKit();
-  const other = await (await import('../support/kit.ts')).createRepository(join(folder, 'other'));
+  const other = await createRepository(join(folder, 'other'));
   const { project } = await client.command('create_project', { path: other });
   const text = '---\nid: STAGE-7\ntitle: A\n---\nBody\n';
   await writeFile(join(repo, 'a.md'), text);

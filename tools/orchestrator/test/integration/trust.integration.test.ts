@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { prompt } from '@callboard/scripted-model';
 import { expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { createKit, type Kit } from '../support/kit.ts';
-import { commit, createMarks, hook, mcpServer, write } from '../support/settings-files.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { commit, createMarks, hook, markingServer, write } from '../support/settings-files.ts';
 import { variants } from '../support/variants.ts';
 
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
@@ -34,20 +34,20 @@ const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
 
 const holes: [name: string, files: (mark: (name: string) => string, path: (name: string) => string) => object][] = [
   ['a hook', (mark) => ({ '.claude/settings.json': hook('SessionStart', mark('ran')) })],
-  ['.mcp.json by itself', (_mark, path) => ({ '.mcp.json': mcpServer('tracker', path('ran')) })],
+  ['.mcp.json by itself', (_mark, path) => ({ '.mcp.json': markingServer('tracker', path('ran')) })],
   ['apiKeyHelper', (mark) => ({ '.claude/settings.json': { apiKeyHelper: `${mark('ran')}; echo key` } })],
   [
     '.mcp.json and enableAllProjectMcpServers',
     (_mark, path) => ({
       '.claude/settings.json': { enableAllProjectMcpServers: true },
-      '.mcp.json': mcpServer('tracker', path('ran')),
+      '.mcp.json': markingServer('tracker', path('ran')),
     }),
   ],
   [
     '.mcp.json and enabledMcpjsonServers',
     (_mark, path) => ({
       '.claude/settings.json': { enabledMcpjsonServers: ['tracker'] },
-      '.mcp.json': mcpServer('tracker', path('ran')),
+      '.mcp.json': markingServer('tracker', path('ran')),
     }),
   ],
 ];
@@ -158,7 +158,7 @@ it('keeps the user’s own settings, hooks and MCP servers in a repository that 
       ...hook('SessionStart', marks.command('mine')),
       permissions: { allow: ['Bash(touch *)'] },
     },
-    '.claude.json': mcpServer('own', marks.path('server')),
+    '.claude.json': markingServer('own', marks.path('server')),
   });
   await finish(kit, runs('touch one'));
   expect(await marks.left()).toEqual(['mine', 'server']);

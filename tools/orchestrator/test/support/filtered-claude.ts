@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { REAL_CLAUDE } from '../doctor/fake-claude.ts';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import type { FilterName } from './filters.ts';
 
 /** A program called `claude` that is the real one, with one thing changed in what it prints. @returns its path */

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ProjectId, type SessionAlarm } from '@callboard/contract';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulator } from '@callboard/scripted-model';
 import { onTestFinished } from 'vitest';
+import { createRepository } from '../../../../test-support/git.ts';
+import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
 import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
@@ -27,9 +28,6 @@ const PATIENT: Partial<TimeLimits> = {
   initializeMs: 120_000,
   confirmationMs: 30_000,
 };
-/** `npm run versions` names another release here. */
-const CLAUDE =
-  process.env.CALLBOARD_TEST_CLAUDE ?? fileURLToPath(new URL('../../../../node_modules/.bin/claude', import.meta.url));
 
 /** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in a folder of their own. */
 export interface Kit {
@@ -80,8 +78,7 @@ export async function createKit({
   attentionAfterMinutes?: number;
   claudePath?: string;
 } = {}): Promise<Kit> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-test-')));
-  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const folder = await temporaryFolder();
   const repo = await createRepository(join(folder, 'shop'));
   const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
@@ -94,7 +91,7 @@ export async function createKit({
     host: '127.0.0.1',
     port: 0,
     secret: SECRET,
-    claudePath: isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? CLAUDE),
+    claudePath: isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? REAL_CLAUDE),
     maxParallel,
     agentUser: null,
     diskReserveMb: given.diskReserveMb ?? 0,
@@ -161,24 +158,6 @@ export async function untilConfirmed({ client }: Kit, requestId: string): Promis
     'decision-updated',
     (decision) => decision.requestId === requestId && decision.delivery === 'confirmed',
   );
-}
-
-/** Runs git as nobody in particular; returns what it printed. */
-export async function git(cwd: string, ...args: string[]): Promise<string> {
-  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'];
-  return (await run('git', [...identity, ...args], { cwd })).stdout.trim();
-}
-
-/** A git repository with one commit, which knows who commits, so that merges work. */
-export async function createRepository(path: string): Promise<string> {
-  await mkdir(path, { recursive: true });
-  await git(path, 'init', '--quiet', '--initial-branch=main');
-  await git(path, 'config', 'user.name', 'Test');
-  await git(path, 'config', 'user.email', 'test@example.org');
-  await writeFile(join(path, 'README.md'), '# Shop\n');
-  await git(path, 'add', '.');
-  await git(path, 'commit', '--quiet', '-m', 'First');
-  return path;
 }
 
 async function requireNoProcesses(dataDir: string): Promise<void> {

@@ -2,10 +2,10 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
+import { until } from '../../../../test-support/until.ts';
 import { launchFiles } from '../../src/claude/launch/launch-folder.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import type { Kit } from './kit.ts';
-import { until } from './until.ts';
 
 /**
  * The one `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. A child

@@ -3,12 +3,12 @@ import { copyFile, glob, readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../test-support/until.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { systemCode } from '../../src/lib/errors.ts';
 import type { Kit } from './kit.ts';
-import { temporaryFolder } from './temporary-folder.ts';
-import { until } from './until.ts';
 
 /** What is left of a spool, given all of it and how much of it was synced: a length in bytes. */
 export type SpoolLeft = (content: Buffer, synced: number) => number;

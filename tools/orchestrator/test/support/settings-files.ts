@@ -1,6 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { git } from './kit.ts';
+import { git } from '../../../../test-support/git.ts';
+import { mcpServer } from '../../../../test-support/mcp-server.ts';
 
 /** Writes files below a folder; what is no text becomes JSON. */
 export async function write(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
@@ -36,19 +37,5 @@ export const hook = (event: string, command: string) => ({
   hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] },
 });
 
-/** The configuration of an MCP server that leaves a mark when it is started, and answers as far as it has to. */
-export function mcpServer(name: string, mark: string) {
-  const program = `require('fs').writeFileSync(process.argv[1], '');
-    let rest = '';
-    process.stdin.on('data', (data) => {
-      const lines = (rest + data).split('\\n');
-      rest = lines.pop();
-      for (const { id, method } of lines.map((line) => JSON.parse(line))) {
-        if (id === undefined) continue;
-        const info = { protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } };
-        const result = method === 'initialize' ? info : method === 'tools/list' ? { tools: [] } : {};
-        console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
-      }
-    });`;
-  return { mcpServers: { [name]: { command: process.execPath, args: ['-e', program, mark] } } };
-}
+/** The configuration of an MCP server that leaves a mark when it is started. */
+export const markingServer = (name: string, mark: string) => ({ mcpServers: { [name]: mcpServer({ mark }) } });

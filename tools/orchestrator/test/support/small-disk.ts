@@ -3,8 +3,8 @@ import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { systemCode } from '../../src/lib/errors.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 const run = promisify(execFile);
 

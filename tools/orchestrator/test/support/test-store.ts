@@ -3,10 +3,10 @@ import { type BoardEvent, StageId } from '@callboard/contract';
 import { AT, sampleProject, sampleStage } from '@callboard/contract/samples';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 export const silent = pino({ level: 'silent' });
 

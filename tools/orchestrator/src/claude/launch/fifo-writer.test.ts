@@ -6,8 +6,8 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { until } from '../../../test/support/until.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../../test-support/until.ts';
 import { openFifoWriter } from './fifo-writer.ts';
 import { createLaunchFolder, launchFiles, openChildEnds } from './launch-folder.ts';
 

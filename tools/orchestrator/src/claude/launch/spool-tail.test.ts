@@ -1,8 +1,8 @@
 import { appendFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
-import { until } from '../../../test/support/until.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
+import { until } from '../../../../../test-support/until.ts';
 import type { SpoolLine } from '../wire/line-reader.ts';
 import { createSpoolTail } from './spool-tail.ts';
 

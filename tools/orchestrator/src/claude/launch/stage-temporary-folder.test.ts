@@ -1,6 +1,6 @@
 import { chmod, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { stageTemporaryFolder } from './stage-temporary-folder.ts';
 
 it('is private to its owner, different for each stage and data directory, and stable', async () => {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { findClaude } from './find-claude.ts';
 
 async function program(folder: string, mode = 0o755): Promise<string> {

@@ -1,7 +1,7 @@
 import { RequestId } from '@callboard/contract';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { until } from '../../../../../test-support/until.ts';
 import { asked, busyTestSession, type TestSession } from '../../../test/support/test-session.ts';
-import { until } from '../../../test/support/until.ts';
 import type { Channel } from '../../claude/launch/channel.ts';
 import { OperationalError } from '../../lib/errors.ts';
 import type { OutboxBody, OutboxRow } from '../../store/records.ts';

@@ -1,11 +1,11 @@
 import type { StageId } from '@callboard/contract';
 import { selfIdentity } from '@callboard/runtime/process-identity';
 import { expect, it, onTestFinished } from 'vitest';
+import { until } from '../../../../../test-support/until.ts';
 import { createTestChannel } from '../../../test/support/test-channel.ts';
 import { testQueue } from '../../../test/support/test-queue.ts';
 import { busyTestSession, turnEnded } from '../../../test/support/test-session.ts';
 import { silent, withFields } from '../../../test/support/test-store.ts';
-import { until } from '../../../test/support/until.ts';
 import { createApprovalService } from '../../approvals/approval-service.ts';
 import { createBell } from '../../lib/bell.ts';
 import type { LaunchRecord, SessionRecord } from '../../store/records.ts';

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProjectId, ProjectSettings } from '@callboard/contract';
 import { beforeEach, expect, it } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { stageId } from '../../../test/support/test-store.ts';
 import { chooseSandbox, refusalOfSandbox, type SandboxWish } from './launch-sandbox.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { identify } from '@callboard/runtime/process-identity';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { silent, withFields } from '../../../test/support/test-store.ts';
 import { watchLaunch } from './running-launch.ts';

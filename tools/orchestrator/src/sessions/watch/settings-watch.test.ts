@@ -1,9 +1,9 @@
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { setClocks } from '../../../test/support/set-clocks.ts';
 import { write } from '../../../test/support/settings-files.ts';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
 import { busyTestSession } from '../../../test/support/test-session.ts';
 import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { createTrust } from '../../trust/trust.ts';

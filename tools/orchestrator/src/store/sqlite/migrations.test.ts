@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { RequestId } from '@callboard/contract';
 import { sampleSession } from '@callboard/contract/samples';
 import { expect, it, onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { sampleProject, sampleStage, silent, stageId, tickingEdges } from '../../../test/support/test-store.ts';
 import { SessionRecord } from '../records.ts';
 import { migrations } from './migrations.ts';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as later } from 'node:timers/promises';
 import { type BoardEvent, boardView, MessageId, type NewEvent } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { temporaryFolder } from '../../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../../../../test-support/temporary-folder.ts';
 import { asked, busyTestSession } from '../../../test/support/test-session.ts';
 import {
   openTestStore,
