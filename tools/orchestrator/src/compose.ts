@@ -31,7 +31,7 @@ import { createMessageQueue } from './messages/message-queue.ts';
 import { startScheduler } from './scheduler/scheduler.ts';
 import { createLeftoverProcesses } from './sessions/launch/leftover-processes.ts';
 import { reAttachLaunches } from './sessions/launch/re-attach-launches.ts';
-import type { StopGraces } from './sessions/launch/running-launch.ts';
+import type { StopGraces } from './sessions/launch/stop-launch.ts';
 import { createSessionControls } from './sessions/session-controls.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { startBackgroundSync } from './sessions/watch/background-sync.ts';
@@ -297,7 +297,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       silenceMs: config.attentionAfterMinutes * 60_000,
       lookMs: limits.watchdogLookMs,
       running: sessions.executors,
-      onSilent: sessions.askAnew,
+      onSilent: sessions.resync,
     });
     life.onStop('silenceWatch', silenceWatch.stop);
     const tellNotices = () => {
@@ -306,14 +306,14 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const goOn = () => {
       tellNotices();
       scheduler.nudge();
-      sessions.goOn().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
+      sessions.resumeDeferredWork().catch((error: unknown) => log.error({ err: error }, 'going on failed'));
     };
     const unlisten = [
       claude.onTried((tried) => {
         tellNotices();
         if (tried === null) return;
         sessions
-          .tellGaps(tried.version, tried.gaps)
+          .reportGaps(tried.version, tried.gaps)
           .catch((error: unknown) => log.error({ err: error }, 'what claude does not do could not be told'));
       }),
       sandbox.onChange(tellNotices),
@@ -321,7 +321,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       disk.onChange((change) => {
         if (change.type === 'low') tellNotices();
         if (change.type === 'room') goOn();
-        if (change.type === 'not-full') void sessions.makeGood(change.since);
+        if (change.type === 'not-full') void sessions.recoverLostOutput(change.since);
       }),
       writes.onChange((trouble) => {
         if (trouble?.isDiskFull) disk.foundFull();

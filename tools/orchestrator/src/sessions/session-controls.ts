@@ -7,7 +7,8 @@ import { addEntry } from '../domain/session-change.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import type { ControlRequest, Sessions } from './sessions.ts';
+import type { ControlRequest } from './process-requests.ts';
+import type { Sessions } from './sessions.ts';
 
 /** What a person sees and does beside the conversation: background tasks and MCP servers of a living session. */
 export interface SessionControls {

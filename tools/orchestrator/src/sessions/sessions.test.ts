@@ -9,7 +9,7 @@ import { createBell } from '../lib/bell.ts';
 import { createWorktrees } from '../worktrees/worktrees.ts';
 import { createSessions } from './sessions.ts';
 
-it('ends a process that it has spawned and cannot take up, before it calls the start failed', async () => {
+it('ends a spawned process that cannot be attached before it reports that the start failed', async () => {
   const folder = await temporaryFolder();
   const claude = join(folder, 'claude');
   await writeFile(claude, '#!/bin/sh\nexec sleep 600\n');
@@ -21,7 +21,7 @@ it('ends a process that it has spawned and cannot take up, before it calls the s
   onTestFinished(async () => {
     for (const pid of await left()) process.kill(pid, 'SIGKILL');
   });
-  // The first thing that is asked about a launch once its process was spawned.
+  // The first query about a launch after its process was spawned.
   const find = async (id: Parameters<typeof store.read.launches.find>[0]) => {
     marked.push((await findMarkedProcesses()).get(id) ?? []);
     throw new Error('too many open files');

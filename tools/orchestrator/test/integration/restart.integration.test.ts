@@ -43,7 +43,7 @@ it('tries again what could not be taken up, says so on the board meanwhile, and 
   await kit.start('apart');
   expect(kit.client.init.data).toMatchObject({
     pending: [{ stageId, requestId }],
-    warnings: expect.arrayContaining([expect.stringMatching(/^One session could not be taken up again \(EISDIR/)]),
+    warnings: expect.arrayContaining([expect.stringMatching(/^One session could not be re-attached \(EISDIR/)]),
   });
   const unreached = { code: 'not_running', message: expect.stringContaining('could not take it up again yet') };
   await expect(kit.client.command('interrupt', { stageId })).rejects.toMatchObject(unreached);

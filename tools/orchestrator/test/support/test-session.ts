@@ -103,7 +103,9 @@ export async function beginTestSession(
       }),
     async begin(messageId) {
       const row = (await store.read.outbox.queueOf(stageId)).find(({ wireId }) => wireId === messageId);
-      const begun = await store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada', row));
+      const begun = await store.transact((tx) =>
+        beginLaunch(tx, { edges, dataDir: '/data' }, { stageId, actor: 'Ada', message: row }),
+      );
       launchId = begun.launchId;
     },
     async end(end = DIED, inConversation = null) {

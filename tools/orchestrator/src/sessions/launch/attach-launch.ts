@@ -7,7 +7,8 @@ import { mayUserHooksAllow } from '../../claude/user-settings.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import { createSessionExecutor, type ExecutorParts } from '../executor/session-executor.ts';
-import { type RunningLaunch, type StopGraces, watchLaunch } from './running-launch.ts';
+import { type RunningLaunch, watchLaunch } from './running-launch.ts';
+import type { StopGraces } from './stop-launch.ts';
 
 export interface AttachParts extends ExecutorParts {
   /** The user's environment. */
@@ -19,7 +20,7 @@ export interface AttachParts extends ExecutorParts {
   onGone: (launch: LaunchRecord) => Promise<void>;
 }
 
-/** Opens both ends of a launch's process (of one that is gone: what it printed), and watches it until all is settled. */
+/** Opens the channel to a launch's process (or only the spool, if the process is gone), and watches it until everything is settled. */
 export async function attachLaunch(
   parts: AttachParts,
   launchId: LaunchId,
@@ -30,7 +31,7 @@ export async function attachLaunch(
   const launch = await store.read.launches.find(launchId);
   if (launch === null) throw new Error(`launch ${launchId} is not in the store`);
   const stage = await store.read.stages.find(launch.stageId);
-  // One that lives is of this boot.
+  // A living process is of this boot.
   const isOfEarlierBoot = open === openSpoolOnly && isOfAnotherBoot(process.identity, await edges.bootId());
   const place = {
     isOfEarlierBoot,
@@ -48,7 +49,7 @@ export async function attachLaunch(
 
 const isOfAnotherBoot = ({ bootId }: ProcessIdentity, now: string | null): boolean => now !== null && bootId !== now;
 
-/** A process that ended before its input could be opened: what it printed is read all the same, and its end settled. */
+/** If the process ended before its input could be opened, its output is still read and its end settled. */
 function openOrRead(
   open: typeof openStdioChannel,
   { folder, spoolOffset }: LaunchRecord,

@@ -1,24 +1,19 @@
 import { join } from 'node:path';
-import {
-  CONTINUE_MESSAGE,
-  ISOLATION_UNKNOWN,
-  LaunchId,
-  type PermissionRule,
-  type Stage,
-  type StageId,
-} from '@callboard/contract';
+import { CONTINUE_MESSAGE, LaunchId, type PermissionRule, type Stage, type StageId } from '@callboard/contract';
 import { saveChange } from '../../domain/change-session.ts';
 import { deliver, makeUrgent } from '../../domain/message-delivery.ts';
-import { firstMode, firstPrompt } from '../../domain/pipeline.ts';
-import { addEntry, type SessionChange } from '../../domain/session-change.ts';
+import { newSession } from '../../domain/new-session.ts';
+import { firstPrompt } from '../../domain/pipeline.ts';
+import { addNotice, type SessionChange } from '../../domain/session-change.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { type MessageRow, type SessionRecord, textMessage } from '../../store/records.ts';
+import { type MessageRow, textMessage } from '../../store/records.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Tx } from '../../store/store.ts';
 import { requireStartable } from './require-startable.ts';
 
 /** A launch that is committed and not yet spawned. */
 export interface BegunLaunch {
+  stageId: StageId;
   launchId: LaunchId;
   folder: string;
   /** The control request whose reply says that the process is up. */
@@ -35,18 +30,23 @@ export interface BeginParts {
   dataDir: string;
 }
 
+export interface LaunchRequest {
+  stageId: StageId;
+  /** Who wants it; null: Callboard. */
+  actor: string | null;
+  /** What to work on, ahead of the queue. Without it, the first row of the queue, or the stage's prompt. */
+  message?: MessageRow | undefined;
+}
+
 /**
- * Commits the intent to launch, before anything is spawned: the launch row, `initialize` as the first row of its
- * outbox, and what it is to work on. With `message` it works on that one, past whatever the queue holds, once it has
- * done what a process that died was told and did not keep.
+ * Commits the intent to launch before anything is spawned: the launch row, `initialize` as the first row of its outbox,
+ * and its work. Messages that a process received and did not save before it died go first, before `message`.
  * @throws Rejection `unknown_stage`, `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function beginLaunch(
   tx: Tx,
   { edges, dataDir }: BeginParts,
-  stageId: StageId,
-  actor: string | null,
-  message?: MessageRow,
+  { stageId, actor, message }: LaunchRequest,
 ): Promise<BegunLaunch> {
   const stage = await requireStage(tx, stageId);
   const found = await tx.sessions.find(stageId);
@@ -61,39 +61,35 @@ export async function beginLaunch(
   };
   await ask('initialize', initializeId);
   const before = found ?? newSession(stage, tx.now);
-  // A new conversation costs nothing yet; a process that died took along how much it had counted, so the next one is
-  // asked from where on it counts, before it is given anything that costs.
+  // A new conversation has cost nothing yet. The count of a process that died is lost, so the next one is asked for its
+  // starting count before it is given anything that costs.
   const costCounted = before.sessionId === null ? 0 : before.costCounted;
   if (costCounted === null) await ask('get_usage', edges.newWireId());
+  const startedAt = found?.startedAt ?? tx.now;
   const change: SessionChange = {
     before,
-    record: { ...before, costCounted, launchState: 'starting', launchId, startedAt: found?.startedAt ?? tx.now },
+    record: { ...before, costCounted, launchState: 'starting', launchId, startedAt },
     entries: [],
     queueChanged: false,
     delivered: [],
   };
-  if (await giveAgain(tx, change)) {
-    // One thing at a time: the CLI would fold the next message into the turn that runs again.
+  if (await repeatLostMessages(tx, change)) {
+    // One at a time: the CLI would fold the next message into the repeated turn.
     const next = message ?? (await tx.outbox.queueOf(stageId))[0];
     if (next !== undefined) await makeUrgent(tx, change, next);
-  } else if (message === undefined) await giveWork(tx, edges, change, stage, actor, found === null);
+  } else if (message === undefined) await giveWork(tx, edges, change, { stage, actor, isFirst: found === null });
   else await deliver(tx, change, message);
   await stopAwaitingRoom(tx, stageId);
   await saveChange(tx, change);
   const { sessionId, mode, effort } = change.record;
   return {
-    launchId,
-    folder,
-    initializeId,
+    ...{ stageId, launchId, folder, initializeId, permissionMode: mode, model: stage.model, effort },
     conversation: sessionId === null ? { start: edges.newWireId() } : { resume: sessionId },
-    permissionMode: mode,
-    model: stage.model,
-    effort,
     rules: await tx.rules.listFor(stage.projectId, stageId),
   };
 }
 
-/** What was sent while there was no room is in the queue of a session that runs now: nothing resumes it for that again. */
+/** Messages that waited for room on the disk are now in the queue of a running session, so they must not resume it again. */
 async function stopAwaitingRoom(tx: Tx, stageId: StageId): Promise<void> {
   for (const { id, body } of await tx.outbox.queueOf(stageId)) {
     if (body.awaitsRoom) await tx.outbox.setBody(id, { ...body, awaitsRoom: false });
@@ -101,17 +97,17 @@ async function stopAwaitingRoom(tx: Tx, stageId: StageId): Promise<void> {
 }
 
 /**
- * What the turn that was cut off had been given and the conversation lacks goes first, under its old ids. False: there
- * is no such thing.
+ * Gives the launch, under their old ids, the messages of the interrupted turn that the conversation lacks.
+ * @returns whether there were any
  */
-async function giveAgain(tx: Tx, change: SessionChange): Promise<boolean> {
+async function repeatLostMessages(tx: Tx, change: SessionChange): Promise<boolean> {
   const { launchId, turnMessages } = change.record;
   if (turnMessages.length === 0) return false;
   for (const id of turnMessages) await tx.outbox.assign(id, launchId);
   change.record = { ...change.record, turnMessages: [], turnRunning: true };
   const text =
-    'Claude Code had ended before it wrote down what it was told last, so it is told that again. What it had done by then stands; it does not know of it, and may do it again.';
-  addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'info', code: 'told-again', text });
+    'Claude Code ended before it had saved the last messages, so Callboard sends them again. What it had done by then stands; Claude does not know of it and may do it again.';
+  addNotice(change, tx.now, { level: 'info', code: 'told-again', text });
   return true;
 }
 
@@ -119,76 +115,18 @@ async function giveWork(
   tx: Tx,
   edges: Edges,
   change: SessionChange,
-  stage: Stage,
-  actor: string | null,
-  first: boolean,
-) {
+  { stage, actor, isFirst }: { stage: Stage; actor: string | null; isFirst: boolean },
+): Promise<void> {
   const queue = await tx.outbox.queueOf(stage.id);
   if (queue.length === 0) {
-    const cutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
-    if (!first && !cutOff) return; // it comes up idle, ready for a message
-    const text = first ? firstPrompt(stage) : CONTINUE_MESSAGE;
+    const wasCutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
+    if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
+    const text = isFirst ? firstPrompt(stage) : CONTINUE_MESSAGE;
     const id = edges.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: textMessage(text) });
   }
-  // A person asked for it to go on: that lets the first row go also where the queue is held.
+  // A person asked the session to continue, so the first row goes even if the queue is held.
   const [row] = await tx.outbox.queueOf(stage.id);
   if (row !== undefined) await deliver(tx, change, row);
-}
-
-function newSession(stage: Stage, now: string): SessionRecord {
-  return {
-    stageId: stage.id,
-    state: 'ended',
-    stateSince: now,
-    mode: firstMode(stage),
-    model: stage.model,
-    sessionId: null,
-    launchId: null,
-    startedAt: now,
-    lastTurn: null,
-    lastAction: null,
-    costUsd: 0,
-    tokens: null,
-    contextUsage: null,
-    turnUsage: null,
-    effort: null,
-    todos: [],
-    changes: null,
-    changesCountedFor: null,
-    phaseIndex: 0,
-    atGate: false,
-    stalledSince: null,
-    denials: 0,
-    openDenial: null,
-    alarm: null,
-    seenAlarms: [],
-    cliVersion: null,
-    cliGaps: [],
-    backgroundTasks: [],
-    mcpServers: [],
-    leftOut: null,
-    isolation: ISOLATION_UNKNOWN,
-    sandboxAllowed: 0,
-    queued: 0,
-    queueHeld: false,
-    heldSinceAlarm: false,
-    leftovers: 0,
-    transcriptLength: 0,
-    turnRunning: false,
-    turnMessages: [],
-    lastTurnMessages: [],
-    joinedMessages: [],
-    promptBlocked: null,
-    turnBegun: false,
-    costCounted: 0,
-    launchState: 'ended',
-    blocks: {},
-    agents: {},
-    calls: {},
-    strangers: [],
-    lastCall: null,
-    taskStarts: {},
-  };
 }

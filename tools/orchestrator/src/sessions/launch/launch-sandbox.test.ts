@@ -24,7 +24,7 @@ beforeEach(async () => {
   });
 });
 
-it('uses it where project and machine allow, and hides what is Callboard’s', async () => {
+it('uses the sandbox where project and machine allow it, and hides the files of Callboard', async () => {
   const asked = wish({ sandbox: true, sandboxAutoAllow: true });
   const { sandbox, isolation } = await chooseSandbox(asked, async () => WORKS);
   expect(isolation).toEqual({ level: 'prevented', reason: 'sandboxed', detail: null });
@@ -35,7 +35,7 @@ it('uses it where project and machine allow, and hides what is Callboard’s', a
     writable: [join(asked.dataDir, 'caches/shop')],
     variables: { CLAUDE_ENV_FILE: join(asked.dataDir, 'sandbox/STAGE-1.sh') },
   });
-  // A path that is not there is left out: the CLI would put a device in its place.
+  // A missing path is left out: the CLI would put a device in its place.
   const { path } = asked.project;
   expect(sandbox?.kept).toEqual([path, asked.env.HOME ?? ''].map((folder) => join(folder, '.claude')));
 });
@@ -44,7 +44,7 @@ it.each([
   ['the stage says no', { sandbox: true }, { stage: stageWith(false) }, 'off-for-stage', null],
   ['the project says no', { sandbox: false }, {}, 'off-for-project', null],
   ['nobody has decided', { sandbox: null }, {}, 'undecided', null],
-  ['it does not work here', { sandbox: true }, {}, 'unavailable', 'socat is not installed.'],
+  ['the sandbox does not work', { sandbox: true }, {}, 'unavailable', 'socat is not installed.'],
   [
     'Claude Code is too old for it',
     { sandbox: true },
@@ -52,12 +52,12 @@ it.each([
     'unavailable',
     expect.stringContaining('2.1.300'),
   ],
-])('runs commands outside, and says so, where %s', async (_name, settings, more, reason, detail) => {
+])('runs commands outside, and says why, if %s', async (_name, settings, more, reason, detail) => {
   const chosen = await chooseSandbox(wish(settings, more), async () => FAILS);
   expect(chosen).toEqual({ sandbox: null, isolation: { level: 'noticed', reason, detail } });
 });
 
-it('follows the stage before the project, and tries the machine only where it is wanted', async () => {
+it('prefers the setting of the stage to the project’s, and tests the machine only if the sandbox is wanted', async () => {
   const never = () => Promise.reject(new Error('tried'));
   const off = await chooseSandbox(wish({ sandbox: false }), never);
   expect(off.sandbox).toBeNull();
@@ -68,18 +68,18 @@ it('follows the stage before the project, and tries the machine only where it is
 it.each([
   ['settings that let commands out', { sandbox: true }, { excluded: ['docker *'] }, 'docker *'],
   ['a socket', { sandbox: true, sandboxSockets: ['/run/docker.sock'] }, {}, '/run/docker.sock'],
-])('is no more than noticed with %s', async (_name, settings, more, detail) => {
+])('is only noticed with %s', async (_name, settings, more, detail) => {
   const { sandbox, isolation } = await chooseSandbox(wish(settings, more), async () => WORKS);
   expect(sandbox).not.toBeNull();
   expect(isolation).toEqual({ level: 'noticed', reason: 'loosened', detail: expect.stringContaining(detail) });
 });
 
-it('says that Claude Code itself has refused', async () => {
+it('says that Claude Code refused the sandbox', async () => {
   const chosen = await chooseSandbox(wish({ sandbox: true }), async () => ({ ...FAILS, isRefused: true }));
   expect(chosen.isolation).toMatchObject({ level: 'noticed', reason: 'refused-by-claude', detail: FAILS.why });
 });
 
-it('knows the words in which Claude Code refuses', () => {
+it('recognises the refusal of Claude Code', () => {
   const reason = 'It ended with exit code 1: Error: sandbox required but unavailable: socat not installed';
   expect(refusalOfSandbox(reason)).toBe('socat not installed');
   expect(refusalOfSandbox('It ended with exit code 1.')).toBeNull();

@@ -1,13 +1,16 @@
-import { realpath } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import type { Isolation, Project, SandboxSupport, Stage } from '@callboard/contract';
-import { prepareSandboxEnvironment } from '../../claude/sandbox/sandbox-environment.ts';
+import { prepareSandboxEnvironment, sandboxScript } from '../../claude/sandbox/sandbox-environment.ts';
 import { type LaunchSandbox, mainBranchFiles, sandboxPlaces } from '../../claude/sandbox/sandbox-settings.ts';
 import { compareVersions } from '../../lib/versions.ts';
+import type { LaunchRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { Worktrees } from '../../worktrees/worktrees.ts';
 
-/** The first version that was tried with all that Callboard asks of the sandbox. An older one passes over what it does not know. */
+/** The first version tested with everything that Callboard asks of the sandbox. Older ones ignore what they do not know. */
 const OLDEST_WITH_SANDBOX = '2.1.330';
 
-/** What a launch does about the sandbox, and what holds for its session because of it. */
+/** Whether a launch uses the sandbox, and the isolation that follows for its session. */
 export interface SandboxChoice {
   /** Null: commands run outside. */
   sandbox: LaunchSandbox | null;
@@ -21,11 +24,11 @@ export interface SandboxWish {
   dataDir: string;
   env: Readonly<Record<string, string>>;
   version: string | null;
-  /** Commands that settings let run outside of it. */
+  /** Commands that settings allow outside the sandbox. */
   excluded: readonly string[];
 }
 
-/** Decides by what stage, project, machine and settings say. */
+/** Decides by the settings of the stage and the project, and by what the machine supports. */
 export async function chooseSandbox(
   wish: SandboxWish,
   support: () => Promise<SandboxSupport & { isRefused: boolean }>,
@@ -36,7 +39,7 @@ export async function chooseSandbox(
   if (stage.sandbox === null && settings.sandbox === null) return outside('undecided');
   if (stage.sandbox === null && settings.sandbox === false) return outside('off-for-project');
   if (version === null || compareVersions(version, OLDEST_WITH_SANDBOX) < 0) {
-    const words = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later; this is ${version ?? 'a version that it does not tell'}.`;
+    const words = `Callboard uses the sandbox of Claude Code ${OLDEST_WITH_SANDBOX} and later. This one is ${version ?? 'of an unknown version'}.`;
     return outside('unavailable', words);
   }
   const found = await support();
@@ -62,9 +65,7 @@ const outside = (reason: Isolation['reason'], detail: string | null = null): San
 
 function isolationWith(sockets: readonly string[], excluded: readonly string[]): Isolation {
   const holes = [
-    ...(excluded.length === 0
-      ? []
-      : [`Settings let these commands run outside of the sandbox: ${excluded.join(', ')}.`]),
+    ...(excluded.length === 0 ? [] : [`Settings let these commands run outside the sandbox: ${excluded.join(', ')}.`]),
     ...(sockets.length === 0 ? [] : [socketWords(sockets)]),
   ];
   if (holes.length === 0) return { level: 'prevented', reason: 'sandboxed', detail: null };
@@ -74,10 +75,36 @@ function isolationWith(sockets: readonly string[], excluded: readonly string[]):
 const socketWords = (sockets: readonly string[]): string =>
   process.platform === 'linux'
     ? `The project allows ${sockets.join(', ')}. On Linux Claude Code cannot tell sockets apart, so commands may connect to every Unix socket that they can see.`
-    : `The project allows ${sockets.join(', ')}. What listens there may do things outside of the sandbox.`;
+    : `The project allows ${sockets.join(', ')}. Whatever listens there may act outside the sandbox.`;
 
-/** With `failIfUnavailable` the CLI ends at once where it lacks something for the sandbox (2.1.330). */
+/** With `failIfUnavailable` the CLI exits at once if the sandbox lacks something (2.1.330). */
 const REFUSAL = /sandbox required but unavailable: (.*)/;
 
-/** Why Claude Code did not start in the sandbox; null where it ended for another reason. @param reason why the process ended, in words */
+/** Returns why Claude Code did not start in the sandbox; null if it ended for another reason. @param reason why the process ended, in words */
 export const refusalOfSandbox = (reason: string): string | null => REFUSAL.exec(reason)?.[1] ?? null;
+
+interface CleanUpParts {
+  store: Pick<Store, 'read'>;
+  worktrees: Pick<Worktrees, 'clearSandbox'>;
+  dataDir: string;
+}
+
+/**
+ * Removes what the sandbox of an ended launch left in its worktree, unless the stage has a newer launch, and in the main
+ * checkout, unless the project has another one. @throws as `Worktrees.clearSandbox`
+ */
+export async function cleanUpSandbox(
+  { store, worktrees, dataDir }: CleanUpParts,
+  { id, stageId }: Pick<LaunchRecord, 'id' | 'stageId'>,
+): Promise<void> {
+  const { read } = store;
+  const stage = await read.stages.find(stageId);
+  const project = stage === null ? null : await read.projects.find(stage.projectId);
+  if (stage?.worktree == null || project === null) return;
+  const others = (await read.launches.listNotEnded()).filter((launch) => launch.id !== id);
+  if (others.some((launch) => launch.stageId === stageId)) return;
+  await rm(sandboxScript(dataDir, stageId), { force: true });
+  const stages = new Map((await read.stages.list()).map((one) => [one.id, one.projectId]));
+  const isLast = !others.some((launch) => stages.get(launch.stageId) === project.id);
+  await worktrees.clearSandbox(project, stage.worktree, isLast);
+}

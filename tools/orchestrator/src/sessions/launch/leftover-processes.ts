@@ -6,22 +6,21 @@ import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts'
 import { describeProcess, type ProcessRow } from '../../claude/processes/process-table.ts';
 import { watchShells } from '../../claude/processes/shell-watch.ts';
 import { changeSession } from '../../domain/change-session.ts';
-import { addEntry } from '../../domain/session-change.ts';
+import { addNotice } from '../../domain/session-change.ts';
 import { Rejection, systemCode } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { LaunchRecord } from '../../store/records.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
 
-/** Processes that outlive their session and have dropped its marker: Callboard lists them, and only a person ends them. */
+/** Processes that outlive their session and have dropped its marker. Callboard lists them; only a person ends them. */
 export interface LeftoverProcesses {
-  /** Those of a stage that run now, the oldest first. @throws Rejection `unknown_stage` */
+  /** Returns the running ones of a stage, the oldest first. @throws Rejection `unknown_stage` */
   list(stageId: StageId): Promise<LeftProcess[]>;
   /**
-   * Ends these, by SIGTERM and after the grace by SIGKILL. Returns what still runs.
-   * @throws Rejection `unknown_stage`; `unknown_process` where one of them is not on the list, and then none is ended
+   * Ends these by SIGTERM, and by SIGKILL after the grace period. Returns those that still run.
+   * @throws Rejection `unknown_stage`; `unknown_process` if one of them is not listed, and then none is ended
    */
   end(stageId: StageId, pids: readonly number[], actor: string): Promise<LeftProcess[]>;
 }
@@ -29,7 +28,7 @@ export interface LeftoverProcesses {
 export function createLeftoverProcesses({ store, graceMs }: { store: Store; graceMs: number }): LeftoverProcesses {
   async function find(stageId: StageId): Promise<ProcessRow[]> {
     await requireStage(store.read, stageId);
-    return findOf(store, stageId);
+    return findOfStage(store, stageId);
   }
 
   return {
@@ -38,7 +37,7 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
       const rows = await find(stageId);
       const unknown = pids.find((pid) => !rows.some((row) => row.pid === pid));
       if (unknown !== undefined) {
-        const message = `Process ${unknown} is not on the list of what ${stageId} left running; it may have ended. Nothing was ended. Load the list again.`;
+        const message = `Process ${unknown} is not on the list of what ${stageId} left running; it may have ended. Nothing was ended. Reload the list.`;
         throw new Rejection('unknown_process', message);
       }
       const { bootId } = await selfIdentity();
@@ -50,8 +49,7 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
       await store.transact((tx) =>
         changeSession(tx, stageId, (change) => {
           change.record = { ...change.record, leftovers: left.length };
-          const notice = { kind: 'notice', parentToolUseId: null, level: 'info', code: 'leftovers-ended' } as const;
-          if (count > 0) addEntry(change, tx.now, { ...notice, text });
+          if (count > 0) addNotice(change, tx.now, { level: 'info', code: 'leftovers-ended', text });
         }),
       );
       return describe(left);
@@ -59,7 +57,7 @@ export function createLeftoverProcesses({ store, graceMs }: { store: Store; grac
   };
 }
 
-/** False: it still runs; another account's may not be ended. */
+/** @returns false if it still runs: a process of another account cannot be ended */
 async function endOne(identity: ProcessIdentity, graceMs: number): Promise<boolean> {
   try {
     return await terminate(identity, graceMs);
@@ -86,8 +84,8 @@ async function describe(rows: readonly ProcessRow[]): Promise<LeftProcess[]> {
   return described.filter((one) => one !== null).toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
 }
 
-/** What the stage's ended launches have left, as far as it lives; what carries the marker of a launch that goes on is not meant. */
-async function findOf(store: Store, stageId: StageId): Promise<ProcessRow[]> {
+/** Returns the living processes that the stage's ended launches left behind, without those of launches that still run. */
+async function findOfStage(store: Store, stageId: StageId): Promise<ProcessRow[]> {
   const launches = (await store.read.launches.listOf(stageId)).filter(({ state }) => state === 'ended');
   const known = launches.flatMap(({ leftovers }) => leftovers);
   if (known.length === 0) return [];
@@ -105,14 +103,14 @@ export interface LeftoverWatchParts {
   executor: Pick<SessionExecutor, 'launch' | 'process' | 'lastHeard' | 'onHeard'>;
 }
 
-/** Follows a living launch, off its turns' path, so that what it leaves is known when it has ended. */
+/** Follows a living launch beside its turns, so that the processes it leaves are known when it has ended. */
 export interface LeftoverWatch {
   stop(): Promise<void>;
-  /** Keeps and tells what still runs; for when the process has ended, and what carried its marker too. */
+  /** Stores and reports what still runs. Call it when the process and everything with its marker have ended. */
   settle(conversationId: string | null, signal: AbortSignal): Promise<void>;
 }
 
-/** So long after it was last heard, a process is taken to start nothing just now: in a turn, and after it. */
+/** How long after its last output a process may still start something: in a turn, and after a turn. */
 const ACTIVE_MS = 60_000;
 const ACTIVE_AFTER_TURN_MS = 2_000;
 
@@ -128,8 +126,8 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
     isActive: () => mayStartSomething(lastHeard()),
     known: launch.leftovers,
     onLeft: (known) => {
-      // For a restart of ours; the end of the process stores it again.
-      keep(known).catch((error: unknown) => log.warn({ err: error }, 'what a command left running was not stored'));
+      // For a restart of Callboard; the end of the process stores it again.
+      keep(known).catch((error: unknown) => log.warn({ err: error }, 'storing processes left by a command failed'));
     },
   });
   const unlisten = executor.onHeard(watch.wake);
@@ -149,24 +147,23 @@ export function watchLeftovers({ store, log, executor }: LeftoverWatchParts): Le
       if (found.length === 0 && known.length === 0) return;
       const left = found.map(({ pid, startTime }) => ({ pid, startTime, bootId: process.identity.bootId }));
       await retryUntilStored({ store, log, signal }, (tx) => tx.launches.setLeftovers(launch.id, left));
-      if (found.length > 0) await tell(store, log, launch, found, signal);
+      if (found.length > 0) await report({ store, log, executor }, found, signal);
     },
   };
 }
 
-async function tell(
-  store: Store,
-  log: Logger,
-  { id, stageId }: LaunchRecord,
+async function report(
+  { store, log, executor }: LeftoverWatchParts,
   found: readonly ProcessRow[],
   signal: AbortSignal,
 ): Promise<void> {
-  const all = await findOf(store, stageId);
+  const { id, stageId } = executor.launch;
+  const all = await findOfStage(store, stageId);
   const text = `${processes(found.length)} that Claude's commands started still ${found.length === 1 ? 'runs' : 'run'} after the end of the session. You can end ${found.length === 1 ? 'it' : 'them'} on the stage page.`;
   await retryUntilStored({ store, log, signal }, (tx) =>
     changeSession(tx, stageId, (change) => {
       change.record = { ...change.record, leftovers: Math.max(all.length, found.length) };
-      addEntry(change, tx.now, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'leftovers', text });
+      addNotice(change, tx.now, { level: 'warning', code: 'leftovers', text });
     }),
   );
   log.info({ launchId: id, pids: found.map(({ pid }) => pid) }, 'processes outlive their session');

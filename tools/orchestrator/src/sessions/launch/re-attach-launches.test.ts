@@ -31,7 +31,7 @@ async function withLaunches(count: number) {
 
 const unchecked: Adopted = { check: async () => undefined };
 
-it('takes up all launches, some at once, also beside one that takes long and one that fails', async () => {
+it('attaches to all launches, several at once, even if one is slow and one fails', async () => {
   const { ids, reAttach } = await withLaunches(40);
   const [slow, failing] = ids;
   const gate = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ it('takes up all launches, some at once, also beside one that takes long and one
   expect(most).toBeLessThanOrEqual(16);
 });
 
-it('checks what they wait for only when all are taken up, and gets past processes that do not answer', async () => {
+it('checks open requests once all launches are attached, and skips processes that do not answer', async () => {
   const { ids, reAttach } = await withLaunches(10);
   const all = Promise.withResolvers<void>();
   const checked: LaunchId[] = [];
@@ -76,7 +76,7 @@ it('checks what they wait for only when all are taken up, and gets past processe
   expect(new Set(checked)).toEqual(new Set(ids));
 });
 
-it('tries those again that failed, only those, until they are taken up, and says so meanwhile', async () => {
+it('retries only failed launches until they are attached, and reports them meanwhile', async () => {
   const { ids, reAttach } = await withLaunches(3);
   const [first, second, third] = ids;
   const failing = new Set([first, second]);
@@ -86,7 +86,7 @@ it('tries those again that failed, only those, until they are taken up, and says
     if (failing.has(id)) throw new Error('too many open files');
     return unchecked;
   });
-  expect(reAttaching.trouble()).toMatch(/^2 sessions could not be taken up again \(too many open files\)/);
+  expect(reAttaching.trouble()).toMatch(/^2 sessions could not be re-attached \(too many open files\)/);
   const told: (string | null)[] = [];
   reAttaching.onChange(() => told.push(reAttaching.trouble()));
   failing.delete(first);

@@ -21,32 +21,32 @@ export interface ReAttachParts {
   sessions: Pick<Sessions, 'adopt' | 'settle' | 'beginAgain'>;
   log: Logger;
   signalGraceMs: number;
-  /** How often those are tried again that could not be taken up. */
+  /** How often launches that could not be re-attached are retried. */
   againMs: number;
 }
 
-/** Knows which sessions are not taken up yet, and goes on trying. */
+/** Knows which launches are not re-attached yet, and retries them. */
 export interface ReAttaching {
-  /** What people at the board should know: that some could not be taken up, and why. Null when all are. */
+  /** Why some launches could not be re-attached, for people at the board; null if all are. */
   trouble(): string | null;
   /** Returns how to stop listening. */
   onChange(listener: () => void): () => void;
-  /** Tries no more; resolves when what runs has ended. */
+  /** Stops retrying; resolves when the running attempt has ended. */
   stop(): Promise<void>;
 }
 
-/** Each needs the store, the file system and `/proc` in turn; one that has to be ended waits for its graces. */
+/** Each needs the store, the file system and `/proc` in turn; one that must be ended waits for its graces. */
 const AT_ONCE = 16;
-/** Each check is some transactions, and people's commands wait for those before them. */
+/** Each check takes several transactions, and people's commands queue behind them. */
 const CHECKS_AT_ONCE = 4;
-/** A process that does not answer makes the next one wait for no longer than this. */
+/** How long a process that does not answer delays the next one at most. */
 const CHECK_MS = 1_000;
 
 /**
- * After a restart of ours: every launch that had not ended is taken up again if its very process still lives, and
- * settled if not. What ended launches have left is ended. Resolves when that was tried for all of them. One launch that cannot be settled, or takes long, does not
- * hold up the others; what failed (for lack of file descriptors, say) is tried again until it works. What the living ones
- * wait for is checked after that, a few at a time: the store can write for others meanwhile.
+ * After a restart of Callboard: re-attaches every launch that has not ended if its process is still alive, and settles it
+ * if not. Ends processes that ended launches left behind. Resolves when each launch was tried once. A launch that fails
+ * or takes long does not delay the others; failures (for lack of file descriptors, for example) are retried until they
+ * succeed. The open requests of living processes are checked afterwards, a few at a time, so the store can serve others.
  */
 export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttaching> {
   const { store, log, againMs } = parts;
@@ -61,7 +61,7 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
         const adopted = await reAttach(parts, launch);
         if (adopted !== null) checks.push(adopted);
       } catch (error) {
-        log.error({ err: error, launchId: launch.id, stageId: launch.stageId }, 're-attaching failed');
+        log.error({ err: error, launchId: launch.id, stageId: launch.stageId }, 're-attaching a launch failed');
         failures.push({ launchId: launch.id, reason: messageOf(error) });
       }
     });
@@ -76,10 +76,10 @@ export async function reAttachLaunches(parts: ReAttachParts): Promise<ReAttachin
       const ids = new Set(failed.map(({ launchId }) => launchId));
       await tryAll((await store.read.launches.listNotEnded()).filter(({ id }) => ids.has(id)));
     },
-    (error) => log.error({ err: error }, 're-attaching was not tried again'),
+    (error) => log.error({ err: error }, 'retrying to re-attach failed'),
   );
   const stragglers = endStragglers(store.read.launches, parts.signalGraceMs).catch((error: unknown) =>
-    log.warn({ err: error }, 'what ended sessions left running could not be ended'),
+    log.warn({ err: error }, 'ending processes that sessions left behind failed'),
   );
   await tryAll(await store.read.launches.listNotEnded());
   const timer = setInterval(() => {
@@ -107,10 +107,10 @@ interface Failure {
 function wordsFor([first, ...others]: readonly Failure[]): string | null {
   if (first === undefined) return null;
   const which = others.length === 0 ? 'One session' : `${others.length + 1} sessions`;
-  return `${which} could not be taken up again (${first.reason}), so what the board shows of it may be old. This is tried again every few seconds; a process that lives goes on meanwhile.`;
+  return `${which} could not be re-attached (${first.reason}), so the board may show an old state. Callboard retries every few seconds; a process that is alive goes on meanwhile.`;
 }
 
-/** @returns null for a launch that has ended. */
+/** @returns null for a launch that has ended */
 async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Adopted | null> {
   const { store, sessions, log, signalGraceMs } = parts;
   const identity = launch.process ?? (await findUnrecorded(launch));
@@ -125,11 +125,8 @@ async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Ado
   }
   const rows = await store.read.outbox.listOf(launch.id, ['accepted']);
   if (rows.some((row) => row.writing)) {
-    // Half a line may stand in the pipe, and whatever is written behind it would end the process anyway.
-    log.warn(
-      { launchId: launch.id },
-      'a long line was cut off by a crash; the process is ended, the session can be resumed',
-    );
+    // The pipe may hold half a line, and anything written behind it would end the process anyway.
+    log.warn({ launchId: launch.id }, 'a crash cut off a long line; ending the process, the session can be resumed');
     await terminate(identity, signalGraceMs);
     await sessions.settle(launch.id, identity);
     return null;
@@ -137,26 +134,26 @@ async function reAttach(parts: ReAttachParts, launch: LaunchRecord): Promise<Ado
   return sessions.adopt(launch.id, adoptProcess(identity));
 }
 
-/** So often in a row a start is tried again: one that ends Callboard each time must not do so for ever. */
+/** How often in a row a start is repeated: a start that crashes Callboard must not do so forever. */
 const MOST_AGAIN = 10;
 
-/** Nothing was run, and whoever asked for the start wants it still. */
+/** Repeats a start: nothing has run, and whoever asked for it still wants it. */
 async function beginAgain({ store, sessions, log }: ReAttachParts, launch: LaunchRecord): Promise<void> {
   const { id, stageId } = launch;
   const before = (await store.read.launches.listOf(stageId)).filter((other) => other.id !== id).slice(-MOST_AGAIN);
-  const isOften = before.length === MOST_AGAIN && before.every(({ endReason }) => endReason === BEGUN_AGAIN);
-  let reason = 'Callboard was ended while it was starting Claude Code; nothing was run. Start the stage again.';
+  const isTooOften = before.length === MOST_AGAIN && before.every(({ endReason }) => endReason === BEGUN_AGAIN);
+  let reason = 'Callboard was ended while it was starting Claude Code; nothing has run. Start the stage again.';
   try {
-    if (!isOften) return await sessions.beginAgain(launch);
+    if (!isTooOften) return await sessions.beginAgain(launch);
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    log.warn({ err: error, stageId }, 'a start that was cut off could not be begun again');
-    reason = `Callboard was ended while it was starting Claude Code; nothing was run. ${error.message}`;
+    log.warn({ err: error, stageId }, 'repeating an interrupted start was refused');
+    reason = `Callboard was ended while it was starting Claude Code; nothing has run. ${error.message}`;
   }
   await store.transact((tx) => endLaunch(tx, { id, stageId }, { kind: 'not-started', reason }));
 }
 
-/** The process of a launch whose spawn was never recorded: it carries the marker and has the launch's FIFO as its input. */
+/** Returns the process of a launch whose spawn was never recorded: it carries the marker and reads the launch's FIFO. */
 async function findUnrecorded(launch: LaunchRecord): Promise<ProcessIdentity | null> {
   const marked = await findMarkedProcesses();
   for (const pid of marked.get(launch.id) ?? []) {

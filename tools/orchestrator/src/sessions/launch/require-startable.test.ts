@@ -10,23 +10,23 @@ async function setUp() {
   const test = await openTestStore();
   const { store, edges } = test;
   const start = (stageId: StageId) =>
-    store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, stageId, 'Ada'));
+    store.transact((tx) => beginLaunch(tx, { edges, dataDir: '/data' }, { stageId, actor: 'Ada' }));
   return { ...test, start };
 }
 
-it('does not start a stage before those that it depends on are done, and names them', async () => {
+it('refuses to start a stage whose dependencies are not done, and names them', async () => {
   const { addStage, start, store } = await setUp();
   const done = await addStage({ title: 'Cart', completedAt: DONE });
   const open = await addStage({ title: 'Checkout' });
   const stageId = await addStage({ dependsOn: [done, open] });
   await expect(start(stageId)).rejects.toMatchObject({
     code: 'waits_for_dependency',
-    message: `${stageId} waits for ${open} (Checkout), not done yet. Complete that one first, or take it out of "Depends on".`,
+    message: `${stageId} waits for ${open} (Checkout), not done yet. Complete that one first, or remove it from "Depends on".`,
   });
   expect(await store.read.sessions.find(stageId)).toBeNull();
 });
 
-it('fails closed on one that does not exist, and names no more than three', async () => {
+it('counts a missing dependency as not done, and names at most three', async () => {
   const { addStage, start } = await setUp();
   const gone = ['G1', 'G2', 'G3', 'G4', 'G5'].map((id) => StageId.parse(id));
   const stageId = await addStage({ dependsOn: gone });
@@ -38,14 +38,14 @@ it('fails closed on one that does not exist, and names no more than three', asyn
   });
 });
 
-it('starts one that is held, and one whose dependencies are done', async () => {
+it('starts a held stage, and a stage whose dependencies are done', async () => {
   const { addStage, start } = await setUp();
   const done = await addStage({ completedAt: DONE });
   const held = await addStage({ held: true, dependsOn: [done] });
   await expect(start(held)).resolves.toMatchObject({ permissionMode: 'default' });
 });
 
-it('starts one again that has run before, whatever it depends on by now', async () => {
+it('starts a stage that has run before, whatever it depends on by now', async () => {
   const session = await busyTestSession();
   const { store, stageId } = session;
   await session.end();
@@ -57,18 +57,18 @@ it('starts one again that has run before, whatever it depends on by now', async 
   expect(await session.record()).toMatchObject({ state: 'starting' });
 });
 
-it('says of one at its gate that it waits there, and of one that is done what to do instead', async () => {
+it('says that a stage waits at its gate, and what to do with one that is done', async () => {
   const phase = (name: string) => Phase.parse({ name, prompt: 'Do it', gate: 'human' });
   const atGate = await busyTestSession({ pipeline: [phase('Design'), phase('Build')] });
   await atGate.tell(turnEnded());
   await expect(atGate.begin()).rejects.toMatchObject({
     code: 'already_running',
     message: expect.stringContaining(
-      'waits at its gate: "Design" is finished, and "Build" begins when you let it. Advance it',
+      'waits at its gate: "Design" is finished, and "Build" begins when you advance it. Advance it',
     ),
   });
   const running = await beginTestSession();
-  await expect(running.begin()).rejects.toMatchObject({ message: `${running.stageId} is running already (starting).` });
+  await expect(running.begin()).rejects.toMatchObject({ message: `${running.stageId} is already running (starting).` });
 
   const { addStage, start } = await setUp();
   const done = await addStage({ completedAt: DONE });

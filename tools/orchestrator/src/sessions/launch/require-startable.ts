@@ -5,8 +5,8 @@ import type { SessionRecord } from '../../store/records.ts';
 import type { Tables, Tx } from '../../store/store.ts';
 
 /**
- * Whether a launch of the stage may begin now.
- * @param session null for a stage that was never started: only that one waits for other stages
+ * Checks that a launch of the stage may begin now.
+ * @param session null for a stage that was never started; only such a stage waits for its dependencies
  * @throws Rejection `already_done`, `session_alarm`, `already_running`, `waits_for_dependency`, `disk_low`
  */
 export async function requireStartable(tx: Tx, stage: Stage, session: SessionRecord | null): Promise<void> {
@@ -21,17 +21,18 @@ export async function requireStartable(tx: Tx, stage: Stage, session: SessionRec
 }
 
 function whyNotAgain({ id, pipeline }: Stage, { atGate, phaseIndex, state }: SessionRecord): string {
-  if (!atGate) return `${id} is running already (${state}).`;
+  if (!atGate) return `${id} is already running (${state}).`;
   const finished = pipeline[phaseIndex];
   const next = pipeline[phaseIndex + 1];
-  const phases = finished && next ? `: "${finished.name}" is finished, and "${next.name}" begins when you let it` : '';
-  return `${id} is running already, and waits at its gate${phases}. Advance it instead of starting it.`;
+  const phases =
+    finished && next ? `: "${finished.name}" is finished, and "${next.name}" begins when you advance it` : '';
+  return `${id} is already running and waits at its gate${phases}. Advance it instead of starting it.`;
 }
 
-/** How many of the stages that are not done are named. */
+/** How many open dependencies are named. */
 const NAMED = 3;
 
-/** Fails closed: a stage that is not there is not done. */
+/** Fails closed: a stage that does not exist is not done. */
 async function requireDependenciesDone(tx: Tables, { id, dependsOn }: Stage): Promise<void> {
   const found = await Promise.all(dependsOn.map(async (other) => ({ other, stage: await tx.stages.find(other) })));
   const open = found.filter(({ stage }) => stage === null || stage.completedAt === null);
@@ -43,7 +44,7 @@ async function requireDependenciesDone(tx: Tables, { id, dependsOn }: Stage): Pr
   const list = new Intl.ListFormat('en', { type: 'conjunction' }).format([...named, ...more]);
   const advice =
     open.length === 1
-      ? 'Complete that one first, or take it out of "Depends on".'
-      : 'Complete those first, or take them out of "Depends on".';
+      ? 'Complete that one first, or remove it from "Depends on".'
+      : 'Complete those first, or remove them from "Depends on".';
   throw new Rejection('waits_for_dependency', `${id} waits for ${list}, not done yet. ${advice}`);
 }

@@ -23,7 +23,7 @@ it('can be stopped after a stop that failed', async () => {
     launch: { ...launch, folder: join(await temporaryFolder(), 'launch') },
     process: { identity, exited: () => exited },
     request: async () => {
-      child.kill('SIGKILL'); // it does as it is asked
+      child.kill('SIGKILL'); // the process ends as asked
       return {};
     },
     reply: async () => ({}),
@@ -37,7 +37,7 @@ it('can be stopped after a stop that failed', async () => {
   };
   let isDown = true;
   const find: typeof store.read.sessions.find = async (id) => {
-    if (isDown) throw new Error('the disk is away');
+    if (isDown) throw new Error('the disk is gone');
     return store.read.sessions.find(id);
   };
   const failing = { ...store, read: withFields(store.read, { sessions: { ...store.read.sessions, find } }) };
@@ -53,7 +53,7 @@ it('can be stopped after a stop that failed', async () => {
     ...ends,
   };
   const running = watchLaunch(executor, parts);
-  await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is away');
+  await expect(running.stop('Stopped by Ada.')).rejects.toThrow('the disk is gone');
   isDown = false;
   await running.stop('Stopped by Bo.');
   expect(await running.ended).toEqual({ kind: 'stopped', reason: 'Stopped by Ada.' });

@@ -1,114 +1,76 @@
-import { rm } from 'node:fs/promises';
-import { isAlive } from '@callboard/runtime/process-identity';
+import { readFile, rm } from 'node:fs/promises';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
-import { endMarked, isGoneWithin, terminate } from '../../claude/processes/end-processes.ts';
+import { endMarked } from '../../claude/processes/end-processes.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import { type FoundMessages, unconfirmedMessages } from '../../domain/unconfirmed-messages.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { SessionRecord } from '../../store/records.ts';
+import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
-import { exitReason } from './exit-reason.ts';
 import { watchLeftovers } from './leftover-processes.ts';
-
-/** How long each step of a stop may take before the next, harsher one. */
-export interface StopGraces {
-  interruptMs: number;
-  endSessionMs: number;
-  signalMs: number;
-}
+import { createLaunchStopper, type LaunchStopper, type StopGraces } from './stop-launch.ts';
 
 export interface RunningParts {
   store: Store;
   log: Logger;
   graces: StopGraces;
-  /** False for a process that had ended before we came. */
+  /** False for a process that had ended before Callboard attached to it. */
   wasWatched: boolean;
-  /** The machine has been started anew since the process ran. */
+  /** Whether the machine was restarted since the process ran. */
   isOfEarlierBoot: boolean;
-  /** Which of these messages a conversation has, null where it is not there; to be asked when no process writes it any more. */
+  /** Returns which of these messages a conversation has; null if it is missing. Called when no process writes it any longer. */
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<FoundMessages>;
-  /** That it has ended is stored, and told; what it has left behind is yet to be ended. */
+  /** The end is stored. Processes that the launch left behind may still run. */
   onEnded: () => void;
-  /** No process of it lives any more, nor any that it started. A failure is only noted. */
+  /** Neither the process nor any that carries its marker is alive. A failure is only logged. */
   onGone: () => Promise<void>;
 }
 
-/** A session with a living process, from its attachment until the process has ended and everything is settled. */
+/** A launch from its attachment until its process has ended and everything is settled. */
 export interface RunningLaunch {
   readonly executor: SessionExecutor;
   /**
-   * Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled; idempotent, and
-   * tried again after a failure. `ended` tells whether it was this that ended it, or something else was quicker.
+   * Ends the process: interrupt, `end_session`, SIGTERM, SIGKILL. Resolves when it is gone and settled. Calling it again
+   * returns the same promise; after a failure it tries again. `ended` tells whether the stop ended it, or something else did first.
    * @param isAsked an `end_session` is in the outbox already, for a process that is idle
    */
   stop(reason: string, isAsked?: boolean): Promise<void>;
-  /** Lets the process live on without us. */
+  /** Detaches from the process, which lives on. */
   detach(): Promise<void>;
-  /** Resolves with why it ended, once that is stored; with null after a detach. */
+  /** Resolves with why the launch ended, once that is stored; with null after a detach. */
   readonly ended: Promise<LaunchEnd | null>;
 }
 
-export function watchLaunch(
-  executor: SessionExecutor,
-  { store, log, graces, wasWatched, isOfEarlierBoot, findMessages, onEnded, onGone }: RunningParts,
-): RunningLaunch {
+export function watchLaunch(executor: SessionExecutor, parts: RunningParts): RunningLaunch {
+  const { store, log, graces } = parts;
   const { launch, process } = executor;
   const watching = new AbortController();
   const leftovers = watchLeftovers({ store, log, executor });
-  let stopReason: string | null = null;
-  /** What of a stop came to the process, or to where it had been. */
-  let step: 'none' | 'found-gone' | 'asked' | 'signalled' = 'none';
-  let stopping: Promise<void> | undefined;
+  const stopper = createLaunchStopper({ executor, store, log, graces });
 
   async function watch(): Promise<LaunchEnd | null> {
     const exit = await process.exited(watching.signal);
     if (watching.signal.aborted) return null;
     await executor.finish();
-    if (watching.signal.aborted) return null; // not all of it was taken in: the next start settles it
-    const reason = await exitReason(exit, launchFiles(launch.folder).errors, isOfEarlierBoot);
+    if (watching.signal.aborted) return null; // not all output was taken in: the next start settles the launch
     const record = await store.read.sessions.find(launch.stageId);
-    const end = ((): LaunchEnd => {
-      if (stopReason !== null && !wasQuicker(exit)) return { kind: 'stopped', reason: stopReason };
-      return record?.launchState === 'starting'
-        ? { kind: 'not-started', reason }
-        : { kind: 'died', reason, wasWatched };
-    })();
-    const inConversation = await lookUp(record);
+    const end = await launchEnd(exit, record, executor, { parts, stopper });
+    const found = await findInConversation(parts, record, launch);
     const settle = async (tx: Tx) => {
-      await endLaunch(tx, launch, end, inConversation);
-      tx.afterCommit(onEnded);
+      await endLaunch(tx, launch, end, found);
+      tx.afterCommit(parts.onEnded);
     };
-    // On disk, with all that was read of the spool, before the spool goes.
+    // On disk, with everything that was read from the spool, before the spool is deleted.
     await retryUntilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
     await endMarked([launch.id], graces.signalMs);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);
-    await onGone().catch((error: unknown) =>
-      log.warn({ err: error, stageId: launch.stageId }, 'what a sandbox left behind was not removed'),
-    );
+    await parts
+      .onGone()
+      .catch((error: unknown) => log.warn({ err: error, stageId: launch.stageId }, 'cleaning up the sandbox failed'));
     await rm(launch.folder, { recursive: true, force: true });
     return end;
-  }
-
-  /** Whether something other than our stop ended the process. A signal that we did not send is such a thing. */
-  function wasQuicker(exit: ProcessExit): boolean {
-    return step === 'found-gone' || (exit.known && exit.signal !== null && step !== 'signalled');
-  }
-
-  /** A conversation that cannot be read tells nothing: what is then given again is dropped by the CLI itself, as far as it does so. */
-  async function lookUp(record: SessionRecord | null): Promise<FoundMessages> {
-    if (record?.sessionId == null) return null;
-    const inDoubt = await unconfirmedMessages(store.read, record, launch.id);
-    const ids = inDoubt.map(({ wireId }) => wireId);
-    try {
-      return await findMessages(record.sessionId, [...ids, ...record.joinedMessages]);
-    } catch (error) {
-      log.warn({ err: error, stageId: launch.stageId }, 'the conversation of an ended process could not be read');
-      return null;
-    }
   }
 
   const ended = watch().catch((error: unknown) => {
@@ -119,48 +81,62 @@ export function watchLaunch(
     log.error({ err: error, stageId: launch.stageId }, 'settling an ended process failed'),
   );
 
-  async function escalate(isAsked: boolean): Promise<void> {
-    if (step === 'none') step = (await isAlive(process.identity)) ? 'asked' : 'found-gone';
-    if (!isAsked) await askToEnd();
-    if (await isGoneWithin(process.identity, graces.endSessionMs)) return;
-    step = 'signalled';
-    if (!(await terminate(process.identity, graces.signalMs))) {
-      throw new Error(`process ${process.identity.pid} does not end, not even by SIGKILL`);
-    }
-  }
-
-  async function askToEnd(): Promise<void> {
-    const record = await store.read.sessions.find(launch.stageId);
-    if (record?.turnRunning) await ask({ subtype: 'interrupt', cancel_queued: true }, graces.interruptMs);
-    await ask({ subtype: 'end_session' }, graces.endSessionMs);
-  }
-
-  /** A step that fails or takes too long is followed by the next one, so its failure is only noted. */
-  async function ask(request: { subtype: string; [field: string]: unknown }, graceMs: number): Promise<void> {
-    try {
-      await executor.request(request, AbortSignal.timeout(graceMs), stopReason ?? undefined);
-    } catch (error) {
-      log.info({ reason: messageOf(error), request: request.subtype }, 'a step of a stop did not work');
-    }
-  }
-
   return {
     executor,
     ended,
-    stop(reason, isAsked = false) {
-      stopReason ??= reason;
-      stopping ??= escalate(isAsked)
-        .then(async () => void (await ended))
-        .catch((error: unknown) => {
-          stopping = undefined; // whoever asks again is not told of this failure, but has it tried again
-          throw error;
-        });
-      return stopping;
-    },
+    stop: (reason, isAsked = false) => stopper.stop(reason, isAsked, ended),
     async detach() {
       watching.abort();
       await leftovers.stop();
       await executor.detach();
     },
   };
+}
+
+async function launchEnd(
+  exit: ProcessExit,
+  record: SessionRecord | null,
+  { launch }: SessionExecutor,
+  { parts, stopper }: { parts: RunningParts; stopper: LaunchStopper },
+): Promise<LaunchEnd> {
+  const reason = await exitReason(exit, launchFiles(launch.folder).errors, parts.isOfEarlierBoot);
+  const stopReason = stopper.reasonIfStopped(exit);
+  if (stopReason !== null) return { kind: 'stopped', reason: stopReason };
+  if (record?.launchState === 'starting') return { kind: 'not-started', reason };
+  return { kind: 'died', reason, wasWatched: parts.wasWatched };
+}
+
+/** If the conversation cannot be read, its messages are sent again, and the CLI drops those that it knows. */
+async function findInConversation(
+  { store, log, findMessages }: RunningParts,
+  record: SessionRecord | null,
+  launch: LaunchRecord,
+): Promise<FoundMessages> {
+  if (record?.sessionId == null) return null;
+  const unconfirmed = await unconfirmedMessages(store.read, record, launch.id);
+  const ids = unconfirmed.map(({ wireId }) => wireId);
+  try {
+    return await findMessages(record.sessionId, [...ids, ...record.joinedMessages]);
+  } catch (error) {
+    log.warn({ err: error, stageId: launch.stageId }, 'reading the conversation of an ended process failed');
+    return null;
+  }
+}
+
+const LONGEST_ERROR = 2_000;
+
+/** Returns how a process ended, in words for a person, with the end of its stderr: start-up refusals appear only there. */
+async function exitReason(exit: ProcessExit, errorFile: string, isOfEarlierBoot: boolean): Promise<string> {
+  if (isOfEarlierBoot) return 'The machine was restarted while Claude Code was running.';
+  const errors = (await readFile(errorFile, 'utf8').catch(() => '')).trim().slice(-LONGEST_ERROR);
+  const what = describeExit(exit);
+  return errors === '' ? `${what}.` : `${what}: ${errors}`;
+}
+
+function describeExit(exit: ProcessExit): string {
+  if (!exit.known) return 'The Claude Code process is gone';
+  if (exit.signal !== null) return `The Claude Code process was ended by ${exit.signal}`;
+  return exit.code === 0
+    ? 'The Claude Code process ended'
+    : `The Claude Code process ended with exit code ${exit.code}`;
 }

@@ -1,0 +1,43 @@
+import type { StageId } from '@callboard/contract';
+import type { Bell } from '../lib/bell.ts';
+import type { Edges } from '../lib/edges.ts';
+import type { Store } from '../store/store.ts';
+import type { Launcher } from './launch/launcher.ts';
+import type { RunningLaunch } from './launch/running-launch.ts';
+
+export interface EndIfIdleParts extends Pick<Launcher, 'launchIn'> {
+  store: Store;
+  edges: Edges;
+  outboxBell: Bell<StageId>;
+}
+
+/** As `Sessions.endIfIdle`, for its running launch. */
+export async function endIfIdle(
+  { store, edges, outboxBell, launchIn }: EndIfIdleParts,
+  launch: RunningLaunch,
+  reason: string,
+): Promise<boolean> {
+  const { stageId, id: launchId } = launch.executor.launch;
+  /** The queue before the stop; null if the session is not idle. */
+  const queued = await store.transact(async (tx) => {
+    const record = await tx.sessions.find(stageId);
+    if (record?.state !== 'idle' || record.launchId !== launchId) return null;
+    // In the transaction that sees the session idle, so that no turn can begin in between: later messages are behind
+    // this row, and return to the queue when the process ends.
+    const row = { id: edges.newId(), stageId, launchId, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+    await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
+    tx.afterCommit(() => {
+      launch.stop(reason, true).catch(() => undefined); // the caller, who waits for it below, gets the error
+      outboxBell.ring(stageId);
+    });
+    return new Set((await tx.outbox.queueOf(stageId)).map(({ id }) => id));
+  });
+  if (queued === null) return false;
+  await launch.stop(reason);
+  return store.transact(async (tx) => {
+    const sent = (await tx.outbox.queueOf(stageId)).find(({ id }) => !queued.has(id));
+    if (sent === undefined) return true;
+    if ((await tx.sessions.find(stageId))?.launchId === null) await launchIn(tx, stageId, sent);
+    return false;
+  });
+}

@@ -1,0 +1,140 @@
+import type { LaunchId, StageId } from '@callboard/contract';
+import type { openStdioChannel } from '../../claude/launch/channel.ts';
+import type { AgentProcess } from '../../claude/launch/spawn-claude.ts';
+import { noSession } from '../../domain/change-session.ts';
+import { Rejection } from '../../lib/errors.ts';
+import type { LaunchRecord } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { Worktrees } from '../../worktrees/worktrees.ts';
+import type { ExecutorParts } from '../executor/session-executor.ts';
+import { recoverLostOutput } from '../recover-lost-output.ts';
+import type { RetryParts } from '../retry-until-stored.ts';
+import { attachLaunch } from './attach-launch.ts';
+import { cleanUpSandbox } from './launch-sandbox.ts';
+import type { Launcher } from './launcher.ts';
+import type { RunningLaunch } from './running-launch.ts';
+import type { StopGraces } from './stop-launch.ts';
+
+/** What the executors of launches need; the registry itself handles the rest of their callbacks. */
+export type SharedExecutorParts = Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'>;
+
+export interface LaunchRegistryParts extends SharedExecutorParts {
+  /** Its signal aborts when Callboard stops. */
+  storing: RetryParts;
+  worktrees: Pick<Worktrees, 'clearSandbox'>;
+  dataDir: string;
+  /** The user's environment. */
+  env: Record<string, string>;
+  graces: StopGraces;
+  /** As `ExecutorParts.onVersion`. */
+  onVersion: (version: string) => void;
+}
+
+/** All launches with an attached process, by stage. */
+export interface LaunchRegistry {
+  /** As `attachLaunch`; the launch stays in the registry until it has ended. */
+  attach(launchId: LaunchId, process: AgentProcess, open?: typeof openStdioChannel): Promise<RunningLaunch>;
+  find(stageId: StageId): RunningLaunch | undefined;
+  all(): RunningLaunch[];
+  /** Stops the process of a session under alarm, if it has one. Never throws. */
+  stopAlarmed(stageId: StageId): void;
+  /** As `Sessions.resync`. */
+  resync(stageId: StageId): void;
+}
+
+/** Why a session under alarm is stopped. */
+export const ALARMED = 'Stopped by Callboard: the session is under alarm.';
+const UNREADABLE =
+  'Ended by Callboard because the output of Claude Code can no longer be read. A message resumes the session.';
+
+export function createLaunchRegistry(parts: LaunchRegistryParts): LaunchRegistry {
+  const { edges, log, storing } = parts;
+  const running = new Map<StageId, RunningLaunch>();
+
+  function forget({ id, stageId }: LaunchRecord): void {
+    if (running.get(stageId)?.executor.launch.id === id) running.delete(stageId);
+  }
+
+  function stop(stageId: StageId, reason: string): void {
+    running
+      .get(stageId)
+      ?.stop(reason)
+      .catch((error: unknown) => log.error({ err: error, stageId }, 'stopping a session failed'));
+  }
+
+  const stopAlarmed = (stageId: StageId): void => stop(stageId, ALARMED);
+
+  function resync(stageId: StageId): void {
+    const launch = running.get(stageId);
+    if (launch !== undefined) void recoverLostOutput(launch.executor, { ...storing, edges }, null);
+  }
+
+  async function attach(
+    launchId: LaunchId,
+    process: AgentProcess,
+    open?: typeof openStdioChannel,
+  ): Promise<RunningLaunch> {
+    const callbacks = {
+      onVersion: parts.onVersion,
+      onAlarm: stopAlarmed,
+      onCutOff: resync,
+      onUnreadable: (stageId: StageId) => stop(stageId, UNREADABLE),
+      // Whoever sees the end may act on it at once, while processes that the launch left behind are still being ended.
+      onEnded: forget,
+      onGone: (launch: LaunchRecord) => cleanUpSandbox(parts, launch),
+    };
+    const attached = await attachLaunch({ ...parts, ...callbacks }, launchId, process, open);
+    const { launch } = attached.executor;
+    running.set(launch.stageId, attached);
+    attached.ended.catch(() => forget(launch));
+    return attached;
+  }
+
+  return {
+    attach,
+    find: (stageId) => running.get(stageId),
+    all: () => [...running.values()],
+    stopAlarmed,
+    resync,
+  };
+}
+
+/** Finds the running launch of a session. */
+export interface RunningLookup {
+  /**
+   * Returns the running launch of a stage, after waiting for one that is being spawned; undefined if there is none.
+   * @throws Rejection `not_running` for a process that is alive and could not be re-attached yet
+   */
+  find(stageId: StageId): Promise<RunningLaunch | undefined>;
+  /** @throws Rejection `no_session`, `unknown_stage`, `not_running` */
+  require(stageId: StageId): Promise<RunningLaunch>;
+}
+
+export interface RunningLookupParts {
+  store: Pick<Store, 'read'>;
+  registry: Pick<LaunchRegistry, 'find'>;
+  launcher: Pick<Launcher, 'attached'>;
+}
+
+export function createRunningLookup({ store, registry, launcher }: RunningLookupParts): RunningLookup {
+  async function find(stageId: StageId): Promise<RunningLaunch | undefined> {
+    await launcher.attached(stageId);
+    const launch = registry.find(stageId);
+    if (launch !== undefined || (await store.read.sessions.find(stageId))?.launchId == null) return launch;
+    await launcher.attached(stageId); // a launch may have begun meanwhile
+    const late = registry.find(stageId);
+    if (late !== undefined) return late;
+    const message = `Callboard could not re-attach to the process of ${stageId} yet; the process goes on, and the board says why. Retrying. Try again in a moment.`;
+    throw new Rejection('not_running', message);
+  }
+
+  return {
+    find,
+    async require(stageId) {
+      const launch = await find(stageId);
+      if (launch !== undefined) return launch;
+      if ((await store.read.sessions.find(stageId)) === null) throw await noSession(store.read, stageId);
+      throw new Rejection('not_running', `${stageId} has no running process. Send a message to resume it.`);
+    },
+  };
+}
