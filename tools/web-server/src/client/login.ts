@@ -1,4 +1,4 @@
-/** The page that a login link opens: makes the key of this browser, logs in, and goes on to the board. */
+/** The page a login link opens: it creates this browser's key, logs in, and goes on to the board. */
 import './lib/zod-setup.ts';
 import { type LoginBody, Problem } from '@callboard/contract';
 import { routes, serviceRoutes } from '@callboard/contract/client';
@@ -9,7 +9,7 @@ import { makeKey, takeNewKey } from './lib/page-key.ts';
 const NEXT = 'Get a new link: press l in Callboard’s terminal, or run npx callboard link.';
 const AGAIN = 'Then open the link once more: it has not been used.';
 
-/** The page counts as loaded once it is decided what follows, as a redirect would: whoever waits for it finds the board. */
+/** Keeps the page loading until it is clear what follows, as a redirect would: who waits for it finds the board. */
 const loading = new Image();
 loading.src = '/login/wait';
 
@@ -26,7 +26,7 @@ function tell(title: string, sentences: readonly string[]): void {
   loading.removeAttribute('src');
 }
 
-/** The link stays in no history. */
+/** Replaces the page, so that the link stays in no history. */
 const toTheBoard = (): void => location.replace('/');
 
 async function problemOf(response: Response): Promise<Problem | null> {
@@ -59,7 +59,7 @@ async function logIn(code: string): Promise<void> {
       'Open the link again in a moment.',
     ]);
   }
-  // A link that was followed twice, in the browser that followed it first.
+  // The link was opened again in the browser that used it.
   if (await isLoggedIn()) return toTheBoard();
   tell('This login link does not work any more', [
     'It was used already, or it has expired. Each link works once.',

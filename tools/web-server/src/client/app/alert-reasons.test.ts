@@ -10,7 +10,7 @@ const asking = (id: string) => ({ stage: stage(id), session: session(id, { state
 const titles = (before: ReturnType<typeof board>, now: ReturnType<typeof board>) =>
   newAlertReasons(alertReasons(before), alertReasons(now)).map(({ title }) => title);
 
-it('tells once of each request, and of a stage that stops without one', () => {
+it('alerts once about each request, and about a stage that stops without one', () => {
   const quiet = board({ stages: [idle('A', 'succeeded'), asking('B')] });
   const both = board({ stages: [idle('A', 'failed'), asking('B')], pending: [request('B', 'r')] });
   expect(titles(quiet, both)).toEqual([
@@ -18,12 +18,12 @@ it('tells once of each request, and of a stage that stops without one', () => {
     'Title of A: the last turn failed: no credit',
   ]);
   expect(titles(both, both)).toEqual([]);
-  // A second request of the same stage is another one.
+  // A second request of the same stage is a new reason.
   const more = board({ stages: [idle('A', 'failed'), asking('B')], pending: [request('B', 'r'), request('B', 's')] });
   expect(titles(both, more)).toEqual(['Title of B wants to run a command']);
 });
 
-it('tells of many that stop together in one sentence', () => {
+it('alerts once about many stages that stop together', () => {
   const names = ['A', 'B', 'C', 'D'];
   const before = board({ stages: names.map((id) => idle(id, 'succeeded')) });
   expect(titles(before, board({ stages: names.map((id) => idle(id, 'interrupted')) }))).toEqual(['4 stages need you']);

@@ -4,7 +4,7 @@ import { stoppedWords } from '../lib/needs-you-words.ts';
 import { requestKey } from '../lib/request-words.ts';
 import { stoppedStages } from '../lib/stages-needing-you.ts';
 
-/** One thing that a person is told of while no tab of Callboard is looked at. */
+/** Something to alert a person about while no tab of Callboard is visible. */
 export interface Need {
   /** The same in every tab. */
   key: string;
@@ -17,7 +17,7 @@ type Seen = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
 
 const keyOf = (stageId: string) => `stopped ${stageId}`;
 
-/** All that needs a person: each request, and each stage that has stopped without one. */
+/** Everything that needs a person: each request, and each stage that stopped without one. */
 export function alertReasons(view: Seen): Needs {
   const stages = new Map(view.stages.map((stage) => [stage.id, stage]));
   const requests = view.pending.map((request) => {
@@ -32,10 +32,10 @@ export function alertReasons(view: Seen): Needs {
   return new Map([...requests, ...stopped].map((need) => [need.key, need]));
 }
 
-/** Stages that stop together (Callboard was started again, say) are told of in one sentence when they are more. */
+/** More stages than this that stop together (after a restart of Callboard, say) share one alert. */
 const ONE_BY_ONE = 3;
 
-/** What is new since `before`, to be told. */
+/** The reasons that are new since `before`. */
 export function newAlertReasons(before: Needs, now: Needs): Need[] {
   const fresh = [...now.values()].filter(({ key }) => !before.has(key));
   const stopped = fresh.filter(({ key }) => key.startsWith(keyOf('')));

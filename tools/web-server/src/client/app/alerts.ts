@@ -12,7 +12,7 @@ type Settings = z.infer<typeof Settings>;
 
 const canNotify = () => 'Notification' in window && Notification.permission === 'granted';
 
-/** What happens when somebody is needed and nobody looks at Callboard. Off until asked for, and where it is not allowed any more. */
+/** How to alert a person who does not look at Callboard. Off by default, and off if the browser no longer allows it. */
 export const useAlertSettings = create<Settings>(() => {
   const { notify, sound } = readStored(KEY, Settings, { notify: false, sound: false });
   return { notify: notify && canNotify(), sound };
@@ -24,7 +24,7 @@ export function setAlerts(change: Partial<Settings>): void {
   useAlertSettings.setState({ notify, sound });
 }
 
-/** Asks the browser for the permission. @returns false when it was refused */
+/** Asks the browser for permission. @returns false if it was refused */
 export async function turnOnNotifications(): Promise<boolean> {
   if ('Notification' in window) await Notification.requestPermission();
   setAlerts({ notify: canNotify() });
@@ -33,7 +33,7 @@ export async function turnOnNotifications(): Promise<boolean> {
 
 const VISIBLE = 'callboard-visible';
 
-/** A visible tab says so to the others, for as long as it is. */
+/** Tells the other tabs while this one is visible. */
 function useToldVisible(): void {
   useEffect(() => {
     let stop: AbortController | undefined;
@@ -61,7 +61,7 @@ async function isAnyTabVisible(): Promise<boolean> {
   return (await navigator.locks.query()).held?.some(({ name }) => name === VISIBLE) ?? false;
 }
 
-/** Tells of what needs somebody from now on while no tab is visible, once for all tabs. */
+/** Alerts the person about new reasons while no tab is visible, once for all tabs. */
 export function useAlerts(): void {
   useToldVisible();
   const { data } = useQuery({
@@ -103,7 +103,7 @@ function showNotification({ key, title }: Need): void {
   };
 }
 
-/** Two short tones; a browser that was not clicked yet stays silent. */
+/** Plays two short tones. A page without a click so far stays silent. */
 export function beep(): void {
   if (typeof AudioContext === 'undefined') return;
   const audio = new AudioContext();

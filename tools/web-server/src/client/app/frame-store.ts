@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 
-/** What is open over the page and belongs to the frame. */
+/** What the frame shows over the page. */
 export const useFrameUi = create<{ open: 'palette' | 'help' | 'logins' | null }>(() => ({ open: null }));
 
 export const openPalette = (): void => useFrameUi.setState({ open: 'palette' });

@@ -16,13 +16,13 @@ import { Header } from './header.tsx';
 import { useFrameKeys } from './use-frame-keys.ts';
 import { useTabTitle } from './use-tab-title.ts';
 
-// Fetched at once, beside the board, which need not wait for it.
+// Loaded at once beside the board, so that the board does not wait for it.
 const RequestOverlay = lazyComponent(() => import('../features/interaction/components/request-overlay.tsx'));
 const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
-/** Every page stands in it: the header, the bar that tells of a lost connection, the page, the overlay. */
+/** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. */
 export function Frame() {
   const loggedOut = useStreamState((state) => state.loggedOut);
   const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
@@ -41,7 +41,7 @@ function Loaded() {
   useAlerts();
   useEffect(followPerson, []);
   useNewLoginNotices();
-  // A stage's requests stand in its transcript, which the other views of its page do not show.
+  // A stage's requests are in its transcript, which the other tabs do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
   return (
@@ -68,10 +68,10 @@ function Loaded() {
 
 const PARTS = { palette: 'The palette', help: 'The list of keys', logins: 'The list of logins' };
 
-/** What the frame opens over a page, each loaded when it is first asked for. */
+/** What the frame opens over a page, each loaded when it is first opened. */
 function OverPage() {
   const open = useFrameUi((ui) => ui.open);
-  // While it is being loaded as well: what is typed already is meant for it.
+  // Also while it loads: keys pressed by then are meant for it.
   useCoversPage(open !== null);
   const [loaded, setLoaded] = useState({ palette: false, help: false, logins: false });
   if (open !== null && !loaded[open]) setLoaded({ ...loaded, [open]: true });
@@ -97,7 +97,7 @@ const ABSENCES = {
   },
 };
 
-/** Takes its room from the header alone: what is below stays where a person is about to press it. */
+/** Takes its room from the header only, so that nothing below moves away from a click. */
 function ConnectionBar() {
   const absent = useStreamState(({ connection, orchestrator }) => {
     if (connection === 'lost') return 'connection';

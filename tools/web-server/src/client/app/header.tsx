@@ -25,7 +25,7 @@ import css from './frame.module.css';
 import { openHelp, openLogins, openPalette } from './frame-store.ts';
 import { FRAME_KEYS, type KeyEntry } from './keys.ts';
 
-/** What is above every page. */
+/** The header above every page. */
 export function Header() {
   const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
   return (
@@ -58,7 +58,7 @@ export function Header() {
   );
 }
 
-/** What it does and its keys. One after the other they are no single shortcut, which is all `aria-keyshortcuts` can say. */
+/** What it does and its keys. `aria-keyshortcuts` cannot describe a sequence of keys. */
 const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' ')})`;
 
 const isMac = navigator.userAgent.includes('Mac');
@@ -79,7 +79,7 @@ function SearchButton() {
   );
 }
 
-/** How many stages need somebody. Pressed, it opens the inbox and brings back what was set aside. */
+/** How many stages need a person. A click opens the inbox and brings back requests that were set aside. */
 function Bell({ waiting }: { waiting: number }) {
   const navigate = useNavigate();
   const bringBack = useOverlayState((state) => state.bringBack);
@@ -175,7 +175,7 @@ function AccountMenu() {
   );
 }
 
-/** What happens when somebody is needed and no tab of Callboard is looked at. */
+/** The alert settings, for when a person is needed and no tab of Callboard is visible. */
 function AlertItems() {
   const { notify, sound } = useAlertSettings();
   const toggleNotify = async () => {

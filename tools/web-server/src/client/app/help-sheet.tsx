@@ -6,7 +6,7 @@ import { KEY_GROUPS, type KeyEntry } from './keys.ts';
 
 const isMac = navigator.userAgent.includes('Mac');
 
-/** Every key and what it does. */
+/** Lists every key and what it does. */
 export default function HelpSheet({ opened, close }: { opened: boolean; close: () => void }) {
   const { on, set } = useLetterKeys();
   return (

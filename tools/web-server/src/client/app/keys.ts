@@ -1,10 +1,10 @@
-/** One key and what it does. */
+/** A key, or keys, and what they do. */
 export interface KeyEntry {
   keys: readonly string[];
   does: string;
 }
 
-/** The keys that the frame itself takes; the others belong to what they are pressed in. */
+/** The frame's own keys. All others belong to the component they are pressed in. */
 export const FRAME_KEYS = {
   palette: { keys: ['Ctrl', 'K'], does: 'Search stages, pages and actions' },
   help: { keys: ['?'], does: 'Show the keys' },
@@ -21,7 +21,7 @@ interface KeyGroup {
   entries: readonly KeyEntry[];
 }
 
-/** Every key, for the help sheet. */
+/** All keys, for the help sheet. */
 export const KEY_GROUPS: readonly KeyGroup[] = [
   { title: 'Everywhere', entries: Object.values(FRAME_KEYS) },
   {

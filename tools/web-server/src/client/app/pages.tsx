@@ -26,7 +26,7 @@ export const SessionsPage = SessionsTable;
 export const TrashPage = Trash;
 export const StagePage = StagePageContent;
 
-/** `stageId`: as the address has it, where it is that of a stage. */
+/** `stageId` is the id in the URL, if it is one of a stage. */
 export function NotFoundPage({ stageId }: { stageId?: string | undefined }) {
   return (
     <div className={css.center}>

@@ -21,7 +21,7 @@ import { useOpenNewStage } from './use-open-new-stage.ts';
 const [store, spotlight] = createSpotlight();
 const SHOWN = 60;
 
-/** Stages, pages and actions, found by a few letters. */
+/** Finds stages, pages and actions by a few letters. */
 export default function Palette({ opened }: { opened: boolean }) {
   useCoversPage(opened);
   const pages = usePageActions();
@@ -51,7 +51,7 @@ export default function Palette({ opened }: { opened: boolean }) {
         'aria-label': 'Search or command',
       }}
       onSpotlightClose={() => {
-        // An action may have opened something else.
+        // The chosen action may have opened something else.
         if (opened) closeFrameUi();
       }}
     />

@@ -15,13 +15,13 @@ it.each([
   [0, 'network'],
   [503, 'starting'],
   [429, 'too_many_requests'],
-] as const)('reads again by itself what failed in passing: %s %s', async (status, code) => {
+] as const)('retries a query after a transient failure: %s %s', async (status, code) => {
   const cache = createQueryClient();
   const read = { queryKey: ['read'], queryFn: failingOnce(status, code) };
   expect(await cache.fetchQuery({ ...read, retry: cache.getDefaultOptions().queries?.retry })).toBe(2);
 });
 
-it('takes a refusal for an answer, and gives no command twice', async () => {
+it('retries neither a refused query nor a command', async () => {
   const cache = createQueryClient();
   const { retry } = cache.getDefaultOptions().queries ?? {};
   const refused = { queryKey: ['read'], queryFn: failingOnce(404, 'unknown_stage'), retry };

@@ -20,7 +20,7 @@ import { requestKey } from '../lib/request-words.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
 
-/** One stage: its transcript with its requests in their places, and the message box beneath. */
+/** One stage: its transcript with its requests in place, and the message box below. */
 export default function StagePage() {
   const { stageId: given } = useParams();
   const stageId = StageId.safeParse(given);
@@ -40,7 +40,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
   const navigate = useNavigate();
   if (stage === undefined) return <NotFoundPage stageId={stageId} />;
   const look = () => {
-    // The other views of the page do not show its requests.
+    // The other tabs do not show the stage's requests.
     const [first] = pending;
     if (tab === 'transcript' || first === undefined) return void turnToPage();
     askFor(requestKey(first));

@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
-/** The one quiet accent: what can be clicked. */
+/** The accent colour, for what can be clicked. */
 const accent: MantineColorsTuple = [
   '#eef4f9',
   '#dce8f2',
@@ -40,7 +40,7 @@ const dark: MantineColorsTuple = [
   '#0e1115',
 ];
 
-/** Sizes on a 4 px grid; every colour that carries a meaning is a token in `tokens.css`. */
+/** Sizes are on a 4 px grid. Colours with a meaning are tokens in `tokens.css`. */
 export const theme = createTheme({
   primaryColor: 'accent',
   primaryShade: { light: 6, dark: 5 },
@@ -69,7 +69,7 @@ export const theme = createTheme({
         position: 'bottom-end',
         shadow: 'md',
         transitionProps: { duration: 100 },
-        // It would be a child that a menu may not have.
+        // ARIA does not allow this child in a menu.
         withInitialFocusPlaceholder: false,
       },
     },

@@ -3,7 +3,7 @@ import { useLocation, useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 
-/** Opens the form for a new stage, on the board. */
+/** Returns a function that opens the form for a new stage, on the board. */
 export function useOpenNewStage(): () => void {
   const navigate = useNavigate();
   const { pathname } = useLocation();

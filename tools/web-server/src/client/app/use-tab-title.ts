@@ -13,13 +13,13 @@ const PAGES: Readonly<Record<string, string>> = {
 const NOT_FOUND = 'Not found';
 const ICON = 'link[rel="icon"]';
 
-/** "(2) Login form · Callboard": how many stages need somebody, then the page. */
+/** "(2) Login form · Callboard": how many stages need a person, then the page. */
 function pageTitle(waiting: number, page: string): string {
   const name = page === '' ? 'Callboard' : `${page} · Callboard`;
   return waiting === 0 ? name : `(${waiting}) ${name}`;
 }
 
-/** Says in the browser's tab that somebody is needed. */
+/** Shows in the browser tab's title and icon how many stages need a person. */
 export function useTabTitle(): void {
   const { pathname } = useLocation();
   const stageId = pathname.startsWith('/stages/') ? pathname.slice('/stages/'.length) : null;

@@ -11,7 +11,7 @@ const asked = (seq: number, requestId: string): BoardEvent => ({
 });
 const view = board({ seq: 5, stages: [{ stage: stage('STAGE-1') }] });
 
-it('adds the events that came while the board was being loaded', () => {
+it('applies the events that arrived while the board was loading', () => {
   const recent = createRecentEvents();
   recent.add(asked(5, 'before'));
   recent.add(asked(6, 'a'));
@@ -21,7 +21,7 @@ it('adds the events that came while the board was being loaded', () => {
   expect(caughtUp.pending.map((p) => p.requestId)).toEqual(['a', 'b']);
 });
 
-it('takes an event once that came twice, and in any order', () => {
+it('applies a repeated event once, and events in any order', () => {
   const recent = createRecentEvents();
   for (const event of [asked(7, 'b'), asked(6, 'a'), asked(6, 'a')]) recent.add(event);
   expect(recent.catchUp(view).pending.map((p) => p.requestId)).toEqual(['a', 'b']);

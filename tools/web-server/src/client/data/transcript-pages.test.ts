@@ -12,7 +12,7 @@ it('joins two parts in order, each entry once', () => {
   expect(joinTranscripts(part(1, 2), part(3)).entries).toHaveLength(3);
 });
 
-it('knows where it ends and whether there is more before', () => {
+it('knows its last entry, and whether earlier ones exist', () => {
   expect(lastIndex(part(3, 4))).toBe(4);
   expect(lastIndex(part())).toBe(0);
   expect(hasEarlier(part(3))).toBe(true);
@@ -20,7 +20,7 @@ it('knows where it ends and whether there is more before', () => {
   expect(hasEarlier(part())).toBe(false);
 });
 
-it('brings a decision up to date, and never back', () => {
+it('updates a decision, and never with an older state', () => {
   const asked = request('STAGE-1', 'r1');
   const made = (delivery: 'accepted' | 'written' | 'confirmed') => decision(asked, { delivery });
   const written = { entries: [entry(1, 'decision', { decision: made('written') })], total: 1 };
@@ -29,7 +29,7 @@ it('brings a decision up to date, and never back', () => {
   expect(withDecisions(written, [decision(request('STAGE-1', 'r2'))])).toBe(written);
 });
 
-it('takes a settled answer for newer than one whose fate was unknown, and a known fate for newer still', () => {
+it('ranks a settled answer above an unknown delivery, and a known delivery above both', () => {
   const asked = request('STAGE-1', 'r1');
   const unknown = decision(asked, { delivery: 'unknown' });
   const settled = { ...unknown, settlement: { how: 'dismissed' as const, by: 'Ada', at: unknown.at } };

@@ -3,7 +3,7 @@ import { routes, TransportError } from '@callboard/contract/client';
 import { afterEach, expect, it, vi } from 'vitest';
 import { client, errorText, isLoggedOut, isTransient } from './api-client.ts';
 
-// The edge of the page: what goes out, and what is made of what comes back.
+// The requests the page sends, and how it reads the responses.
 
 interface Sent {
   url: string;
@@ -15,7 +15,7 @@ const json = (body: unknown, status = 200) => new Response(JSON.stringify(body),
 const refusal = (status: number, code: string) =>
   json({ type: 'about:blank', title: code, status, code, detail: `The words of ${code}.` }, status);
 
-/** A page that proves itself when it is asked to; everything else gets `answer`. */
+/** Stubs a page that proves itself on request; all other requests get `answer`. */
 function openPage(answer: (sent: Sent) => Response | Promise<Response>): Sent[] {
   const sent: Sent[] = [];
   vi.stubGlobal('location', { origin: 'http://127.0.0.1:3100' });
@@ -38,7 +38,7 @@ const failureWith = (answer: Response) => {
   return failureOf(client.command('interrupt', { stageId }));
 };
 
-it('sends a command as its route says, once, with the proof of the page', async () => {
+it('sends a command once, to its route, with the page’s proof', async () => {
   const sent = openPage(() => json({ decision: null }));
   await failureOf(
     client.command(
@@ -57,13 +57,13 @@ it('sends a command as its route says, once, with the proof of the page', async 
   for (const { init } of sent) expect(new Headers(init.headers).get('x-callboard-page')).toBe('shown');
 });
 
-it('says what was refused in the words of the server', async () => {
+it('reports a refusal in the server’s words', async () => {
   const error = await failureWith(refusal(409, 'not_running'));
   expect(error).toMatchObject({ name: 'TransportError', status: 409, code: 'not_running', decision: null });
   expect(errorText(error)).toBe('The words of not_running.');
 });
 
-it('says in words for a person that nobody answered, or stopped in the middle of it', async () => {
+it('reports a missing or incomplete response in words for a person', async () => {
   const words = 'Callboard did not answer. Nothing here was lost; try again once it is back.';
   const half = new ReadableStream({
     start(controller) {
@@ -83,7 +83,7 @@ it('says in words for a person that nobody answered, or stopped in the middle of
   expect(sent.length).toBe(1);
 });
 
-it('says in words for a person that the answer is of another version, or not of Callboard', async () => {
+it('reports an unreadable response in words for a person', async () => {
   const words = (what: string) =>
     `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`;
   const proxy = await failureWith(new Response('<h1>Bad gateway</h1>', { status: 502 }));
@@ -95,13 +95,13 @@ it('says in words for a person that the answer is of another version, or not of 
   expect(isTransient(other)).toBe(false);
 });
 
-it('reads the reply of a command with the schema of that command', async () => {
+it('checks a reply with the schema of its command', async () => {
   const given = { path: '/repo' };
   openPage(() => json({ project: { projectId: ProjectId.parse('repo') } }));
   expect(errorText(await failureOf(client.command('create_project', given)))).toContain('created');
 });
 
-it('ends with the reason of a signal that aborts', async () => {
+it('rejects with the reason of an aborted signal', async () => {
   const reason = new Error('enough');
   const over = new AbortController();
   openPage(
@@ -112,7 +112,7 @@ it('ends with the reason of a signal that aborts', async () => {
   expect(await waiting).toBe(reason);
 });
 
-it('takes a login that has ended for one, and a page that is to prove itself anew for passing', () => {
+it('tells an ended login from a page that has to prove itself again', () => {
   const ended = new TransportError(401, 'not_logged_in', '');
   const unproven = new TransportError(401, 'page_not_proven', '');
   expect([ended, unproven].map(isLoggedOut)).toEqual([true, false]);

@@ -7,18 +7,18 @@ const words = {
     `Callboard gave an answer that this page does not understand (${what}). Reload the page; it may be older than the server.`,
 } satisfies HttpClientOptions['words'];
 
-/** Callboard, to this page: each request proves the page, and what goes wrong is told in words for a person. */
+/** The page's API client. Each request carries the proof of this page; errors have texts for people. */
 export const client = createHttpClient({ origin: '', fetch: pageFetch, words });
 
-/** No answer came, or half of one. */
+/** The error for a missing or incomplete response. */
 export const unanswered = () => new TransportError(0, 'network', words.unanswered);
 
-/** Worth another try by itself: the server is not there, not there yet, or has too much to do. */
+/** Whether a retry may succeed: the server is away, still starting, or too busy. */
 export const isTransient = (error: unknown): boolean => error instanceof TransportError && error.isTransient;
 
-/** The login is over; a page that is not proved yet, or not any more, proves itself. */
+/** Whether the login has ended. A page whose proof is missing or outdated proves itself again instead. */
 export const isLoggedOut = (error: unknown): boolean =>
   error instanceof TransportError && error.status === 401 && error.code !== 'page_not_proven';
 
-/** What went wrong, for a person. */
+/** The error's text, for a person. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
 import type { ZodType } from 'zod';
 
-// What this browser remembers of how its user wants things, and what was written into a form that is not sent yet.
+// Settings and unsent forms, kept by this browser.
 
 export function readStored<T>(key: string, schema: ZodType<T>, fallback: T): T {
   try {
@@ -15,7 +15,7 @@ export function writeStored(key: string, value: unknown): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // A browser that keeps nothing still works.
+    // The board also works in a browser that stores nothing.
   }
 }
 
@@ -23,6 +23,6 @@ export function removeStored(key: string): void {
   try {
     localStorage.removeItem(key);
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }

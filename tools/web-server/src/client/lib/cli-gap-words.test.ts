@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { gapSentences, gapsWords } from './cli-gap-words.ts';
 
-it('says how many promises a release does not keep, and nothing of one that keeps them all', () => {
+it('counts the promises a release does not keep, and is null if it keeps all', () => {
   expect(gapsWords({ cliVersion: '2.1.330', cliGaps: [] })).toBeNull();
   expect(gapsWords({ cliVersion: '2.1.240', cliGaps: ['questions cannot be answered'] })).toBe(
     'Claude Code 2.1.240 does not keep 1 promise Callboard relies on',
@@ -11,7 +11,7 @@ it('says how many promises a release does not keep, and nothing of one that keep
   );
 });
 
-it('makes a sentence of each', () => {
+it('turns each gap into a sentence', () => {
   expect(
     gapSentences({ cliVersion: null, cliGaps: ['questions cannot be answered', 'Claude may read twice'] }),
   ).toEqual(['Questions cannot be answered.', 'Claude may read twice.']);

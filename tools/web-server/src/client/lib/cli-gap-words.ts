@@ -3,13 +3,13 @@ import { count } from './format.ts';
 
 type Told = Pick<SessionSummary, 'cliVersion' | 'cliGaps'>;
 
-/** How many promises the session's release of Claude Code does not keep, in one line; null where none is known. */
+/** How many promises the session's Claude Code release does not keep, in one line; null if none is known. */
 export function gapsWords({ cliVersion, cliGaps }: Told): string | null {
   if (cliGaps.length === 0) return null;
   const release = cliVersion === null ? 'This release of Claude Code' : `Claude Code ${cliVersion}`;
   return `${release} does not keep ${count(cliGaps.length, 'promise')} Callboard relies on`;
 }
 
-/** What is missing, each as a sentence of its own. */
+/** What is missing, one sentence each. */
 export const gapSentences = ({ cliGaps }: Told): string[] =>
   cliGaps.map((gap) => `${gap.charAt(0).toUpperCase()}${gap.slice(1)}.`);

@@ -32,6 +32,6 @@ const BY_EXTENSION: Readonly<Record<string, string>> = {
   yml: 'yaml',
 };
 
-/** The language of a file, by its name; null where it has none that can be highlighted. */
+/** The language of a file, by its name; null if it cannot be highlighted. */
 export const languageOf = (path: string): string | null =>
   BY_EXTENSION[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? ''] ?? null;

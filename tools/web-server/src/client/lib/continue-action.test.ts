@@ -13,7 +13,7 @@ const one = (summary: Record<string, unknown> | null, change = {}) =>
 const ended = (outcome: string) => ({ outcome, at: at(1), message: null });
 const known = { sessionId: '0b5d3bd7-3c0e-4d5f-8f3c-6b0f3a0c9f11' };
 
-it('tells a living process to go on after a turn that failed or was interrupted', () => {
+it('sends a message to a running process after a failed or interrupted turn', () => {
   for (const outcome of ['failed', 'interrupted'])
     expect(continueAction(one({ state: 'idle', lastTurn: ended(outcome) }))).toEqual({
       by: 'message',
@@ -22,7 +22,7 @@ it('tells a living process to go on after a turn that failed or was interrupted'
     });
 });
 
-it('leaves it to the messages that wait, to a turn that went well, and to whoever is at work', () => {
+it('offers nothing if messages are queued, the turn succeeded, or a turn is running', () => {
   expect(continueAction(one({ state: 'idle', lastTurn: ended('failed'), queued: 1, queueHeld: true }))).toBeNull();
   expect(continueAction(one({ state: 'idle', lastTurn: ended('succeeded') }))).toBeNull();
   expect(continueAction(one({ state: 'idle' }))).toBeNull();
@@ -33,7 +33,7 @@ it('leaves it to the messages that wait, to a turn that went well, and to whoeve
   expect(continueAction(one({ state: 'ended', lastTurn: ended('failed') }, { completedAt: at(2) }))).toBeNull();
 });
 
-it('starts a process that is gone, and says what it is told', () => {
+it('starts a process that has ended, and names its first message', () => {
   const gone = { state: 'ended', lastTurn: ended('interrupted') };
   expect(continueAction(one({ ...gone, ...known }))).toEqual({
     by: 'start',

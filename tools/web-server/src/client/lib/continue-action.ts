@@ -1,17 +1,17 @@
 import { CONTINUE_MESSAGE, type StageView } from '@callboard/contract';
 
-/** One click that lets a stage go on which has stopped before its end. */
+/** One click that continues a stage that stopped before it finished. */
 export interface ContinueAction {
-  /** `start` starts a process; `message` tells the one that lives. */
+  /** `start` starts a process; `message` writes to the running one. */
   by: 'start' | 'message';
   label: 'Start again' | 'Continue';
-  /** What the click does, to stand behind the label. */
+  /** What the click does, to follow the label. */
   does: string;
 }
 
 /**
- * How a stage goes on whose last turn failed or was interrupted; null where there is nothing to go on with, under alarm,
- * or where messages wait that say it better: those are released.
+ * How to continue a stage whose last turn failed or was interrupted. Null if there is nothing to continue, under alarm,
+ * or if queued messages should be released instead.
  */
 export function continueAction({ session, completedAt }: StageView): ContinueAction | null {
   if (session === null || completedAt !== null || session.alarm !== null || session.lastTurn?.outcome === 'succeeded')
@@ -36,7 +36,7 @@ export function continueAction({ session, completedAt }: StageView): ContinueAct
   }
 }
 
-/** What a process that is started again is told first. */
+/** The first message of a restarted process. */
 function firstWords({ queued, lastTurn }: NonNullable<StageView['session']>): string {
   if (queued > 0) return ', with the first message that waits';
   return lastTurn === null ? '' : ` and tells it “${CONTINUE_MESSAGE}”`;

@@ -23,7 +23,7 @@ function viewOf(change: object, stageChange: Record<string, unknown> = {}) {
 }
 const words = (one: StageView) => [stateWords(one, 0, 0).words, stoppedWords(one).text, reasonWords(one)];
 
-it('says on card and page that the last call was denied, by what, and what to do', () => {
+it('says on the card and the page what denied the last call, and what to do', () => {
   const denied = viewOf({});
   expect(denied.stage.column).toBe('needs-you');
   expect(stagesNeedingYou(denied.view)).toHaveLength(1);
@@ -34,14 +34,14 @@ it('says on card and page that the last call was denied, by what, and what to do
   ]);
 });
 
-it('says so no more once somebody has seen it, or a turn runs', () => {
+it('says nothing after it was acknowledged, or while a turn is running', () => {
   const seen = viewOf({ openDenial: null });
   expect(stagesNeedingYou(seen.view)).toEqual([]);
   expect(stateWords(seen.stage, 0, 0).words).toBe('Review');
   expect(stateWords(viewOf({ state: 'busy' }).stage, 0, 0).words).toBe('Running');
 });
 
-it('offers to take note of it where that is all that is needed', () => {
+it('offers to acknowledge it if nothing else is needed', () => {
   expect(canAcknowledgeDenial(viewOf({}).stage)).toBe(true);
   expect(canAcknowledgeDenial(viewOf({ state: 'ended' }).stage)).toBe(true);
   expect(canAcknowledgeDenial(viewOf({ state: 'busy' }).stage)).toBe(false);

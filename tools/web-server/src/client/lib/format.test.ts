@@ -7,7 +7,7 @@ it.each([
   [252_000, '4 min'],
   [3 * 3_600_000, '3 h'],
   [50 * 3_600_000, '2 d'],
-])('says %i ms at a glance', (ms, words) => expect(shortDuration(ms)).toBe(words));
+])('shows %i ms in one unit', (ms, words) => expect(shortDuration(ms)).toBe(words));
 
 it.each([
   [340, '0.3 s'],
@@ -15,8 +15,8 @@ it.each([
   [252_000, '4 min 12 s'],
   [240_000, '4 min'],
   [3_900_000, '1 h 5 min'],
-])('says %i ms exactly', (ms, words) => expect(exactDuration(ms)).toBe(words));
+])('shows %i ms in two units', (ms, words) => expect(exactDuration(ms)).toBe(words));
 
-it('shows small sums with a digit more', () => {
+it('shows small amounts with one more digit', () => {
   expect([cost(0), cost(0.034), cost(1.2)]).toEqual(['$0.00', '$0.034', '$1.20']);
 });

@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A time span in one unit, for a glance: "12 s", "4 min", "3 h", "2 d". */
+/** A duration in one unit: "12 s", "4 min", "3 h", "2 d". */
 export function shortDuration(ms: number): string {
   if (ms < MINUTE) return `${Math.max(0, Math.floor(ms / SECOND))} s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
@@ -11,7 +11,7 @@ export function shortDuration(ms: number): string {
   return `${Math.floor(ms / DAY)} d`;
 }
 
-/** A time span in its two largest units: "4 min 12 s", "1 h 5 min", "0.3 s". */
+/** A duration in its two largest units: "4 min 12 s", "1 h 5 min", "0.3 s". */
 export function exactDuration(ms: number): string {
   if (ms < 10 * SECOND) return `${(Math.max(0, ms) / SECOND).toFixed(1)} s`;
   if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`;
@@ -23,11 +23,11 @@ export function exactDuration(ms: number): string {
 const two = (a: number, unitA: string, b: number, unitB: string) =>
   b === 0 ? `${a} ${unitA}` : `${a} ${unitA} ${b} ${unitB}`;
 
-/** The moment in the reader's own time, for a title. */
+/** Date and time in the reader's time zone, for a title. */
 export const exactTime = (iso: string): string =>
   new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** The time of day, for a glance at something recent. */
+/** The time of day, for something recent. */
 export const clockTime = (iso: string): string =>
   new Date(iso).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
 

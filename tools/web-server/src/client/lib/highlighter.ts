@@ -17,7 +17,7 @@ import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
 
-// Loaded on demand: no page needs it to show its text.
+// Loaded lazily: no page needs it to show its text.
 
 const lowlight = createLowlight({
   bash,
@@ -41,6 +41,6 @@ const lowlight = createLowlight({
 
 export type HighlightTree = ReturnType<typeof lowlight.highlight>;
 
-/** The text's parts with what they are; null where the language is not known. */
+/** Splits a text into its syntactic parts; null if the language is unknown. */
 export const highlight = (text: string, language: string): HighlightTree | null =>
   lowlight.registered(language) ? lowlight.highlight(language, text) : null;

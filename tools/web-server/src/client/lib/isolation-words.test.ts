@@ -2,7 +2,7 @@ import { IsolationReason } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { isolationWords, ranWithoutAsking, supportWords } from './isolation-words.ts';
 
-it('says what is prevented, and never of a session that it only notices', () => {
+it('says "prevented" only of a session whose commands are prevented', () => {
   const prevented = isolationWords({ level: 'prevented', reason: 'sandboxed', detail: null });
   expect(prevented).toEqual({
     label: 'Sandboxed',
@@ -24,7 +24,7 @@ it('adds the detail to the reason', () => {
   expect(words.why).toBe('A command was allowed to run outside the sandbox. It was: docker ps');
 });
 
-it('counts what ran without asking', () => {
+it('counts the commands that ran without asking', () => {
   expect([0, 1, 12].map(ranWithoutAsking)).toEqual([
     '',
     '1 command ran without asking',
@@ -32,7 +32,7 @@ it('counts what ran without asking', () => {
   ]);
 });
 
-it('cuts the way to the sandbox into words and commands', () => {
+it('splits the instructions into text and commands', () => {
   const how = 'On Debian, run `sudo apt-get install bubblewrap socat`.';
   expect(supportWords({ state: 'fails', why: 'bwrap is missing.', how })).toEqual({
     why: 'bwrap is missing.',

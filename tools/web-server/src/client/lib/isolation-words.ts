@@ -1,14 +1,14 @@
 import type { Isolation, IsolationReason, SandboxSupport } from '@callboard/contract';
 
-/** What is said of a session's isolation. */
+/** How a session's isolation is described. */
 export interface IsolationWords {
-  /** In a word or two, beside the icon. */
+  /** One or two words, beside the icon. */
   label: string;
-  /** Why, in a sentence. */
+  /** The reason, in a sentence. */
   why: string;
-  /** What it means when a command tries to answer for a person. */
+  /** What happens when a command tries to answer for a person. */
   means: string;
-  /** What to do about it; null where there is nothing to do. */
+  /** What to do about it; null if there is nothing to do. */
   next: string | null;
 }
 
@@ -49,17 +49,17 @@ const MEANS: Record<Isolation['level'], string> = {
   noticed: 'If a command answers in your place, Callboard notices it and stops the session.',
 };
 
-/** A session's isolation in words: what holds, why, and what to do. */
+/** A session's isolation in words: its state, the reason, and what to do. */
 export function isolationWords({ level, reason, detail }: Isolation): IsolationWords {
   const { why, next, label = level === 'prevented' ? 'Sandboxed' : 'Not sandboxed' } = REASONS[reason];
   return { label, why: detail === null ? why : `${why} ${detail}`, means: MEANS[level], next };
 }
 
-/** "12 commands ran without asking"; empty where none did. */
+/** "12 commands ran without asking"; empty if none did. */
 export const ranWithoutAsking = (count: number): string =>
   count === 0 ? '' : `${count.toLocaleString()} ${count === 1 ? 'command' : 'commands'} ran without asking`;
 
-/** Why the sandbox does not work here and how to get it, cut into words and commands to copy; null where it may work. */
+/** Why the sandbox does not work here, and how to get it as text and commands to copy; null if it may work. */
 export function supportWords({ state, why, how }: SandboxSupport): { why: string; how: HowPart[] } | null {
   if (state !== 'fails') return null;
   const parts = (how ?? '')

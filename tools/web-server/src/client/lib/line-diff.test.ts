@@ -4,12 +4,12 @@ import { lineDiff } from './line-diff.ts';
 const show = (before: string, after: string) =>
   lineDiff(before, after).map(({ kind, text }) => `${{ same: ' ', removed: '-', added: '+' }[kind]}${text}`);
 
-it('shows what changed between what stayed', () => {
+it('shows changed lines between unchanged ones', () => {
   expect(show('a\nb\nc', 'a\nx\nc')).toEqual([' a', '-b', '+x', ' c']);
   expect(show('a\nb\nc\nd', 'a\nn\nb\nc\nm\nd')).toEqual([' a', '+n', ' b', ' c', '+m', ' d']);
 });
 
-it('cuts the context to a few lines', () => {
+it('limits the context to a few lines', () => {
   const many = Array.from({ length: 9 }, (_, i) => `l${i}`).join('\n');
   expect(show(`${many}\nold`, `${many}\nnew`)).toEqual([' l6', ' l7', ' l8', '-old', '+new']);
 });
@@ -20,7 +20,7 @@ it('shows a new text as added and an empty one as removed', () => {
   expect(show('a', 'a')).toEqual([' a']);
 });
 
-it('gives up on lines in common when there are too many of them', () => {
+it('does not look for common lines in very long texts', () => {
   const lines = (prefix: string) => Array.from({ length: 700 }, (_, i) => `${prefix}${i}`).join('\n');
   expect(lineDiff(lines('a'), lines('b'))).toHaveLength(1400);
 });

@@ -8,20 +8,20 @@ const alias = (value: string, label: string): ModelChoice => ({
   efforts: [...Effort.options],
 });
 
-/** The aliases of the newest model of each kind: what to offer until Claude Code has said by itself what it has. */
+/** The aliases of the newest models, offered until Claude Code reports what it has. */
 const BEFORE_START: readonly ModelChoice[] = [
   alias('opus', 'Opus'),
   alias('sonnet', 'Sonnet'),
   alias('haiku', 'Haiku'),
 ];
 
-/** How Claude Code calls the model that it takes by itself; for us that is no model at all. */
+/** Claude Code's name for its default model. In Callboard that is no model. */
 const DEFAULT = 'default';
 
-/** The models that may be chosen, without the default one. */
+/** The models to choose from, without the default model. */
 export const modelChoices = (capabilities: Capabilities | null): readonly ModelChoice[] =>
   capabilities?.models.filter(({ value }) => value !== DEFAULT) ?? BEFORE_START;
 
-/** The choice that stands for a model, by what it was chosen by or by what it has become. */
+/** The choice for a model, found by its own name or by the name it resolves to. */
 export const choiceOf = (choices: readonly ModelChoice[], model: string): ModelChoice | undefined =>
   choices.find(({ value }) => value === model) ?? choices.find(({ resolved }) => resolved === model);

@@ -17,20 +17,20 @@ export const ALARM_WORDS: Readonly<Record<AlarmCode, string>> = {
 export interface StageWords {
   text: string;
   tone: 'plain' | 'needs' | 'fail' | 'done';
-  /** A path that stands in the text, to be cut in its middle where there is no room. */
+  /** A path in the text, shortened in its middle if there is no room. */
   path?: string;
 }
 
 const phaseName = ({ session, pipeline }: StageView, ahead: number): string =>
   pipeline[(session?.phaseIndex ?? 0) + ahead]?.name ?? 'the next phase';
 
-/** The phase that a stage is in, by its name. */
+/** The name of the stage's current phase. */
 export const phaseNow = (stage: StageView): string => phaseName(stage, 0);
 
-/** The phase that a person has to let begin. */
+/** The name of the phase that waits for a person to start it. */
 export const phaseNext = (stage: StageView): string => phaseName(stage, 1);
 
-/** Why a stage needs somebody that asks for nothing. */
+/** Why a stage without a request needs a person. */
 export function stoppedWords(stage: StageView): StageWords {
   const { session } = stage;
   if (session !== null && session.alarm !== null)
@@ -49,7 +49,7 @@ export function stoppedWords(stage: StageView): StageWords {
   return { text: 'stopped before it finished', tone: 'needs' };
 }
 
-/** Whether all it needs is that somebody takes note of what Claude Code denied. */
+/** Whether the stage only needs a person to acknowledge what Claude Code denied. */
 export const canAcknowledgeDenial = ({ session, completedAt }: StageView): boolean =>
   session !== null &&
   completedAt === null &&

@@ -1,13 +1,13 @@
 import { PageKey } from '@callboard/contract';
 
 /**
- * The key of this browser's login. Its private half cannot be taken out of the browser, and no page of another origin
- * (another port, that is) can use it, whereas the cookie goes to every port.
+ * The key of this browser's login. Its private half cannot leave the browser, and no page of another origin (such as
+ * another port) can use it, while the cookie is sent to every port.
  */
 
 const DATABASE = 'callboard';
 const STORE = 'login';
-/** `login`: of the login that holds. `next`: of one that is under way. */
+/** `login` is the key of the current login, `next` that of a login under way. */
 type Slot = 'login' | 'next';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256' } as const;
@@ -32,16 +32,16 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
   }
 }
 
-/** Makes a key for a login and keeps it; a key that is there stays what it is until `takeNewKey`. */
+/** Creates and stores a key for a new login. The current key stays in use until `takeNewKey`. */
 export async function makeKey(): Promise<PageKey> {
-  // Always a new one: what is stored may have been put there by a program that had this port for a while.
+  // Always a new key: a program that used this port for a while may have stored the old one.
   const pair = await crypto.subtle.generateKey(ALGORITHM, false, ['sign', 'verify']);
   await inStore('readwrite', (store) => store.put(pair.privateKey, 'next' satisfies Slot));
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', pair.publicKey);
   return PageKey.parse({ kty, crv, x, y });
 }
 
-/** The login with the key that `makeKey` made holds from now on. */
+/** Makes the key from `makeKey` the current one. Call it once the login succeeded. */
 export async function takeNewKey(): Promise<void> {
   const key: unknown = await inStore('readonly', (store) => store.get('next' satisfies Slot));
   if (!(key instanceof CryptoKey)) return;
@@ -49,7 +49,7 @@ export async function takeNewKey(): Promise<void> {
   await inStore('readwrite', (store) => store.delete('next' satisfies Slot));
 }
 
-/** Signs for the page (base64url); null where this browser has no key. */
+/** Signs a text (base64url); null if this browser has no key. */
 export async function signWithKey(text: string): Promise<string | null> {
   const key = await inStore('readonly', (store) => store.get('login' satisfies Slot)).catch(() => undefined);
   if (!(key instanceof CryptoKey)) return null;
@@ -58,6 +58,6 @@ export async function signWithKey(text: string): Promise<string | null> {
   return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** After the login has ended. */
+/** Deletes the key, after the login has ended. */
 export const forgetKey = (): Promise<void> =>
   inStore('readwrite', (store) => store.delete('login' satisfies Slot)).catch(() => undefined);

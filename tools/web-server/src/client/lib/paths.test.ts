@@ -1,18 +1,18 @@
 import { expect, it } from 'vitest';
 import { relativePath, shellQuote, shortPath } from './paths.ts';
 
-it('shows a path from the folder that it lies in', () => {
+it('shows a path relative to its folder', () => {
   expect(relativePath('/w/src/a.ts', '/w')).toBe('src/a.ts');
   expect(relativePath('/other/a.ts', '/w')).toBe('/other/a.ts');
   expect(relativePath('/w/a.ts', null)).toBe('/w/a.ts');
 });
 
-it('quotes for a shell what needs it', () => {
+it('quotes words that a shell would split or expand', () => {
   expect(shellQuote('/home/ada/x-1')).toBe('/home/ada/x-1');
   expect(shellQuote("it's here")).toBe("'it'\\''s here'");
 });
 
-it('cuts a long path in its middle, and a long name at its beginning', () => {
+it('shortens a long path in its middle, and a long name at its beginning', () => {
   expect(shortPath('src/a.ts', 20)).toBe('src/a.ts');
   expect(shortPath('src/a/very/deep/folder/a.ts', 14)).toBe('src/a/ve…/a.ts');
   expect(shortPath(`src/${'x'.repeat(30)}.ts`, 10)).toBe('…xxxxxx.ts');

@@ -1,15 +1,15 @@
-/** A path as seen from a folder, if it lies in it. */
+/** A path relative to a folder, if it is inside. */
 export function relativePath(path: string, folder: string | null | undefined): string {
   if (folder === null || folder === undefined || folder === '') return path;
   const base = folder.endsWith('/') ? folder : `${folder}/`;
   return path.startsWith(base) ? path.slice(base.length) : path;
 }
 
-/** A path or word as one argument of a POSIX shell. */
+/** Quotes a path or word as one argument of a POSIX shell. */
 export const shellQuote = (word: string): string =>
   /^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
-/** A path in at most so many characters: its beginning and its file's name, what is between them left out. */
+/** Shortens a path to at most `max` characters: its beginning and its file name stay. */
 export function shortPath(path: string, max: number): string {
   if (path.length <= max) return path;
   const name = path.slice(path.lastIndexOf('/'));

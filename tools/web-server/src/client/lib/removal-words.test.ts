@@ -19,11 +19,11 @@ it.each([
   [3_440_000, '3.4 MB'],
   [212_000_000, '212 MB'],
   [5_000_000_000_000_000, '5000 TB'],
-])('tells %i bytes as %s', (bytes, words) => {
+])('shows %i bytes as %s', (bytes, words) => {
   expect(sizeWords(bytes)).toBe(words);
 });
 
-it('says what happens to worktree and branch', () => {
+it('says what happens to the worktree and the branch', () => {
   expect(removalWords(NOTHING)).toEqual([]);
   const branch = { name: 'callboard/STAGE-1', isKept: true };
   expect(removalWords({ ...NOTHING, worktree: '/w', branch })).toEqual([
@@ -33,7 +33,7 @@ it('says what happens to worktree and branch', () => {
   expect(removalWords({ ...NOTHING, worktree: '/w', left: 'It stays.', branch })).toEqual(['It stays.']);
 });
 
-it('says what happened, and nothing where nothing did', () => {
+it('says what was kept and deleted, and is null if nothing was', () => {
   const nothing = { stage: {}, left: null, kept: null, deleted: [] } as never;
   expect(deletedWords(nothing)).toBeNull();
   const all = {

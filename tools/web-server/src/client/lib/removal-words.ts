@@ -3,7 +3,7 @@ import { count } from './format.ts';
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
 
-/** A size at a glance: "812 B", "3.4 MB". */
+/** A size in words: "812 B", "3.4 MB". */
 export function sizeWords(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
@@ -12,7 +12,7 @@ export function sizeWords(bytes: number): string {
 
 export const sizeOf = (files: readonly KeptFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** What happens to worktree and branch, a sentence each. */
+/** What will happen to the worktree and the branch, one sentence each. */
 export function removalWords({ worktree, left, branch }: Removal): string[] {
   if (left !== null) return [left];
   const words = worktree === null ? [] : ['Its worktree is removed.'];
@@ -25,7 +25,7 @@ export function removalWords({ worktree, left, branch }: Removal): string[] {
   ];
 }
 
-/** What has happened, to be told where the stage was; null when there is nothing to add. */
+/** What the deletion kept and could not remove; null if there is nothing to add. */
 export function deletedWords({ left, kept, deleted }: CommandReply<'remove_stage'>): string | null {
   const words = [
     ...(kept === null ? [] : [`${count(kept.fileCount, 'item')} moved to the trash (${sizeWords(kept.bytes)}).`]),

@@ -1,6 +1,6 @@
 import type { SessionSummary, TokenUsage } from '@callboard/contract';
 
-/** What a session has used, the running turn included as far as it is known. */
+/** The session's cost and tokens, including the running turn as far as known. */
 export function usageOf({ costUsd, tokens, turnUsage }: Pick<SessionSummary, 'costUsd' | 'tokens' | 'turnUsage'>): {
   costUsd: number;
   tokens: TokenUsage | null;

@@ -9,7 +9,7 @@ const idle = (id: string, outcome: string, change = {}) => ({
 });
 const ids = (stages: readonly { id: string }[]) => stages.map(({ id }) => id);
 
-it('counts each stage once, whatever it needs somebody for', () => {
+it('counts each stage once, whatever it needs', () => {
   const view = board({
     stages: [
       { stage: stage('ASKS-3'), session: session('ASKS-3', { state: 'waiting' }) },
@@ -28,13 +28,13 @@ it('counts each stage once, whatever it needs somebody for', () => {
   expect(needsYouCount(board({ stages: [idle('REVIEW-1', 'succeeded')] }))).toBe(0);
 });
 
-it('counts a completed stage as long as nobody knows the fate of an answer to it', () => {
+it('counts a completed stage while the delivery of an answer is unknown', () => {
   const done = { stage: stage('DONE-1', { completedAt: at(1) }), session: session('DONE-1', { state: 'ended' }) };
   const view = board({ stages: [done], unsettled: [decision(request('DONE-1', 'a'), { delivery: 'unknown' })] });
   expect(ids(stagesNeedingYou(view))).toEqual(['DONE-1']);
 });
 
-it('has apart those that ask for nothing, the longest waiting first', () => {
+it('lists the stages without a request, longest waiting first', () => {
   const view = board({
     stages: [
       idle('FAILED-1', 'failed', { stateSince: at(5) }),

@@ -3,9 +3,9 @@ import type { BoardView, StageView } from '@callboard/contract';
 type Needy = Pick<BoardView, 'stages' | 'pending' | 'unsettled'>;
 
 /**
- * The stages that need a person: all that stand in Needs you, and any other one that an alarm, a request or an answer of
- * unknown fate belongs to (a stage that was completed meanwhile). The column, the badge, the bell, the tab's title and its icon
- * all count these.
+ * The stages that need a person: all in the column Needs you, and any other one with an alarm, a request or an answer of
+ * unknown delivery (a stage that was completed meanwhile). The column, the badge, the bell, the tab's title and its
+ * icon all count these.
  */
 export function stagesNeedingYou({ stages, pending, unsettled }: Needy): StageView[] {
   const asking = new Set([...pending, ...unsettled].map(({ stageId }) => stageId));
@@ -14,7 +14,7 @@ export function stagesNeedingYou({ stages, pending, unsettled }: Needy): StageVi
 
 export const needsYouCount = (view: Needy): number => stagesNeedingYou(view).length;
 
-/** Those of them that ask for nothing, the longest waiting first: failed, interrupted, silent, or at the end of a phase. */
+/** Those without a request, longest waiting first: failed, interrupted, silent, or at the end of a phase. */
 export function stoppedStages(view: Needy): StageView[] {
   const asking = new Set([...view.pending, ...view.unsettled].map(({ stageId }) => stageId));
   return stagesNeedingYou(view)
@@ -22,6 +22,6 @@ export function stoppedStages(view: Needy): StageView[] {
     .sort((a, b) => waitingSince(a).localeCompare(waitingSince(b)));
 }
 
-/** Since when a stage waits for a person, where it does not do so with a request. */
+/** Since when a stage without a request waits for a person. */
 export const waitingSince = ({ session, createdAt }: StageView): string =>
   session?.stalledSince ?? session?.stateSince ?? createdAt;

@@ -1,7 +1,7 @@
 import { isActive, type OpenDenial, type StageView } from '@callboard/contract';
 import { denierWords } from './denial-words.ts';
 
-/** Where a stage stands, for the head of its page. `tone` says which colour the words may have. */
+/** A stage's state, for the head of its page. `tone` selects the colour. */
 export interface StateWords {
   words: string;
   tone: 'plain' | 'needs' | 'fail' | 'done';
@@ -47,7 +47,7 @@ function restWords({ session }: StageView): StateWords {
   }
 }
 
-/** Why it does not go on, where the newest turn says so; null where the state says all. */
+/** Why the stage stopped, if its last turn says so; null if the state says it all. */
 export function reasonWords({ session, completedAt }: StageView): string | null {
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (isActive(session.state)) return null;
@@ -55,6 +55,6 @@ export function reasonWords({ session, completedAt }: StageView): string | null 
   return session.openDenial === null ? null : denialReason(session.openDenial);
 }
 
-/** What was denied by what, and what can be done about it. */
+/** What was denied by whom, and what to do about it. */
 const denialReason = (denial: OpenDenial): string =>
   `Claude Code denied the last tool call of the turn, ${denial.asked}: ${denierWords(denial)}. Nobody was asked. Send a message to continue, or press Seen to move the stage to Review.`;

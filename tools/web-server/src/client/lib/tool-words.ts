@@ -8,7 +8,7 @@ export interface ToolWords {
   isCode: boolean;
 }
 
-/** The text of a field of a tool's input; empty when it has none. */
+/** The text of a field of a tool's input; empty if there is none. */
 export function field(input: ToolInput, name: string): string {
   const value = input[name];
   return typeof value === 'string' ? value : '';
@@ -40,7 +40,7 @@ const WORDS: Record<string, (input: ToolInput, folder: string | null) => ToolWor
   ExitPlanMode: () => ({ verb: 'Present', object: 'a plan', isCode: false }),
 };
 
-/** Hidden characters stand as codes in it. */
+/** Describes a tool call in words. Hidden characters are shown as codes. */
 export function toolWords(toolName: string, input: ToolInput, folder: string | null = null): ToolWords {
   const words = WORDS[toolName]?.(input, folder) ?? otherTool(toolName, input);
   return { ...words, object: visibleText(words.object, words.isCode ? 'command' : 'prose') };

@@ -9,11 +9,11 @@ const failing = (codes: TransportErrorCode[]) => async (attempt: number) => {
 };
 const now = async () => {};
 
-it('sends again until somebody takes it', async () => {
+it('resends until it is delivered', async () => {
   expect(await untilDelivered(failing(['orchestrator_unreachable', 'network', 'starting']), { wait: now })).toBe(4);
 });
 
-it('takes a refusal for an answer', async () => {
+it('does not retry a refusal', async () => {
   await expect(untilDelivered(failing(['network', 'already_decided']), { wait: now })).rejects.toMatchObject({
     code: 'already_decided',
   });
@@ -30,16 +30,16 @@ it('gives up after half a minute', async () => {
   expect(waited).toBeLessThan(33_000);
 });
 
-/** A server that holds the connection and says nothing. */
+/** A server that holds the connection and never answers. */
 const hang = (signal: AbortSignal) =>
   new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-it('gives up an attempt that nobody answers, and sends again', async () => {
+it('gives up an unanswered attempt, and resends', async () => {
   const send = (attempt: number, signal: AbortSignal) => (attempt < 3 ? hang(signal) : Promise.resolve(attempt));
   expect(await untilDelivered(send, { wait: now, attemptMs: 5 })).toBe(3);
 });
 
-it('says that nobody answered where every attempt hangs', async () => {
+it('fails with a network error if every attempt hangs', async () => {
   let waited = 0;
   const wait = async (ms: number) => {
     waited += ms;

@@ -1,12 +1,12 @@
 import { TransportError } from '@callboard/contract/client';
 import { unanswered } from './api-client.ts';
 
-/** Nothing was done, or nobody knows whether it was. */
+/** Problem codes that mean: nothing was done, or nobody knows. */
 const UNDELIVERED: readonly string[] = ['network', 'orchestrator_unreachable', 'starting'];
 const DELAYS_MS = [200, 400, 800, 1_600];
-/** For as long as this it is tried. */
+/** How long delivery is retried. */
 export const PATIENCE_MS = 30_000;
-/** For a small thing; a server that hangs keeps its connections open and says nothing. */
+/** How long one attempt may take: a server that hangs keeps its connections open and never answers. */
 const ATTEMPT_MS = 10_000;
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -18,10 +18,11 @@ interface Delivering {
 }
 
 /**
- * Sends again for as long as the server cannot be reached or says nothing, about half a minute: what was pressed while
- * Callboard restarts need not be pressed twice. Only for what does no harm when it arrives twice; `attempt` counts from 1.
+ * Sends, and resends for about half a minute while the server does not answer, so that nobody has to click again while
+ * Callboard restarts. Use it only for requests that may safely arrive twice.
  *
- * @param send gives up when its signal aborts
+ * @param send makes attempt number `attempt`, counted from 1, and stops when its signal aborts
+ * @throws the last error, if delivery fails for half a minute, or at once if the server refuses
  */
 export async function untilDelivered<T>(
   send: (attempt: number, signal: AbortSignal) => Promise<T>,

@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from 'react';
 import { type NavigateOptions, useLocation, useNavigationType } from 'react-router';
 
-/** The address's query as it is now; what a page was last drawn for may be a change behind. */
+/** The URL's current query. The one a page was last rendered for may be a change behind. */
 export const currentParams = (): URLSearchParams => new URLSearchParams(window.location.search);
 
 const TYPED = { typed: true };
 const isTyped = (state: unknown) => typeof state === 'object' && state !== null && 'typed' in state;
 
 /**
- * A text field's own value, which the address follows: a page is drawn for an address later than the next key is
- * pressed, and a field that showed the address would lose that key. An address that came about in any other way (back,
- * a link, a button) is taken over.
+ * A text field's value that is mirrored in the URL. The field keeps a value of its own: a page is rendered for a URL
+ * later than the next key is pressed, so a field bound to the URL would lose keys. A URL that changes in another way
+ * (back, a link, a button) updates the field.
  *
- * @param write has to navigate with the options that it is given
+ * @param write has to navigate with the options it is given
  */
 export function useUrlText(
   inAddress: string,

@@ -1,5 +1,5 @@
 import { config } from 'zod';
 
-// Zod would try `new Function` once, which a strict content security policy reports as a violation.
-// Imported before the contract, whose schemas read this when they are made.
+// Without this, Zod tries `new Function` once, which a strict content security policy reports as a violation.
+// Import this before the contract: its schemas read the setting when they are created.
 config({ jitless: true });

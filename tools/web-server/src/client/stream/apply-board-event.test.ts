@@ -35,14 +35,14 @@ it('moves a card when a request arrives, and back when it is resolved', () => {
   expect(column()).toBe('ready');
 });
 
-it('changes nothing for an event that the board has already', () => {
+it('ignores an event the board already has', () => {
   const view = board({ seq: 9, stages: [{ stage: stage('STAGE-1') }] });
   cache.setQueryData(boardQuery.queryKey, view);
   applyEvent(cache, event(9, { type: 'stage-removed', data: { stageId: id } }));
   expect(cache.getQueryData(boardQuery.queryKey)).toBe(view);
 });
 
-it('takes what the board says of the machine, and keeps it over the next event', () => {
+it('applies notices about the machine, and keeps them over the next event', () => {
   cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: stage('STAGE-1') }] }));
   const sandbox = { state: 'fails', why: 'bwrap is missing', how: 'Install it.' } as const;
   applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.', sandbox });
@@ -55,7 +55,7 @@ it('takes what the board says of the machine, and keeps it over the next event',
   });
 });
 
-it('asks for the board anew when an event is missing, and does not guess', () => {
+it('reloads the board if an event is missing', () => {
   const view = board({ stages: [{ stage: stage('STAGE-1') }] });
   cache.setQueryData(boardQuery.queryKey, view);
   applyEvent(cache, event(3, { type: 'approval-requested', data: asked }));
@@ -63,7 +63,7 @@ it('asks for the board anew when an event is missing, and does not guess', () =>
   expect(cache.getQueryState(boardQuery.queryKey)?.isInvalidated).toBe(true);
 });
 
-it('keeps the queue in its order through what is queued, sent and changed', () => {
+it('keeps the queue in order as messages are queued, sent and moved', () => {
   cache.setQueryData(queueQuery(id).queryKey, { queue: [message('b', 2)], held: false });
   applyEvent(cache, event(2, { type: 'message-queued', data: message('a', 1) }));
   expect(queued()).toEqual(['a', 'b']);
@@ -76,7 +76,7 @@ it('keeps the queue in its order through what is queued, sent and changed', () =
   expect(cache.getQueryData(queueQuery(id).queryKey)).toEqual({ queue: [message('c', 3)], held: true });
 });
 
-it('shows in the transcript how far an answer got', () => {
+it('updates an answer’s delivery in the transcript', () => {
   const stored = entry(1, 'decision', { decision: decision(asked, { delivery: 'accepted' }) });
   cache.setQueryData(transcriptQuery(id).queryKey, { entries: [stored], total: 1 });
   applyEvent(cache, event(2, { type: 'decision-updated', data: decision(asked, { delivery: 'confirmed' }) }));
@@ -85,7 +85,7 @@ it('shows in the transcript how far an answer got', () => {
   });
 });
 
-it('keeps nothing of a transcript after events were lost, since its last entries may have been taken back', () => {
+it('reloads a transcript from scratch after lost events, since its last entries may be gone', () => {
   cache.setQueryData(transcriptQuery(id).queryKey, {
     entries: [entry(1, 'text', { text: 'Lost.', blockId: 'b1' })],
     total: 1,

@@ -12,7 +12,7 @@ function watched() {
   return store;
 }
 
-it('lets answers be given while Callboard is away for a moment, and again once it is back', () => {
+it('accepts answers during a short absence, and again when Callboard is back', () => {
   const store = watched();
   store.setState({ connection: 'lost' });
   vi.advanceTimersByTime(PATIENCE_MS - 1);
@@ -23,7 +23,7 @@ it('lets answers be given while Callboard is away for a moment, and again once i
   expect(canAnswer(store.getState())).toBe(true);
 });
 
-it('counts one absence from its beginning, whatever is missing, and the next one anew', () => {
+it('measures each absence from its beginning, whatever is missing', () => {
   const store = watched();
   store.setState({ connection: 'lost' });
   vi.advanceTimersByTime(PATIENCE_MS / 2);
@@ -36,7 +36,7 @@ it('counts one absence from its beginning, whatever is missing, and the next one
   expect(canAnswer(store.getState())).toBe(true);
 });
 
-it('takes no answer of somebody who is logged out', () => {
+it('accepts no answer while logged out', () => {
   const store = watched();
   store.setState({ loggedOut: 'ended' });
   expect(canAnswer(store.getState())).toBe(false);

@@ -42,7 +42,7 @@ function tabs(count: number) {
   return { leads, all };
 }
 
-it('has one leader, and another one once that leaves', async () => {
+it('has one leader, and another once that one leaves', async () => {
   const { leads, all } = tabs(3);
   await turn();
   expect(leads).toEqual([0]);
@@ -59,7 +59,7 @@ it('lets a tab take over from a leader that does not answer', async () => {
   expect(leads).toEqual([1]);
 });
 
-it('does not make a leader take over from itself', async () => {
+it('does not let a leader take over from itself', async () => {
   const { leads, all } = tabs(1);
   await turn();
   all[0]?.takeOver();

@@ -15,26 +15,26 @@ function setUp() {
   return { cache, take, isInvalidated };
 }
 
-it('takes an event of the server into the board', () => {
+it('applies an event of the server to the board', () => {
   const { cache, take, isInvalidated } = setUp();
   take('stage-created', 2, { stageId: 'STAGE-1', stage: stage('STAGE-1') });
   expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({ seq: 2, stages: [{ id: 'STAGE-1' }] });
   expect(isInvalidated()).toBe(false);
 });
 
-it('loads everything anew where an event has another shape than this page knows', () => {
+it('reloads everything if an event has an unknown shape', () => {
   const { take, isInvalidated } = setUp();
   take('stage-created', 2, { card: 'STAGE-1' });
   expect(isInvalidated()).toBe(true);
 });
 
-it('passes over an event whose name it does not know: the server may be newer', () => {
+it('ignores an event with an unknown name: the server may be newer', () => {
   const { take, isInvalidated } = setUp();
   take('moon-risen', 2, {});
   expect(isInvalidated()).toBe(false);
 });
 
-it('loads everything anew when the stream says so, or says what cannot be read', () => {
+it('reloads everything on a resync, or on an unreadable message', () => {
   for (const data of [{ seq: 3 }, {}]) {
     const { take, isInvalidated } = setUp();
     take('resync', 0, data);

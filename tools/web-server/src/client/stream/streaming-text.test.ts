@@ -5,7 +5,7 @@ import { addDeltas, dropBlocks, dropStage } from './streaming-text.ts';
 const delta = (stageId: string, blockId: string, text: string, offset = 0) =>
   TextDelta.parse({ stageId, blockId, kind: 'text', text, offset, parentToolUseId: null });
 
-it('puts the pieces of each block together, in the order in which the blocks began', () => {
+it('joins the pieces of each block, in the order the blocks began', () => {
   const live = addDeltas({}, [
     delta('S1', 'a', 'Hel'),
     delta('S1', 'b', 'x'),
@@ -19,18 +19,18 @@ it('puts the pieces of each block together, in the order in which the blocks beg
   expect(live.S2).toHaveLength(1);
 });
 
-it('drops the blocks that are stored, and only those', () => {
+it('drops stored blocks only', () => {
   const live = addDeltas({}, [delta('S1', 'a', 'x'), delta('S1', 'b', 'y')]);
   expect(dropBlocks(live, 'S1', new Set(['a'])).S1?.map((block) => block.blockId)).toEqual(['b']);
 });
 
-it('is the same object when there is nothing to drop', () => {
+it('returns the same object if there is nothing to drop', () => {
   const live = addDeltas({}, [delta('S1', 'a', 'x')]);
   expect(dropBlocks(live, 'S1', new Set(['z']))).toBe(live);
   expect(dropBlocks(live, 'S9', new Set(['a']))).toBe(live);
 });
 
-it('forgets a stage and no other', () => {
+it('drops the text of one stage only', () => {
   const live = addDeltas({}, [delta('S1', 'a', 'x'), delta('S2', 'b', 'y')]);
   expect(Object.keys(dropStage(live, 'S1'))).toEqual(['S2']);
 });
@@ -79,7 +79,7 @@ it.each([
     ],
     { text: 'world', start: 6 },
   ],
-] satisfies [string, [string, number][], object][])('puts each piece where it belongs: %s', (_, pieces, whole) => {
+] satisfies [string, [string, number][], object][])('puts each piece in its place: %s', (_, pieces, whole) => {
   const live = addDeltas(
     {},
     pieces.map(([text, offset]) => delta('S1', 'a', text, offset)),

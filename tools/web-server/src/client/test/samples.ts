@@ -10,7 +10,7 @@ import {
 } from '@callboard/contract';
 import { sampleRequest, sampleSession, sampleStage } from '@callboard/contract/samples';
 
-// What the unit tests are made of: whole values, changed where a test cares.
+// Sample data for unit tests: complete values, changed where a test needs it.
 
 const AT = '2026-01-01T10:00:00.000Z';
 
@@ -69,7 +69,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
 
 type EntryOf<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 
-/** A transcript entry of a kind, at a place. */
+/** A transcript entry of a kind, with an index. */
 export const entry = <K extends TranscriptEntry['kind']>(
   index: number,
   kind: K,

@@ -6,13 +6,13 @@ import { Seen } from './seen.tsx';
 
 interface CodeBlockProps {
   text: string;
-  /** It carries a shell prompt, which is not part of its text. */
+  /** Shows a shell prompt that is not part of the text. */
   isCommand?: boolean;
-  /** Null where it has none. */
+  /** Null if there is none. */
   language?: string | null;
 }
 
-/** Code as it is, with colours where its language is known. */
+/** A block of code, coloured if its language is known. */
 export function CodeBlock({ text, isCommand = false, language = isCommand ? 'bash' : null }: CodeBlockProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
@@ -24,7 +24,7 @@ export function CodeBlock({ text, isCommand = false, language = isCommand ? 'bas
 
 const SAID = { same: '', removed: 'Removed: ', added: 'Added: ' };
 
-/** What an edit takes away and puts there. */
+/** The lines an edit removes and adds. */
 export function Diff({ before, after }: { before: string; after: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard

@@ -12,14 +12,14 @@ import { FailureNote } from './note.tsx';
 interface ConfirmDeleteProps {
   stageId: StageId;
   opened: boolean;
-  /** Of the stage. */
+  /** The stage's title. */
   title: string;
   busy: boolean;
   confirm: (buildFolders: BuildFolders) => void;
   close: () => void;
 }
 
-/** Asks before a stage is deleted, and says what goes, what stays and what can be restored. */
+/** Asks before deleting a stage, and says what is deleted, kept and restorable. */
 export function ConfirmDelete({ stageId, opened, title, busy, confirm, close }: ConfirmDeleteProps) {
   const [deletesBuilds, setDeletesBuilds] = useState(true);
   const plan = useQuery({

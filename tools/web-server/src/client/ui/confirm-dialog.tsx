@@ -12,7 +12,7 @@ interface ConfirmProps {
   close: () => void;
 }
 
-/** Asks once more before something that cannot be taken back. */
+/** Asks for confirmation of something that cannot be undone. */
 export function Confirm({ opened, title, text, verb, busy, confirm, close }: ConfirmProps) {
   return (
     <Dialog opened={opened} close={close} title={title} size={440} closeOnClickOutside>

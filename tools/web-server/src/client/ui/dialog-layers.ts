@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react';
 import { create } from 'zustand';
 
 /**
- * What lies on top: the page, the overlay with a request, another dialog, which is over the overlay as well, or the
- * overlay once more, where somebody asked for it over a dialog.
+ * What is on top: the page, the request overlay, another dialog (which covers the overlay too), or the overlay again
+ * after somebody opened it over a dialog.
  */
 export type Layer = 'page' | 'overlay' | 'dialog' | 'above';
 
@@ -12,7 +12,7 @@ const useOpenDialogs = create(() => ({ overlay: 0, dialog: 0, above: 0 }));
 const add = (layer: Exclude<Layer, 'page'>, change: number) =>
   useOpenDialogs.setState((open) => ({ [layer]: open[layer] + change }));
 
-/** Takes what is behind a dialog out of reach for as long as the dialog is open. */
+/** Makes everything behind a dialog unreachable while the dialog is open. */
 export function useCoversPage(opened: boolean, layer: Exclude<Layer, 'page'> = 'dialog'): void {
   useEffect(() => {
     if (!opened) return;
@@ -21,7 +21,7 @@ export function useCoversPage(opened: boolean, layer: Exclude<Layer, 'page'> = '
   }, [opened, layer]);
 }
 
-/** What is on top: nothing below it can be reached, takes keys, or is read out. */
+/** The top layer. Nothing below it can be reached, takes keys, or is read out. */
 export const useTopLayer = (): Layer =>
   useOpenDialogs(({ overlay, dialog, above }) => {
     if (above > 0) return 'above';
@@ -29,10 +29,10 @@ export const useTopLayer = (): Layer =>
     return overlay > 0 ? 'overlay' : 'page';
   });
 
-/** A dialog fades out, and gives the focus back, in this time. */
+/** How long a dialog takes to fade out and return the focus. */
 const CLOSING_MS = 300;
 
-/** True while something is so, and for a moment after: the key that closed a dialog is not meant for the next one. */
+/** True while `isSo` is, and for a moment after: the key that closes one dialog must not act on the next. */
 export function useLately(isSo: boolean): boolean {
   const [lately, setLately] = useState(isSo);
   useEffect(() => {

@@ -9,16 +9,16 @@ interface DialogProps {
   title: string;
   size: number;
   close: () => void;
-  /** Closed by a click beside it; not where something was typed. */
+  /** Whether a click outside closes it. Leave it off for forms. */
   closeOnClickOutside?: boolean;
   children: ReactNode;
 }
 
-/** A dialog over the page; the whole screen on a phone. */
+/** A dialog over the page; on a phone it fills the screen. */
 export function Dialog({ opened, title, size, close, closeOnClickOutside = false, children }: DialogProps) {
   useCoversPage(opened);
   const isCovered = useTopLayer() === 'above';
-  // The Escape that closes what lies above it is not meant for it as well.
+  // The Escape that closes the layer above must not close this dialog too.
   const wasCovered = useLately(isCovered);
   const fullScreen = useMediaQuery('(max-width: 767px)') ?? false;
   return (
@@ -43,7 +43,7 @@ export function Dialog({ opened, title, size, close, closeOnClickOutside = false
   );
 }
 
-/** The dialog's name and what stands beside it. No `header`: a page has one of those. */
+/** The dialog's title and what is beside it. It is no `header` element: a page has only one. */
 function DialogHead({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className={css.head}>

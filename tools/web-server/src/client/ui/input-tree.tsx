@@ -1,7 +1,7 @@
 import css from './code.module.css';
 import { Seen } from './seen.tsx';
 
-/** Any value as a readable tree: names on the left, values on the right, lists below each other. */
+/** Any value as a readable tree: names on the left, values on the right, list items below each other. */
 export function InputTree({ value }: { value: unknown }) {
   if (Array.isArray(value)) return <ListTree items={value} />;
   if (typeof value === 'object' && value !== null) return <RecordTree record={value} />;

@@ -5,11 +5,11 @@ import css from './isolation-mark.module.css';
 
 interface IsolationMarkProps {
   session: Pick<SessionSummary, 'isolation' | 'sandboxAllowed'>;
-  /** Shows the word beside the icon. */
+  /** Whether the word is shown beside the icon. */
   hasWord?: boolean;
 }
 
-/** Whether what a session runs can reach what answers for a person: an icon, with all of it on hover. */
+/** Whether a session's commands can answer in a person's place: an icon, with the details on hover. */
 export function IsolationMark({ session: { isolation, sandboxAllowed }, hasWord = false }: IsolationMarkProps) {
   const { label, why, means } = isolationWords(isolation);
   const ran = ranWithoutAsking(sandboxAllowed);

@@ -2,11 +2,11 @@ import css from './key-hint.module.css';
 
 interface KeyHintProps {
   children: string;
-  /** The key does nothing just now: its room stays, so that nothing moves when it does again. */
+  /** The key does nothing right now. It keeps its room, so that nothing moves when it works again. */
   isOff?: boolean;
 }
 
-/** The key that does the same as the button it stands in; not part of the button's name. */
+/** The key that does the same as its button. It is not part of the button's accessible name. */
 export function KeyHint({ children, isOff = false }: KeyHintProps) {
   return (
     <span aria-hidden className={css.hint} data-off={isOff}>

@@ -18,7 +18,7 @@ const components: Components = {
     const language = /language-(\S+)/.exec(className ?? '')?.[1] ?? null;
     return <code>{typeof children === 'string' ? <Highlighted text={children} language={language} /> : children}</code>;
   },
-  // Nothing is fetched because a text says so.
+  // A text must not make the page load anything.
   img: ({ src, alt }) => (
     <span>
       <Seen text={alt === undefined || alt === '' ? (src ?? '') : alt} kind="prose" />
@@ -26,7 +26,7 @@ const components: Components = {
   ),
 };
 
-/** Markdown without raw HTML: what a model writes is text. */
+/** Markdown without raw HTML: a model's output is text only. */
 export default function MarkdownView({ text }: { text: string }) {
   return (
     <div className={css.markdown}>

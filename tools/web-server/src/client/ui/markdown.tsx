@@ -4,7 +4,7 @@ import css from './markdown.module.css';
 
 const MarkdownView = lazyComponent(() => import('./markdown-view.tsx'));
 
-/** A text of the model's, rendered; its plain text until the renderer is there. */
+/** A model's text as Markdown; plain until the renderer is loaded. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
     <Suspense fallback={<div className={css.plain}>{text}</div>}>

@@ -3,7 +3,7 @@ import clsx from 'clsx';
 import type { ReactNode } from 'react';
 import css from './note.module.css';
 
-/** Something worth knowing, in its place. */
+/** An inline note. */
 export function Note({ children }: { children: ReactNode }) {
   return (
     <div className={css.note}>
@@ -13,7 +13,7 @@ export function Note({ children }: { children: ReactNode }) {
   );
 }
 
-/** What failed; said by screen readers at once. */
+/** An inline failure. Screen readers announce it at once. */
 export function FailureNote({ children }: { children: ReactNode }) {
   return (
     <div className={clsx(css.note, css.failure)} role="alert">

@@ -4,7 +4,7 @@ import css from './seen.module.css';
 
 type Node = HighlightTree['children'][number];
 
-/** Hidden characters in a rendered text become their codes. What is code in it shows its own. */
+/** Replaces hidden characters in rendered Markdown by their codes. Code blocks do that themselves. */
 export const rehypeSeen = () => (tree: HighlightTree) => {
   tree.children = tree.children.flatMap(seen);
 };

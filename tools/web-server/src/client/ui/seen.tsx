@@ -3,7 +3,7 @@ import { IconEyeOff } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import css from './seen.module.css';
 
-/** A text in which nothing stays unseen: a hidden character stands as its code. */
+/** A text with each hidden character shown as its code. */
 export function Seen({ text, kind }: { text: string; kind: TextKind }) {
   const pieces = useMemo(() => visiblePieces(text, kind), [text, kind]);
   return pieces.map((piece, index) => {
@@ -19,11 +19,11 @@ export function Seen({ text, kind }: { text: string; kind: TextKind }) {
 }
 
 interface HiddenNoteProps {
-  /** All that is shown beside it. */
+  /** All texts that are shown beside it. */
   texts: Iterable<readonly [text: string, kind: TextKind]>;
 }
 
-/** Says which hidden characters are in what a person is about to decide on; nothing where there are none. */
+/** Lists the hidden characters in what a person is about to decide on; nothing if there are none. */
 export function HiddenNote({ texts }: HiddenNoteProps) {
   const warning = hiddenWarning(texts);
   if (warning === null) return null;

@@ -1,15 +1,15 @@
 import css from './text-with-path.module.css';
 
 interface PathInProps {
-  /** One line of words. */
+  /** One line of text. */
   text: string;
-  /** A path that stands in it. */
+  /** A path that occurs in the text. */
   path?: string | undefined;
-  /** In one line, come what may; else in as many as there is room for. */
+  /** Keeps the text on one line. Otherwise it wraps. */
   isLine?: boolean;
 }
 
-/** Words with a path that is cut in its middle where it has no room: the name of the file, at its end, is what is looked for. */
+/** A text with a path that is shortened in its middle if there is no room. The file name at its end stays visible. */
 export function TextWithPath({ text, path = '', isLine = false }: PathInProps) {
   const at = text.indexOf(path);
   const name = path.lastIndexOf('/');

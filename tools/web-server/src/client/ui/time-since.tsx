@@ -3,7 +3,7 @@ import { useNow } from '../lib/use-now.ts';
 
 const JUST_NOW_MS = 5_000;
 
-/** How long ago something was, at a glance; the exact time on hover. */
+/** How long ago something was; the exact time on hover. */
 export function TimeSince({ at, ago = false }: { at: string; ago?: boolean }) {
   const ms = useNow() - Date.parse(at);
   const span = shortDuration(ms);

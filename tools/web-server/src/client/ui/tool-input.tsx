@@ -11,11 +11,11 @@ import { Seen } from './seen.tsx';
 interface ToolInputProps {
   toolName: string;
   input: ToolInput;
-  /** The stage's worktree: paths in it are shown from there. */
+  /** The stage's worktree. Paths inside are shown relative to it. */
   folder: string | null;
 }
 
-/** What a tool call would do, as legibly as its kind allows. */
+/** A tool's input, as readable as its kind allows. */
 export function ToolInputView({ toolName, input, folder }: ToolInputProps) {
   switch (toolName) {
     case 'Bash':

@@ -15,7 +15,7 @@ import { client } from '../../../lib/api-client.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import type { Drop } from '../model/drop.ts';
 
-// A refusal of a command without `failed` is shown in its form.
+// If a command has no `failed` text, its form shows the refusal.
 
 export const useCreateStage = (done: (stage: StageView) => void) =>
   useCommand({
@@ -41,7 +41,7 @@ export const useEditProject = (projectId: ProjectId, done: () => void) =>
     done,
   });
 
-/** Turns the sandbox of projects on or off, for good. What was done before one failed stays done. */
+/** Turns the sandbox of projects on or off. If one fails, those before it stay changed. */
 export const useSettleSandbox = (names: string) =>
   useCommand({
     run: async ({ projectIds, sandbox }: { projectIds: readonly ProjectId[]; sandbox: boolean }) => {
@@ -88,7 +88,7 @@ interface Dropped {
   verb: DropCommand;
 }
 
-/** The command that a drop is. Until it is answered the card says so and stays where it is. */
+/** Runs the command of a drop. Until it is answered, the card says so and stays in place. */
 export function useDropCommand() {
   const { setSending } = useBoardUi.getState();
   return useCommand({

@@ -4,7 +4,7 @@ import { type NavigateOptions, useSearchParams } from 'react-router';
 import { currentParams } from '../../../lib/use-url-text.ts';
 import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../model/filter.ts';
 
-/** What of the board is shown, from the address. */
+/** The board's filter, from the URL. */
 export function useBoardFilter() {
   const [params, setParams] = useSearchParams();
   const { project, epic, text } = readFilter(params);

@@ -28,7 +28,7 @@ export function useCard(stageId: StageId): CardData | undefined {
 interface BoardIndex {
   stages: ReadonlyMap<string, StageView>;
   projects: ReadonlyMap<string, string>;
-  /** The longest waiting first. */
+  /** Longest waiting first. */
   pending: ReadonlyMap<string, readonly PendingRequest[]>;
 }
 

@@ -11,7 +11,7 @@ import { newSandboxForm, readSandboxForm } from '../model/sandbox-form.ts';
 import css from './forms.module.css';
 import { SandboxFields } from './sandbox-fields.tsx';
 
-/** Registers a git repository of the machine that Callboard runs on. */
+/** Registers a git repository on Callboard's machine. */
 export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   const [path, setPath] = useState('');
   const [name, setName] = useState('');
@@ -20,7 +20,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   const { open, closeForm } = useBoardUi.getState();
   const canCommand = useCanCommand();
   const add = useAddProject((project) => {
-    // The dialog that asks for trust says so by itself, and would be covered on a phone.
+    // The trust dialog says so too, and on a phone the notification would cover it.
     if (!project.trust.needed) notifications.show({ message: `${project.name} was added`, color: 'gray' });
     if (thenNewStage) open({ kind: 'new-stage', projectId: project.id });
     else closeForm();

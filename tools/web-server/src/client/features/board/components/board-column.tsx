@@ -22,7 +22,7 @@ interface BoardColumnProps extends Pick<StageCardProps, 'RequestSlot'> {
   column: Column;
 }
 
-/** One column: its head, its cards, and what dropping a card on it would do. */
+/** One column: its head, its cards, and what a drop on it would do. */
 export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
   const { filter, keep } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnStages(view, column, keep), [column, keep]);
@@ -155,7 +155,7 @@ function Cards({ column, stageIds, canDrag, provided, RequestSlot }: CardsProps)
 
 const AT_ONCE: CSSProperties = { transitionDuration: '0.001s' };
 
-/** The whole card is the handle, but its link is what has the focus: a button around buttons would be none. */
+/** The whole card is the drag handle, but its link has the focus: a button must not contain buttons. */
 function handleProps({ dragHandleProps }: DraggableProvided) {
   if (dragHandleProps === null) return {};
   const { role: _role, tabIndex: _tabIndex, 'aria-describedby': _help, ...rest } = dragHandleProps;

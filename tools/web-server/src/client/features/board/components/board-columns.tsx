@@ -21,7 +21,7 @@ import type { StageCardProps } from './stage-card.tsx';
 const HELP =
   'Press space to lift the card, the arrow keys to move it to another column, space to drop it and Escape to cancel. Dropped on Running it starts, on Done it is completed.';
 
-/** The six columns, always there; on a phone one at a time. A card that is dragged to another one is a command. */
+/** The six columns; on a phone one at a time. Dragging a card to another column is a command. */
 export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'>) {
   const cache = useQueryClient();
   const command = useDropCommand();

@@ -17,7 +17,7 @@ interface BoardFormsProps {
 export default function BoardForms({ RulesSlot }: BoardFormsProps) {
   const form = useBoardUi((ui) => ui.form);
   const closeForm = useBoardUi((ui) => ui.closeForm);
-  // While the dialog closes, its form stays in it.
+  // The form stays in the dialog while it fades out.
   const [shown, setShown] = useState<BoardForm | null>(form);
   if (form !== null && form !== shown) setShown(form);
   const { data: title = '' } = useQuery({ ...boardQuery, select: (view) => titleOf(view, shown) });

@@ -17,11 +17,11 @@ import type { StageCardProps } from './stage-card.tsx';
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 
 interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
-  /** A project's kept permission rules. */
+  /** A project's stored permission rules. */
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
-/** The board with its bar, and the forms that open over it. */
+/** The board: its bar, notices and columns, and the forms that open over it. */
 export function Board({ RequestSlot, RulesSlot }: BoardProps) {
   const form = useBoardUi((ui) => ui.form?.kind ?? null);
   const closeForm = useBoardUi((ui) => ui.closeForm);

@@ -23,7 +23,7 @@ import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './card.module.css';
 
-/** What can be done with a stage from its card. */
+/** The actions on a stage from its card. */
 export function CardMenu({ stage }: { stage: StageView }) {
   const [deleting, setDeleting] = useState(false);
   const remove = useDeleteStage(stage.title, () => setDeleting(false));

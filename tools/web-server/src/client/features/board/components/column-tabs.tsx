@@ -7,7 +7,7 @@ import { useBoardUi } from '../model/board-ui.ts';
 import { COLUMN_TITLES, columnCounts, PHONE_COLUMNS } from '../model/columns.ts';
 import css from './board.module.css';
 
-/** Which column a phone shows. Of the tabs one is reached by Tab, the others by the arrow keys. */
+/** Selects the column a phone shows. Tab reaches one of the tabs, the arrow keys the others. */
 export function ColumnTabs() {
   const { keep } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnCounts(view, keep), [keep]);
@@ -42,7 +42,7 @@ export function ColumnTabs() {
   );
 }
 
-/** The tab that a key leads to from another one, round and round. */
+/** The tab a key moves to, wrapping around at the ends. */
 function columnAt(current: Column, key: string): Column | undefined {
   const place = PHONE_COLUMNS.indexOf(current);
   switch (key) {

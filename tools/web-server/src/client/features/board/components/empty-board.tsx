@@ -7,7 +7,7 @@ import { CopyLine } from '../../../ui/copy-line.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './empty-board.module.css';
 
-/** Above an empty board: the three ways on from here. */
+/** Three ways to begin, shown above an empty board. */
 export function EmptyBoard() {
   const { data: hasProject } = useQuery({ ...boardQuery, select: (view) => view.projects.length > 0 });
   const { open } = useBoardUi.getState();

@@ -13,7 +13,7 @@ const choices = (view: BoardView) => ({
   projects: view.projects.map(({ id, name }) => ({ value: String(id), label: name })),
 });
 
-/** What of the board is shown. */
+/** The fields of the board's filter. */
 export function FilterBar() {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const { filter, setFilter } = useBoardFilter();
@@ -59,6 +59,6 @@ export function FilterBar() {
   );
 }
 
-/** One that stands in the address is there, whether or not it has stages. */
+/** Adds the epic from the URL, even if it has no stages. */
 const withChosen = (epics: readonly string[], chosen: string): string[] =>
   chosen === '' || epics.includes(chosen) ? [...epics] : [chosen, ...epics];

@@ -9,7 +9,7 @@ import { kindWords } from '../model/git-setting-words.ts';
 import formCss from './forms.module.css';
 import css from './git-settings-review.module.css';
 
-/** In the project's dialog: what they are, and the button that agrees to exactly these. */
+/** Lists a project's new git settings, with the button that agrees to exactly these. */
 export function GitSettingsReview({ project: { id, name, gitSettings } }: { project: Project }) {
   const agree = useAgreeGitSettings(id);
   const canCommand = useCanCommand();

@@ -9,7 +9,7 @@ import { useImportStages } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import css from './forms.module.css';
 
-/** Stages from a folder of Markdown files: all of them or, when one is wrong, none. */
+/** Imports stages from a folder of Markdown files: all of them, or none if one is invalid. */
 export function ImportForm({ projectId }: { projectId: ProjectId }) {
   const [path, setPath] = useState('');
   const closeForm = useBoardUi((ui) => ui.closeForm);
@@ -50,7 +50,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
   );
 }
 
-/** What stands in the files and means nothing here. */
+/** The unknown keys in the imported files. */
 function Ignored({ ignored }: { ignored: CommandReply<'import_stages'>['ignored'] }) {
   if (ignored.length === 0) return null;
   return (
@@ -68,7 +68,7 @@ function Ignored({ ignored }: { ignored: CommandReply<'import_stages'>['ignored'
   );
 }
 
-/** The first line says what happened; each further one is something to mend. */
+/** The first line says what happened. Each further line is something to fix. */
 function ImportProblems({ text }: { text: string }) {
   const [first, ...problems] = text.split('\n').filter((line) => line.trim() !== '');
   return (

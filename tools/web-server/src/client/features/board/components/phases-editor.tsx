@@ -4,7 +4,7 @@ import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
 import { emptyPhase, type PhaseForm, type StageFormControl } from '../model/stage-form.ts';
 import css from './forms.module.css';
 
-/** The steps that a stage goes through one after another, in one conversation. */
+/** Edits the stage's phases, which follow one another in one conversation. */
 export function PhasesEditor({ form, set, errors, startedPhases }: StageFormControl & { startedPhases: number }) {
   const { phases } = form;
   const change = (index: number, part: Partial<PhaseForm>) =>

@@ -17,12 +17,12 @@ import { SandboxFields } from './sandbox-fields.tsx';
 
 interface ProjectFormsProps {
   projectId: ProjectId;
-  /** The one to begin with; undefined: the settings. */
+  /** The tab to open first; undefined for the settings. */
   tab?: 'git' | undefined;
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
-/** All that can be done with a project. */
+/** Everything that can be done with a project. */
 export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
   const { data: project } = useQuery({
     ...boardQuery,

@@ -12,7 +12,7 @@ interface SandboxFieldsProps {
 
 const CODE = { input: { fontFamily: 'var(--font-code)' } };
 
-/** Whether Claude's commands run in the sandbox, what that means, and what may be reached from there. */
+/** Whether Claude's commands run in the sandbox, and what they can reach from there. */
 export function SandboxFields({ form, set }: SandboxFieldsProps) {
   const problems = sandboxProblems(form);
   const { data: support } = useQuery({ ...boardQuery, select: (view) => view.sandbox });

@@ -5,7 +5,7 @@ import { CopyLine } from '../../../ui/copy-line.tsx';
 import { Note } from '../../../ui/note.tsx';
 import css from './sandbox.module.css';
 
-/** Why the sandbox does not work on this machine, and how to get it; nothing where it may work. */
+/** Why the sandbox does not work on this machine, and how to get it; nothing if it may work. */
 export function SandboxSupportNote({ support, children }: { support: SandboxSupport; children?: ReactNode }) {
   const words = supportWords(support);
   if (words === null) return null;

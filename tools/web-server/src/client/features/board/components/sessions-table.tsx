@@ -23,7 +23,7 @@ const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
   { sort: 'queue', title: 'Queued', isNumber: true },
 ];
 
-/** Every session in one table. */
+/** All sessions in one table. */
 export default function SessionsTable() {
   const [params, setParams] = useSearchParams();
   const { by, descending } = readSorting(params);
@@ -95,7 +95,7 @@ function Row({ stage }: { stage: SessionStage }) {
   const { session } = stage;
   const card = useCard(stage.id);
   const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0);
-  // What the state says already is not said again; why is.
+  // Does not repeat the state, but gives the reason for it.
   const { text, path } =
     state.tone === 'fail' ? { text: reasonWords(stage) ?? '', path: undefined } : (card?.words ?? NO_WORDS);
   return (

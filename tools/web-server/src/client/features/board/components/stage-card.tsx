@@ -22,9 +22,9 @@ import { CardMenu } from './card-menu.tsx';
 
 export interface StageCardProps {
   stageId: StageId;
-  /** The answer to the stage's request, where one line is enough to decide. */
+  /** Answers the stage's request, if one line is enough to decide. */
   RequestSlot: ComponentType<{ stageId: StageId; describedBy: string }>;
-  /** The element that says how a card is moved by keyboard. */
+  /** The id of the element that explains how to move a card by keyboard. */
   dragHelp?: string | undefined;
 }
 
@@ -88,7 +88,7 @@ export const StageCard = memo(function StageCard({ stageId, RequestSlot, dragHel
   );
 });
 
-/** How many requests of the stage are open. */
+/** The number of the stage's open requests. */
 function OpenRequests({ count: open }: { count: number }) {
   const words = count(open, 'open request', 'open requests');
   return (
@@ -98,7 +98,7 @@ function OpenRequests({ count: open }: { count: number }) {
   );
 }
 
-/** The title, which opens the stage and has the focus of the card; the card takes it along into another column. */
+/** The title, which opens the stage. It has the card's focus, and keeps it when the card moves to another column. */
 function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; describedBy: string | undefined }) {
   const ref = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
@@ -126,7 +126,7 @@ function CardLink({ stage: { id, title }, describedBy }: { stage: StageView; des
 interface FootProps {
   stage: StageView;
   needsSince: string | null;
-  /** Buttons stand in it: what grows while a turn runs would move them under the hand. */
+  /** Whether it has buttons. Figures that grow while a turn runs would move them under the pointer. */
   isAsking: boolean;
 }
 
@@ -165,7 +165,7 @@ function Foot({ stage, needsSince, isAsking }: FootProps) {
   );
 }
 
-/** How many calls Claude Code itself denied. */
+/** How many calls Claude Code denied on its own. */
 function Denials({ count: denials }: { count: number }) {
   const words = `${count(denials, 'tool call')} denied by Claude Code`;
   return (
@@ -175,7 +175,7 @@ function Denials({ count: denials }: { count: number }) {
   );
 }
 
-/** That its Claude Code does not do all that Callboard relies on, and what it lacks. */
+/** What Callboard relies on and the session's Claude Code release lacks. */
 function Gaps({ session }: { session: SessionSummary }) {
   const words = gapsWords(session);
   if (words === null) return null;
@@ -187,7 +187,7 @@ function Gaps({ session }: { session: SessionSummary }) {
   );
 }
 
-/** What the worktree has changed, as it was when the last turn ended. */
+/** The worktree's changes at the end of the last turn. */
 function Changes({ stage }: { stage: StageView }) {
   const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
   if (files === 0) return null;
@@ -199,7 +199,7 @@ function Changes({ stage }: { stage: StageView }) {
   );
 }
 
-/** The session goes without the repository's settings, with the way to look at them. */
+/** Says that the session runs without the repository's settings, and offers to review them. */
 function LeftOut({ stage: { id, projectId, session } }: { stage: StageView }) {
   const openTrust = useTrustDialog((state) => state.open);
   if (session === null || session.leftOut === null) return null;
@@ -240,7 +240,7 @@ function StartButton({ stage, describedBy }: { stage: StageView; describedBy: st
   );
 }
 
-/** Moves it to Review: a person has seen that Claude Code denied its last call. */
+/** Acknowledges that Claude Code denied the last call, which moves the stage to Review. */
 function SeenButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
   const acknowledge = useAcknowledgeDenial(stage.title);
   return (
@@ -257,7 +257,7 @@ function SeenButton({ stage, describedBy }: { stage: StageView; describedBy: str
   );
 }
 
-/** Lets the phase begin that waits for a person. */
+/** Starts the phase that waits for a person. */
 function AdvanceButton({ stage, describedBy }: { stage: StageView; describedBy: string }) {
   const advance = useAdvanceStage(stage.title);
   return (

@@ -17,13 +17,13 @@ const PRIORITIES = Array.from({ length: 10 }, (_, p) => ({
 }));
 
 interface StageFieldsProps extends StageFormControl {
-  /** The stage that is edited; null for a new one. */
+  /** The edited stage; null for a new one. */
   stageId: StageId | null;
-  /** How many phases have begun; null for a stage that was not started, of which everything can change. */
+  /** How many phases have begun; null for a stage that was not started, where everything can change. */
   startedPhases: number | null;
 }
 
-/** The fields of a stage, those that can still change. */
+/** The fields of a stage that can still change. */
 export function StageFields({ form, set, errors, stageId, startedPhases }: StageFieldsProps) {
   const part = { form, set, errors };
   const isOpen = startedPhases === null;
@@ -131,7 +131,7 @@ function ModeAndModel({ form, set }: StageFormControl) {
   );
 }
 
-/** Any model can be written; those that Claude Code has told of are suggested. */
+/** Accepts any model, and suggests those that Claude Code reported. */
 function ModelField({ form, set }: Pick<StageFormControl, 'form' | 'set'>) {
   const { data: projectId } = ProjectId.safeParse(form.projectId);
   const choices = modelChoices(useCapabilities(projectId === undefined ? {} : { projectId }));
@@ -140,7 +140,7 @@ function ModelField({ form, set }: Pick<StageFormControl, 'form' | 'set'>) {
       label="Model"
       placeholder="The default one"
       data={choices.map(({ value }) => value)}
-      filter={({ options }) => options} // the few that there are, whatever is written
+      filter={({ options }) => options} // always all of the few suggestions
       renderOption={({ option: { value } }) => {
         const choice = choiceOf(choices, value);
         return (

@@ -1,9 +1,9 @@
-/** The cards that can be seen, column by column, each from the top. */
+/** The visible cards, column by column, each from the top. */
 export type CardColumns<T> = readonly (readonly T[])[];
 
 /**
- * The card that a key leads to: up and down within the column, left and right to the next column that has cards, at the
- * same height or its last one; Home and End to the ends of the column. Null for any other key, and at the edges.
+ * The card a key moves to: up and down within the column, left and right to the next column with cards (to the same row
+ * or the last one), Home and End to the ends of the column. Null for any other key, and at the edges.
  */
 export function cardAt<T>(columns: CardColumns<T>, current: T, key: string): T | null {
   const place = columns.findIndex((column) => column.includes(current));

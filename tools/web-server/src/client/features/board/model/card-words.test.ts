@@ -21,10 +21,10 @@ const one = (change = {}, summary?: Record<string, unknown>, pending = [] as Ret
   });
 
 describe('a card in the backlog', () => {
-  it('names what it waits for', () => {
+  it('names the stages it waits for', () => {
     expect(words(one({ dependsOn: ['STAGE-2', 'STAGE-3'] })).text).toBe('waits for Login form and 1 more');
   });
-  it('says when that does not exist', () => {
+  it('says that a stage it waits for does not exist', () => {
     expect(words(one({ dependsOn: ['STAGE-9'] })).text).toBe('waits for STAGE-9, which does not exist');
   });
   it('says when a person holds it back', () => {
@@ -38,8 +38,8 @@ it('shows the last action of a running stage', () => {
   expect(action('Bash cat src/a.ts')).toEqual({ text: 'Bash cat src/a.ts', tone: 'plain' });
 });
 
-describe('a card that needs somebody', () => {
-  it('says what is asked, and how much more', () => {
+describe('a card that needs a person', () => {
+  it('says what is asked, and how many more requests there are', () => {
     const pending = [request('STAGE-1', 'a'), request('STAGE-1', 'b')];
     expect(words(one({}, { state: 'waiting' }, pending))).toEqual({
       text: 'asks to run: npm i and 1 more',
@@ -54,7 +54,7 @@ describe('a card that needs somebody', () => {
       tone: 'fail',
     });
   });
-  it('says that an answer is not known to have arrived, before why the turn ended', () => {
+  it('reports an unknown delivery before the end of the turn', () => {
     const lost = decision(request('STAGE-1', 'a'), { delivery: 'unknown' });
     const lastTurn = { outcome: 'interrupted', at: '2026-01-01T10:00:00.000Z', message: 'killed' };
     const stages = [{ stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'ended', lastTurn }) }];
@@ -69,7 +69,7 @@ describe('a card that needs somebody', () => {
   });
 });
 
-it('says when Claude gives no sign of life', () => {
+it('says that a session is silent', () => {
   const stalledSince = '2026-01-01T10:00:00.000Z';
   expect(words(one({}, { state: 'busy', stalledSince }))).toMatchObject({ tone: 'needs' });
 });

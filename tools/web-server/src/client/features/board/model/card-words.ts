@@ -2,19 +2,19 @@ import type { PendingRequest, StageView } from '@callboard/contract';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
 import { askPath, askSummary } from '../../interaction/words/request-words.ts';
 
-/** All that the words on a card follow from. */
+/** Everything the text on a card depends on. */
 export interface CardFacts {
   stage: StageView;
-  /** The stage's own requests, the longest waiting first. */
+  /** The stage's own requests, longest waiting first. */
   pending: readonly PendingRequest[];
-  /** How many of its answers nobody knows the fate of. */
+  /** How many of its answers have an unknown delivery. */
   unsettled: number;
-  /** The title of another stage; undefined where there is none of that id. */
+  /** The title of another stage; undefined if there is none with this id. */
   titleOf: (stageId: string) => string | undefined;
   isDone: (stageId: string) => boolean;
 }
 
-/** Where a stage stands, in words. */
+/** A stage's situation, in words for its card. */
 export function cardWords(facts: CardFacts): StageWords {
   const { stage } = facts;
   switch (stage.column) {
@@ -59,14 +59,14 @@ function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
   return title === undefined ? `waits for ${first}, which does not exist${more}` : `waits for ${title}${more}`;
 }
 
-/** "Build, phase 2 of 3", for a stage that has phases and was started. */
+/** "Build, phase 2 of 3"; null unless the stage has phases and was started. */
 export function phaseWords(stage: StageView): string | null {
   const { pipeline, session } = stage;
   if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
   return `${phaseNow(stage)}, phase ${Math.min(session.phaseIndex + 1, pipeline.length)} of ${pipeline.length}`;
 }
 
-/** What Claude did last, where it is a file and no command: verb and path. */
+/** Matches a last action on a file: verb and path. */
 const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 
 function runningWords({ session }: StageView): Pick<StageWords, 'text' | 'path'> {

@@ -3,12 +3,12 @@ import { needsYouCount } from '../../../lib/stages-needing-you.ts';
 import { at, board, decision, request, session, stage } from '../../../test/samples.ts';
 import { columnCounts, columnStages, countElsewhere } from './columns.ts';
 
-it('puts the more urgent first where stages wait for their start', () => {
+it('sorts stages that wait for their start by priority', () => {
   const view = board({ stages: [{ stage: stage('STAGE-1') }, { stage: stage('STAGE-2', { priority: 0 }) }] });
   expect(columnStages(view, 'ready')).toEqual(['STAGE-2', 'STAGE-1']);
 });
 
-it('puts the longest waiting first where somebody is needed, failures among the requests', () => {
+it('sorts stages that need a person by waiting time, with or without a request', () => {
   const view = board({
     stages: [
       { stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'waiting', stateSince: at(0) }) },
@@ -21,14 +21,14 @@ it('puts the longest waiting first where somebody is needed, failures among the 
   expect(columnCounts(view)).toMatchObject({ 'needs-you': 3, ready: 0 });
 });
 
-it('puts what was done last first', () => {
+it('sorts done stages by completion, latest first', () => {
   const view = board({
     stages: [{ stage: stage('STAGE-1', { completedAt: at(1) }) }, { stage: stage('STAGE-2', { completedAt: at(2) }) }],
   });
   expect(columnStages(view, 'done')).toEqual(['STAGE-2', 'STAGE-1']);
 });
 
-it('counts in Needs you what the badge counts, also where the card stands elsewhere', () => {
+it('counts the same in Needs you as in the badge, including cards in other columns', () => {
   const view = board({
     stages: [
       { stage: stage('STAGE-1'), session: session('STAGE-1', { state: 'failed' }) },

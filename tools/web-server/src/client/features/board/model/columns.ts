@@ -10,7 +10,7 @@ export const COLUMN_TITLES: Record<Column, string> = {
   done: 'Done',
 };
 
-/** What an empty column says. */
+/** The text of an empty column. */
 export const COLUMN_EMPTY: Record<Column, string> = {
   backlog: 'Nothing waits for its turn',
   ready: 'Nothing to start',
@@ -23,13 +23,13 @@ export const COLUMN_EMPTY: Record<Column, string> = {
 /** From left to right. */
 export const COLUMNS: readonly Column[] = ['backlog', 'ready', 'running', 'needs-you', 'review', 'done'];
 
-/** On a phone, where one is seen at a time: what needs somebody comes first. */
+/** The order on a phone, which shows one at a time: what needs a person comes first. */
 export const PHONE_COLUMNS: readonly Column[] = ['needs-you', 'running', 'review', 'ready', 'backlog', 'done'];
 
 type Keep = (stage: StageView) => boolean;
 const keepAll: Keep = () => true;
 
-/** The stages of a column in the order in which they are shown. */
+/** The stages of a column, in display order. */
 export function columnStages(view: BoardView, column: Column, keep: Keep = keepAll): StageId[] {
   const waiting = firstAsked(view);
   const since = (stage: StageView) => stage.session?.stateSince ?? stage.createdAt;
@@ -48,7 +48,7 @@ export function columnStages(view: BoardView, column: Column, keep: Keep = keepA
     .map((stage) => stage.id);
 }
 
-/** Since when each stage waits for somebody. */
+/** When each stage's oldest open request was made. */
 function firstAsked({ pending }: Pick<BoardView, 'pending'>): ReadonlyMap<string, string> {
   const first = new Map<string, string>();
   for (const { stageId, createdAt } of pending) {
@@ -65,6 +65,6 @@ export const columnCounts = (view: BoardView, keep: Keep = keepAll): Record<Colu
   return counts;
 };
 
-/** How many stages need somebody and have their card in another column: they count in Needs you, and are in the inbox. */
+/** How many stages need a person while their card is in another column. They count in Needs you, and are in the inbox. */
 export const countElsewhere = (view: BoardView, keep: Keep = keepAll): number =>
   stagesNeedingYou(view).filter((stage) => stage.column !== 'needs-you' && keep(stage)).length;

@@ -10,14 +10,14 @@ const one = (change = {}, summary?: Record<string, unknown>) =>
     ],
   }).stages[0] as StageView;
 
-it('starts, lets go on and completes', () => {
+it('starts, advances, completes and reopens a stage', () => {
   expect(dropOn(one(), 'running')).toMatchObject({ verb: 'start' });
   expect(dropOn(one({}, { state: 'idle', atGate: true }), 'running')).toMatchObject({ verb: 'advance' });
   expect(dropOn(one({}, { state: 'idle' }), 'done')).toMatchObject({ verb: 'complete' });
   expect(dropOn(one({ completedAt: at(1) }), 'review')).toMatchObject({ verb: 'reopen' });
 });
 
-it('refuses in words what cannot be', () => {
+it('refuses an impossible drop with a reason', () => {
   for (const column of ['backlog', 'needs-you', 'review'] as const)
     expect(dropOn(one(), column)).toMatchObject({ kind: 'refused', words: expect.stringContaining('A stage') });
   expect(dropOn(one({ completedAt: at(1) }), 'running')).toMatchObject({ kind: 'refused' });

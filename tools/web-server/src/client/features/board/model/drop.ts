@@ -1,10 +1,10 @@
 import type { Column, StageView } from '@callboard/contract';
 
-/** What dropping a card on a column means. */
+/** The effect of dropping a card on a column. */
 export type Drop =
   | { kind: 'command'; verb: 'start' | 'advance' | 'complete' | 'reopen'; words: string }
   | { kind: 'refused'; words: string }
-  /** Back where it was. */
+  /** The card goes back to its place. */
   | { kind: 'nothing' };
 
 const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
@@ -14,7 +14,7 @@ const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
   review: 'A stage comes to Review by itself, when Claude has finished.',
 };
 
-/** Columns follow from what is true, so a drop is a command or is refused in words. */
+/** A stage's column is derived from its state, so a drop is a command, or is refused with a reason. */
 export function dropOn(stage: StageView, column: Column): Drop {
   if (stage.column === column) return { kind: 'nothing' };
   if (column === 'done') return { kind: 'command', verb: 'complete', words: 'Drop to complete it' };

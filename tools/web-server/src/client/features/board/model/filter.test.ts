@@ -12,7 +12,7 @@ const { stages } = board({
 const shown = (query: string) =>
   stages.filter((one) => matchesFilter(one, readFilter(new URLSearchParams(query)))).map(({ id }) => id);
 
-it('finds by project, by epic, and by text in title, id and prompt', () => {
+it('filters by project, by epic, and by text in title, id and prompt', () => {
   expect(shown('')).toHaveLength(3);
   expect(shown('project=api')).toEqual(['STAGE-001-010-001']);
   expect(shown('epic=STAGE-001-002')).toEqual(['STAGE-001-002-003']);
@@ -22,11 +22,11 @@ it('finds by project, by epic, and by text in title, id and prompt', () => {
   expect(shown('text=stage-7')).toEqual(['STAGE-7']);
 });
 
-it('takes the epics from the ids', () => {
+it('derives the epics from the ids', () => {
   expect(epicsOf(stages)).toEqual(['STAGE-001', 'STAGE-001-002', 'STAGE-001-010']);
 });
 
-it('leaves alone what else stands in the address', () => {
+it('keeps other parameters of the URL', () => {
   const params = new URLSearchParams('text=a&other=1');
   expect(String(writeFilter(params, { project: 'web', epic: '', text: '' }))).toBe('other=1&project=web');
 });

@@ -1,6 +1,6 @@
 import type { StageView } from '@callboard/contract';
 
-/** What of the board is shown. It stands in the address, so that it can be kept and handed on. */
+/** The board's filter. It is part of the URL, so that it can be bookmarked and shared. */
 export interface BoardFilter {
   project: string;
   epic: string;
@@ -15,7 +15,7 @@ export const readFilter = (params: URLSearchParams): BoardFilter => ({
   text: params.get('text') ?? '',
 });
 
-/** The address's query with that filter; what else is in it stays. */
+/** The URL's query with this filter. Other parameters stay. */
 export function writeFilter(params: URLSearchParams, filter: BoardFilter): URLSearchParams {
   const next = new URLSearchParams(params);
   for (const name of NAMES) {
@@ -36,7 +36,7 @@ export function matchesFilter(stage: StageView, { project, epic, text }: BoardFi
 
 const isOfEpic = (id: string, epic: string) => id === epic || id.startsWith(`${epic}-`);
 
-/** `STAGE-001` and `STAGE-001-002` of `STAGE-001-002-003`: what imported ids have in common. */
+/** The epics of imported ids, their common prefixes: `STAGE-001` and `STAGE-001-002` of `STAGE-001-002-003`. */
 export function epicsOf(stages: readonly Pick<StageView, 'id'>[]): string[] {
   const epics = new Set<string>();
   for (const { id } of stages) {

@@ -11,7 +11,7 @@ export function countWords({ items }: GitSettings): string {
   return parts.filter((part) => part !== '').join(' and ');
 }
 
-/** What an item is, in words before its name. */
+/** The kind of an item, in words before its name. */
 export const kindWords: Readonly<Record<GitSettingItem['kind'], string>> = {
   config: 'Setting',
   hook: 'Hook',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { projectFormOf, readProjectForm } from './project-form.ts';
 import { newSandboxForm } from './sandbox-form.ts';
 
-it('takes settings there and back', () => {
+it('converts settings to a form and back', () => {
   const sandbox = { sandbox: false, sandboxAutoAllow: true, sandboxHosts: ['a.example'], sandboxSockets: [] };
   const settings = {
     requestTimeoutMs: 300_000,

@@ -1,15 +1,15 @@
 import type { Project, ProjectPatch } from '@callboard/contract';
 import { readSandboxForm, type SandboxForm, sandboxFormOf } from './sandbox-form.ts';
 
-/** What a project's settings hold, as they were typed. */
+/** The values of the project settings form, as typed. */
 export interface ProjectForm {
   name: string;
-  /** How long a request may wait; empty: for ever. */
+  /** How long a request may wait; empty for no limit. */
   minutes: string;
-  /** One pattern a line. */
+  /** One pattern per line. */
   copy: string;
   submodules: boolean;
-  /** Messages of other sessions reach this project's. */
+  /** Whether messages from other sessions reach this project's. */
   sessionMessages: boolean;
   sandbox: SandboxForm;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { newSandboxForm, readSandboxForm, sandboxFormOf, sandboxProblems } from './sandbox-form.ts';
 
-it('takes settings there and back', () => {
+it('converts settings to a form and back', () => {
   const settings = {
     sandbox: true,
     sandboxAutoAllow: true,
@@ -11,13 +11,13 @@ it('takes settings there and back', () => {
   expect(readSandboxForm(sandboxFormOf(settings))).toEqual(settings);
 });
 
-it('leaves undecided what nobody decided, and turns a new project’s on', () => {
+it('keeps an undecided sandbox undecided, and turns on that of a new project', () => {
   const undecided = sandboxFormOf({ sandbox: null, sandboxAutoAllow: false, sandboxHosts: [], sandboxSockets: [] });
   expect(readSandboxForm(undecided)).not.toHaveProperty('sandbox');
   expect(readSandboxForm(newSandboxForm).sandbox).toBe(true);
 });
 
-it('says which line cannot be used, and why', () => {
+it('says which line is invalid, and why', () => {
   const form = { ...newSandboxForm, hosts: 'a.example\nhttp://b.example\n', sockets: 'run/x.sock' };
   const { hosts, sockets } = sandboxProblems(form);
   expect(hosts).toMatch(/^"http:\/\/b\.example" must be a host name/);

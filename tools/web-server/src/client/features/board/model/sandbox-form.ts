@@ -1,16 +1,16 @@
 import { type ProjectSettings, SandboxHost, SandboxSocket } from '@callboard/contract';
 
-/** What a project's settings of the sandbox hold, as they were typed. */
+/** The sandbox fields of the project settings form, as typed. */
 export interface SandboxForm {
-  /** Null: nobody has decided yet. */
+  /** Null if nobody has decided yet. */
   sandbox: boolean | null;
   autoAllow: boolean;
-  /** One a line. */
+  /** One per line. */
   hosts: string;
   sockets: string;
 }
 
-/** As a new project has them. */
+/** The values for a new project. */
 export const newSandboxForm: SandboxForm = { sandbox: true, autoAllow: false, hosts: '', sockets: '' };
 
 type Settings = Pick<ProjectSettings, 'sandbox' | 'sandboxAutoAllow' | 'sandboxHosts' | 'sandboxSockets'>;
@@ -22,7 +22,7 @@ export const sandboxFormOf = (settings: Settings): SandboxForm => ({
   sockets: settings.sandboxSockets.join('\n'),
 });
 
-/** The settings as they are sent; one that nobody has decided stays undecided. */
+/** The settings to send. An undecided sandbox stays undecided. */
 export const readSandboxForm = ({ sandbox, autoAllow, hosts, sockets }: SandboxForm) => ({
   ...(sandbox === null ? {} : { sandbox }),
   sandboxAutoAllow: autoAllow,
@@ -30,7 +30,7 @@ export const readSandboxForm = ({ sandbox, autoAllow, hosts, sockets }: SandboxF
   sandboxSockets: linesOf(sockets),
 });
 
-/** What is wrong with what was typed, in words; null where nothing is. */
+/** What is wrong with each field, in words; null if nothing is. */
 export const sandboxProblems = ({ hosts, sockets }: SandboxForm) => ({
   hosts: problemOf(hosts, SandboxHost),
   sockets: problemOf(sockets, SandboxSocket),

@@ -11,7 +11,7 @@ const view = board({
 });
 const sorted = (query: string) => sessionRows(view, readSorting(new URLSearchParams(query))).map(({ id }) => id);
 
-it('has the stages that were started, sorted as the address says', () => {
+it('lists the started stages, sorted as the URL says', () => {
   expect(sorted('sort=stage')).toEqual(['STAGE-2', 'STAGE-1']);
   expect(sorted('sort=cost')).toEqual(['STAGE-1', 'STAGE-2']);
   expect(sorted('sort=cost&order=down')).toEqual(['STAGE-2', 'STAGE-1']);

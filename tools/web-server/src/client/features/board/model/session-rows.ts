@@ -10,7 +10,7 @@ export interface Sorting {
   descending: boolean;
 }
 
-/** A stage with its session. */
+/** A stage that has a session. */
 export type SessionStage = StageView & { session: NonNullable<StageView['session']> };
 
 export function readSorting(params: URLSearchParams): Sorting {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { board, stage } from '../../../test/samples.ts';
 import { emptyPhase, emptyStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
 
-it('makes a stage of what was typed, trimmed', () => {
+it('turns the form into a stage, with trimmed texts', () => {
   const phase = { ...emptyPhase(), name: 'Build', prompt: 'Go' };
   const form = { ...emptyStageForm('web'), title: ' Footer ', prompt: 'Build it', priority: '0', phases: [phase] };
   expect(readStageForm(form)).toEqual({
@@ -23,7 +23,7 @@ it('makes a stage of what was typed, trimmed', () => {
   });
 });
 
-it('says of each field what is wrong with it', () => {
+it('says what is wrong with each field', () => {
   expect(readStageForm({ ...emptyStageForm(''), prompt: '  ' })).toEqual({
     errors: {
       title: 'The title is empty.',
@@ -39,7 +39,7 @@ it('says of each field what is wrong with it', () => {
   });
 });
 
-it('sends of a started stage only what can still change', () => {
+it('sends only what can still change in a started stage', () => {
   const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus', sandbox: false }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
   expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, pipeline: [] } });

@@ -10,14 +10,14 @@ import { useRevoke } from './login-commands.ts';
 
 const noticeOf = (loginId: string): string => `login-${loginId}`;
 
-/** Tells of every login through a link that is made while the board is open: whoever did not make it revokes it. */
+/** Shows each new login while the board is open, so that a person can revoke one they did not make. */
 export function useNewLoginNotices(): void {
   const { data: logins } = useQuery(newLoginsQuery);
   const { mutate } = useRevoke();
   const told = useRef(new Set<string>());
   const tell = useEffectEvent((those: readonly Login[]) => {
     const ids = those.map(({ loginId }) => loginId);
-    // Revoked, here or elsewhere.
+    // The login was revoked, here or elsewhere.
     for (const loginId of told.current) if (!ids.includes(loginId)) notifications.hide(noticeOf(loginId));
     for (const login of those) {
       if (login.loginId === ownLoginId() || told.current.has(login.loginId)) continue;

@@ -10,7 +10,7 @@ import { TimeSince } from '../../../ui/time-since.tsx';
 import { useLogout, useRevoke } from '../api/login-commands.ts';
 import css from './logins-dialog.module.css';
 
-/** The browsers that are logged in, each with the way to end that. */
+/** The logged-in browsers, each with a button that ends its login. */
 export default function LoginsDialog({ opened, close }: { opened: boolean; close: () => void }) {
   const { data, error } = useQuery({ ...loginsQuery, enabled: opened });
   return (

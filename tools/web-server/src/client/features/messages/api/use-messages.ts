@@ -10,13 +10,13 @@ export interface Outgoing {
   message: string;
   mode: MessageMode;
   isCommand: boolean;
-  /** Ids of files that the server keeps for it. */
+  /** Ids of its files on the server. */
   files: readonly string[];
 }
 
 /**
- * Sends a message to the stage's session; what did not arrive is told by the caller, beside the text that is kept. The
- * same message sent again carries the same id: if only its reply was lost, it is not there twice.
+ * Sends a message to the stage's session. The caller shows a failure beside the text, which is kept. The same message
+ * sent again has the same id, so that it does not arrive twice if only the reply was lost.
  */
 export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void) {
   const lastTry = useRef({ content: '', messageId: MessageId.parse(crypto.randomUUID()) });
@@ -40,7 +40,7 @@ export function useSendMessage(stageId: StageId, done: (sent: Outgoing) => void)
   });
 }
 
-/** A command on the queue: afterwards the queue is as the server has it. */
+/** A command on the queue. The queue is reloaded afterwards. */
 function useQueueCommand<Input>(stageId: StageId, run: (input: Input) => Promise<unknown>, failed?: string) {
   const cache = useQueryClient();
   return useCommand({
@@ -59,7 +59,7 @@ interface Change {
 
 const change = (stageId: StageId) => (given: Change) => client.command('edit_queued', { stageId, ...given });
 
-/** What was refused is told by the caller, beside the text. */
+/** The caller shows a refusal beside the text. */
 export const useEditQueued = (stageId: StageId) => useQueueCommand(stageId, change(stageId));
 
 export const useMoveQueued = (stageId: StageId) =>

@@ -7,13 +7,13 @@ import { type KeptAside, keptAside } from '../model/replaced-messages.ts';
 
 const NONE: readonly KeptAside[] = [];
 
-/** The stage's messages that others took the place of, the same on all screens. */
+/** The stage's replaced messages, the same on all screens. */
 export function useKeptAside(stageId: StageId): readonly KeptAside[] {
   const { data = NONE } = useQuery({ ...draftsQuery(stageId), select: keptAside });
   return data;
 }
 
-/** Sends one after all, with its files; the server keeps it no longer. Its id makes a second try harmless. */
+/** Sends a replaced message with its files, and removes it here. Its id makes a retry harmless. */
 export function useSendKept(stageId: StageId) {
   const cache = useQueryClient();
   return useCommand({
@@ -26,7 +26,7 @@ export function useSendKept(stageId: StageId) {
   });
 }
 
-/** Keeps one no longer. */
+/** Discards a replaced message. */
 export function useDiscardKept(stageId: StageId) {
   const cache = useQueryClient();
   return useCommand({

@@ -5,12 +5,12 @@ import { client, errorText } from '../../../lib/api-client.ts';
 import type { Completing } from '../model/completion.ts';
 import { COMMANDS_BEFORE_START, fittingCommands } from '../model/slash-commands.ts';
 
-/** Something that what was typed may become. */
+/** A completion for the typed text. */
 export interface Suggestion {
-  /** What is put into the text: the command's name, or the path. */
+  /** What is inserted: the command's name, or the path. */
   value: string;
   shown: string;
-  /** What may follow it. */
+  /** The arguments that may follow. */
   hint: string;
   /** What it does. */
   does: string;
@@ -18,13 +18,13 @@ export interface Suggestion {
 
 interface Suggestions {
   found: readonly Suggestion[];
-  /** Why there is nothing to choose from, or what the list is. */
+  /** Why there are no suggestions, or what the list contains. */
   note: string | null;
 }
 
 const NOTHING: Suggestions = { found: [], note: null };
 
-/** What the text at the caret may become. */
+/** Suggestions for the text at the caret. */
 export function useSuggestions(stageId: StageId, asked: Completing | null): Suggestions {
   const capabilities = useCapabilities({ stageId });
   const files = useFiles(stageId, asked?.kind === 'file' ? asked.typed : null);
@@ -40,7 +40,7 @@ export function useSuggestions(stageId: StageId, asked: Completing | null): Sugg
   return { found, note: found.length > 0 ? note : null };
 }
 
-/** Files come and go while Claude works. */
+/** Files change while Claude works. */
 const FRESH_MS = 5_000;
 
 function useFiles(stageId: StageId, typed: string | null): Suggestions {
@@ -50,7 +50,7 @@ function useFiles(stageId: StageId, typed: string | null): Suggestions {
     enabled: typed !== null,
     staleTime: FRESH_MS,
     gcTime: 10 * FRESH_MS,
-    placeholderData: keepPreviousData, // the list stays while the next letter is looked up
+    placeholderData: keepPreviousData, // the list stays while the next one loads
   });
   if (error !== null) return { found: [], note: `The files could not be listed. ${errorText(error)}` };
   const found = (data?.files ?? []).map((path) => ({

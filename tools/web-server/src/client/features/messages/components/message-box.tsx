@@ -6,7 +6,7 @@ import { MessageQueue } from './message-queue.tsx';
 import css from './messages.module.css';
 import { ReplacedMessages } from './replaced-messages.tsx';
 
-/** Where a person writes to the stage's Claude, with what waits to be sent above it. */
+/** Where a person writes to the stage's Claude, with the queued messages above. */
 export function MessageBox({ stageId }: { stageId: StageId }) {
   const { data: state = null } = useQuery({
     ...boardQuery,

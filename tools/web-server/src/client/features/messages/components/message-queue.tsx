@@ -10,7 +10,7 @@ import { heldWords } from '../model/composer-words.ts';
 import css from './messages.module.css';
 import { QueuedRow } from './queued-row.tsx';
 
-/** What waits to be sent, in the order in which it will be. */
+/** The queued messages, in the order they will be sent. */
 export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorking: boolean }) {
   const { data } = useQuery(queueQuery(stageId));
   const list = useNewestInSight(data?.queue.length ?? null);
@@ -38,7 +38,7 @@ export function MessageQueue({ stageId, isWorking }: { stageId: StageId; isWorki
   );
 }
 
-/** A message that was added is seen, unless somebody is busy in the list. `length`: null before it is known. */
+/** Scrolls to a new message, unless the focus is in the list. `length` is null until it is known. */
 function useNewestInSight(length: number | null) {
   const list = useRef<HTMLOListElement>(null);
   const before = useRef(length);
@@ -52,7 +52,7 @@ function useNewestInSight(length: number | null) {
   return list;
 }
 
-/** Why nothing is delivered just now, to any stage. */
+/** Why nothing is delivered to any stage right now. */
 function Paused() {
   const { data: paused = null } = useQuery({ ...boardQuery, select: (view) => view.paused });
   if (paused === null) return null;

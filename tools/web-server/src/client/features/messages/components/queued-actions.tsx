@@ -8,7 +8,7 @@ interface QueuedActionsProps {
   off: boolean;
   isFirst: boolean;
   isLast: boolean;
-  /** Whether a turn runs that a message can be steered into. */
+  /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
   isSending: boolean;
   move: (by: -1 | 1) => void;
@@ -17,7 +17,7 @@ interface QueuedActionsProps {
   remove: () => void;
 }
 
-/** What can be done with a message that waits: side by side, or on a phone in one menu. */
+/** The actions on a queued message: side by side, or on a phone in one menu. */
 export function QueuedActions(props: QueuedActionsProps) {
   const hasRoom = useMediaQuery('(min-width: 768px)', true, { getInitialValueInEffect: false });
   const { off, isFirst, isLast, isWorking, isSending } = props;

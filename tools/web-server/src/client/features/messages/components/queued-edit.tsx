@@ -7,7 +7,7 @@ import { FailureNote } from '../../../ui/note.tsx';
 import { useEditQueued } from '../api/use-messages.ts';
 import css from './messages.module.css';
 
-/** A queued message while somebody changes it. */
+/** A queued message while it is edited. */
 export function QueuedEdit({ message, close }: { message: QueuedMessage; close: () => void }) {
   const row = useRef<HTMLLIElement>(null);
   const [text, setText] = useState(message.text);

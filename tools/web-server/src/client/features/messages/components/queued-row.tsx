@@ -10,14 +10,14 @@ import { QueuedEdit } from './queued-edit.tsx';
 
 interface QueuedRowProps {
   message: QueuedMessage;
-  /** From 0, the next to go. */
+  /** Counts from 0, the next message to be sent. */
   place: number;
   isLast: boolean;
-  /** Whether a turn runs that a message can be steered into. */
+  /** Whether a turn is running, into which a message can be steered. */
   isWorking: boolean;
 }
 
-/** A message that waits, and all that can be done with it. */
+/** A queued message with its actions. */
 export function QueuedRow({ message, place, isLast, isWorking }: QueuedRowProps) {
   const { stageId, messageId } = message;
   const [editing, setEditing] = useState(false);

@@ -11,7 +11,7 @@ interface ReplacedMessagesProps {
   isWorking: boolean;
 }
 
-/** What another message took the place of: nothing of it is lost until a person says so. */
+/** Messages that were replaced by another one. They are kept until a person sends or discards them. */
 export function ReplacedMessages({ stageId, isWorking }: ReplacedMessagesProps) {
   const kept = useKeptAside(stageId);
   if (kept.length === 0) return null;

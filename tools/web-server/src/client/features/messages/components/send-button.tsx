@@ -8,7 +8,7 @@ import css from './messages.module.css';
 interface SendButtonProps {
   off: boolean;
   busy: boolean;
-  /** While Claude works there is more than one way to send. */
+  /** While Claude works, there is more than one way to send. */
   isWorking: boolean;
   submit: (mode: MessageMode) => void;
 }

@@ -1,11 +1,11 @@
-/** What is being typed that could be completed: a command, or the path of a file from `from` to `to` in the text. */
+/** Typed text that can be completed: a command, or a file path from `from` to `to`. */
 export type Completing = { kind: 'command'; typed: string } | { kind: 'file'; typed: string; from: number; to: number };
 
-/** What stands at the caret; null where there is nothing to complete. */
+/** The completable text at the caret; null if there is none. */
 export function completingAt(text: string, caret: number): Completing | null {
   const command = /^\/([^\s/]*)$/.exec(text);
   if (command !== null) return { kind: 'command', typed: command[1] ?? '' };
-  // An @ at the beginning of a word, with the path behind it: in quotes, or without a blank.
+  // An @ at the start of a word, followed by the path: in quotes, or without a space.
   const file = /(?:^|\s)@(?:"([^"\n]*)|([^\s"]*))$/.exec(text.slice(0, caret));
   if (file === null) return null;
   const typed = file[1] ?? file[2] ?? '';
@@ -13,16 +13,16 @@ export function completingAt(text: string, caret: number): Completing | null {
   return { kind: 'file', typed, from, to: endOfWord(text, caret) };
 }
 
-/** The rest of the word that the caret stands in is replaced as well. */
+/** The end of the word at the caret: its rest is replaced too. */
 function endOfWord(text: string, caret: number): number {
   const rest = /^[^\s"]*"?/.exec(text.slice(caret));
   return caret + (rest?.[0].length ?? 0);
 }
 
-/** A path as Claude Code reads it out of a message: one with a blank goes in quotes. */
+/** A path as Claude Code finds it in a message: one with a space is quoted. */
 export const mention = (path: string): string => (/\s/.test(path) ? `@"${path}"` : `@${path}`);
 
-/** The text with the file named in the place of what was typed, and where the caret goes: behind one blank. */
+/** Replaces the typed text by the file's path, and returns the new place of the caret, after one space. */
 export function withMention(
   text: string,
   { from, to }: { from: number; to: number },

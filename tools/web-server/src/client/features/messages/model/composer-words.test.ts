@@ -10,34 +10,34 @@ const key = (change: Partial<KeyboardEvent> = {}) => ({
   ...change,
 });
 
-it('sends by Enter, and in other ways by Ctrl and Command while Claude works', () => {
+it('sends on Enter, and in other ways with Ctrl or Command while Claude works', () => {
   expect(modeOfKey(key(), true)).toBe('append');
   expect(modeOfKey(key({ ctrlKey: true }), true)).toBe('steer');
   expect(modeOfKey(key({ metaKey: true, shiftKey: true }), true)).toBe('now');
   expect(modeOfKey(key({ ctrlKey: true }), false)).toBe('append');
 });
 
-it('says of a done stage that a message reopens it, unless nothing was ever started', () => {
+it('says that a message reopens a done stage, unless it was never started', () => {
   expect(composerWords('ended', { isDone: true })).toContain('a message reopens it');
   expect(composerWords('ended')).toContain('a message resumes it');
   expect(composerWords(null, { isDone: true })).toBe('Nothing runs yet.');
 });
 
-it('says under alarm that a message waits, and promises no resume', () => {
+it('says that a message waits under alarm, and promises no resume', () => {
   const words = composerWords('ended', { isAlarmed: true });
   expect(words).toContain('a message is queued until you acknowledge it');
   expect(words).not.toContain('resumes');
   expect(composerWords('ended', { isDone: true, isAlarmed: true })).not.toContain('reopens');
 });
 
-it('says why messages are held: the alarm, what is left of it, or how the last turn ended', () => {
+it('says why messages are held: the alarm, a past alarm, or the end of the last turn', () => {
   expect(heldWords({ isAlarmed: true, sinceAlarm: false })).toMatchObject({ action: null });
   const since = heldWords({ isAlarmed: false, sinceAlarm: true });
   expect(since).toMatchObject({ why: expect.stringContaining('Held since the alarm'), action: 'Send queued' });
   expect(heldWords({ isAlarmed: false, sinceAlarm: false }).why).toContain('the last turn');
 });
 
-it('leaves new lines, other keys and composed characters alone', () => {
+it('ignores new lines, other keys and composed characters', () => {
   expect(modeOfKey(key({ shiftKey: true }), false)).toBeNull();
   expect(modeOfKey(key({ key: 'a' }), true)).toBeNull();
   expect(modeOfKey(key({ isComposing: true }), true)).toBeNull();

@@ -9,7 +9,7 @@ interface Given {
   isAlarmed?: boolean;
 }
 
-/** What happens to a message that is sent now, and by which keys. */
+/** What happens to a message sent now, and by which keys. */
 export function composerWords(state: SessionState | null, { isDone = false, isAlarmed = false }: Given = {}): string {
   if (isAlarmed) return `The session is under alarm; a message is queued until you acknowledge it. ${KEYS}`;
   if (isDone && state !== null) return `This stage is done; a message reopens it. ${KEYS}`;
@@ -31,7 +31,7 @@ export function composerWords(state: SessionState | null, { isDone = false, isAl
   }
 }
 
-/** Why messages are held, and what lets them go; null where only the end of the alarm does. */
+/** Why messages are held, and the action that releases them; null if only the end of the alarm does. */
 export function heldWords({ isAlarmed, sinceAlarm }: { isAlarmed: boolean; sinceAlarm: boolean }): {
   why: string;
   action: string | null;
@@ -47,7 +47,7 @@ export function heldWords({ isAlarmed, sinceAlarm }: { isAlarmed: boolean; since
 
 type Key = Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'isComposing'>;
 
-/** How a key sends the message; null where it does not. */
+/** How a key sends the message; null if it does not. */
 export function modeOfKey(event: Key, isWorking: boolean): MessageMode | null {
   if (event.key !== 'Enter' || event.isComposing) return null;
   const isStrong = event.ctrlKey || event.metaKey;
@@ -56,7 +56,7 @@ export function modeOfKey(event: Key, isWorking: boolean): MessageMode | null {
   return event.shiftKey ? 'now' : 'steer';
 }
 
-/** What each way to send does while Claude works, in the order of the menu. */
+/** The ways to send while Claude works, in menu order. */
 export const SEND_MODES: readonly { mode: MessageMode; label: string; does: string; keys: string }[] = [
   { mode: 'append', label: 'Queue', does: 'Goes when this turn has ended', keys: 'Enter' },
   { mode: 'steer', label: 'Steer', does: 'Goes into the running turn', keys: 'Ctrl Enter' },

@@ -3,7 +3,7 @@ import { fileSize, mediaTypeOf, readFile } from './read-file.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-it('takes what the server takes, and text whatever the browser calls it', () => {
+it('accepts what the server accepts, and text of any media type', () => {
   expect(mediaTypeOf('image/png', bytes('x'))).toBe('image/png');
   expect(mediaTypeOf('text/plain;charset=utf-8', bytes('x'))).toBe('text/plain');
   expect(mediaTypeOf('video/mp2t', bytes('const a = 1;'))).toBe('text/plain');
@@ -11,7 +11,7 @@ it('takes what the server takes, and text whatever the browser calls it', () => 
   expect(mediaTypeOf('image/svg+xml', bytes('<svg/>'))).toBe('text/plain');
 });
 
-it('refuses what is neither an image that Claude reads nor text', async () => {
+it('refuses what is neither a supported image nor text', async () => {
   expect(mediaTypeOf('image/tiff', bytes('x'))).toBeNull();
   expect(mediaTypeOf('', new Uint8Array([0, 1, 2]))).toBeNull();
   expect(mediaTypeOf('application/zip', new Uint8Array([0xff, 0xfe]))).toBeNull();
@@ -19,13 +19,13 @@ it('refuses what is neither an image that Claude reads nor text', async () => {
   await expect(readFile(new File([], 'none.txt'))).rejects.toThrow('none.txt is empty');
 });
 
-it('hands the bytes over as they are', async () => {
+it('passes the bytes on unchanged', async () => {
   const held = await readFile(new File(['grüße'], 'a.ts', { type: 'video/mp2t' }));
   expect(held).toMatchObject({ size: 7, content: { name: 'a.ts', mediaType: 'text/plain' } });
   expect(Buffer.from(held.content.dataBase64, 'base64').toString()).toBe('grüße');
 });
 
-it('says sizes for a glance', () => {
+it('shows sizes in words', () => {
   expect([312, 4300, 1024, 1_500_000, 18 * 1024 * 1024].map(fileSize)).toEqual([
     '312 B',
     '4.2 KiB',

@@ -13,7 +13,7 @@ const draft = (key: string, value: unknown): Draft => ({
 });
 const message = (text: string, position: number) => ({ text, isCommand: false, position, files: [] });
 
-it('gives what was replaced, in the order of the queue, and no other draft', () => {
+it('lists the replaced messages in queue order, and no other draft', () => {
   const kept = keptAside([
     draft('message', 'half a thought'),
     draft(`replaced:${ids[0]}`, message('second', 5)),

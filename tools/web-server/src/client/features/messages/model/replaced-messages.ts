@@ -1,16 +1,16 @@
 import { type Draft, MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callboard/contract';
 import { z } from 'zod';
 
-/** A message that another one took the place of, under the id under which it may be sent after all. */
+/** A replaced message, with the id under which it can still be sent. */
 export interface KeptAside extends ReplacedMessage {
   messageId: MessageId;
-  /** The draft that it is kept as. */
+  /** The key of the draft it is stored as. */
   key: string;
 }
 
 const Id = z.uuid().pipe(MessageId);
 
-/** What was replaced and neither sent nor discarded, in the order in which it waited. */
+/** The replaced messages that were neither sent nor discarded, in their queue order. */
 export const keptAside = (drafts: readonly Draft[]): KeptAside[] =>
   drafts
     .filter(({ key }) => key.startsWith(REPLACED_PREFIX))

@@ -15,13 +15,13 @@ const names = (typed: string) =>
     typed,
   ).map(({ name }) => name);
 
-it('offers the commands that begin with what was typed, by any of their names, then those that hold it', () => {
+it('offers commands that begin with the typed text, by name or alias, then those that contain it', () => {
   expect(names('Co')).toEqual(['compact', 'context', 'usage', 'auto-compact']);
   expect(names('')).toHaveLength(5);
   expect(names('nothing-like-it')).toEqual([]);
 });
 
-it('takes a slash with a word for a command that may be meant', () => {
+it('recognizes a slash and a word as a possible command', () => {
   expect(mayBeCommand('/mine with words')).toBe(true);
   expect(mayBeCommand('/ a')).toBe(false);
   expect(mayBeCommand('a /b')).toBe(false);

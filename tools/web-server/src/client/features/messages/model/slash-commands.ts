@@ -8,7 +8,7 @@ const builtIn = (name: string, description: string): SlashCommand => ({
   isBuiltIn: true,
 });
 
-/** What to offer until Claude Code has said by itself what it has: before anything was started here. */
+/** The commands offered before the first start, until Claude Code reports its own. */
 export const COMMANDS_BEFORE_START: readonly SlashCommand[] = [
   builtIn('compact', 'Go on from a summary of the conversation'),
   builtIn('clear', 'Forget the conversation and begin afresh'),
@@ -17,10 +17,10 @@ export const COMMANDS_BEFORE_START: readonly SlashCommand[] = [
   builtIn('init', 'Write a CLAUDE.md for the repository'),
 ];
 
-/** Whether the text could be meant as a command: it begins with a slash and a word. */
+/** Whether the text may be a command: it begins with a slash and a word. */
 export const mayBeCommand = (text: string): boolean => /^\/[a-z]/i.test(text);
 
-/** The commands that what was typed behind the slash may become: by their own name, by another one, by a part of one. */
+/** The commands that match the text after the slash: by name first, then by alias, then by a part of either. */
 export function fittingCommands(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
   const wanted = typed.toLowerCase();
   const rankOf = ({ name, aliases }: SlashCommand) => {

@@ -3,7 +3,7 @@ import { TransportError } from '@callboard/contract/client';
 import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { client } from '../../../lib/api-client.ts';
 
-/** What a stage has changed, as it was when it was last looked at: nothing tells when a file changes. */
+/** A stage's changes when they were last loaded: no event reports a change of a file. */
 export const stageDiffQuery = (stageId: StageId) =>
   queryOptions({
     queryKey: ['diff', stageId],
@@ -11,7 +11,7 @@ export const stageDiffQuery = (stageId: StageId) =>
     staleTime: 0,
   });
 
-/** The patch of one file, of the very moment that the list of files shows. */
+/** The patch of one file, from the same moment as the list of files. */
 export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path: string) =>
   queryOptions({
     queryKey: ['patch', stageId, base, tree, path],
@@ -23,10 +23,10 @@ export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path
     retry: false,
   });
 
-/** What a person was shown of a stage's changes is no longer so. */
+/** Whether the changes a person was shown are outdated. */
 export const isMoved = (error: unknown): boolean => error instanceof TransportError && error.code === 'head_moved';
 
-/** Looks at a stage's changes again. */
+/** Returns a function that reloads a stage's changes. */
 export function useLookAgain(stageId: StageId): () => void {
   const queryClient = useQueryClient();
   return () => void queryClient.invalidateQueries(stageDiffQuery(stageId));

@@ -8,7 +8,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import css from './stage-head.module.css';
 
-/** What raised the alarm, and the two ways on: look at what happened, or let it continue. Nothing where there is none. */
+/** What raised the alarm, and two actions: look at what happened, or let it continue. Nothing without an alarm. */
 export function AlarmBanner({ stage }: { stage: StageView }) {
   const acknowledge = useAcknowledgeAlarm(stage.title);
   const canCommand = useCanCommand();

@@ -11,7 +11,7 @@ import { isMoved, useLookAgain } from '../api/stage-diff.ts';
 import { MergeConfirm } from './merge-confirm.tsx';
 import css from './stage-head.module.css';
 
-/** Ends the work on a stage, with or without merging it. `isQuiet`: something else is the likelier thing to do. */
+/** Completes a stage, with or without merging it. `isQuiet` means that another action is likelier. */
 export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet: boolean }) {
   const [asking, setAsking] = useState(false);
   const [asked, setAsked] = useState(0);

@@ -7,7 +7,7 @@ import { Fold } from './fold.tsx';
 import css from './transcript.module.css';
 import { useTranscriptParts } from './transcript-context.tsx';
 
-/** What was decided, folded to one line; with a reason, answers or a changed input it can be opened. `asked`: the input of the call. */
+/** A decision on one line. One with a reason, answers or a changed input can be opened. `asked` is the call's input. */
 export function DecisionLine({ decision, asked }: { decision: Decision; asked?: unknown }) {
   const { folder } = useTranscriptParts();
   const delivery = deliveryWords(decision);

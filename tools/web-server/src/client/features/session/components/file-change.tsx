@@ -13,7 +13,7 @@ import { type PatchLine, patchLines } from '../model/patch.ts';
 import { useOpen } from '../model/session-ui.ts';
 import css from './stage-changes.module.css';
 
-/** A longer change is folded by itself. */
+/** A change with more lines is folded by default. */
 const LONG = 300;
 const FIRST = 400;
 
@@ -21,12 +21,12 @@ const STATUS = { added: 'new', modified: '', deleted: 'deleted', renamed: 'renam
 
 interface FileChangeProps {
   stageId: StageId;
-  /** The moment that is shown. */
+  /** The changes on screen. */
   diff: StageDiff;
   file: FileDiff;
 }
 
-/** One file's change. */
+/** The change of one file. */
 export function FileChange({ stageId, diff, file }: FileChangeProps) {
   const kind = kindWords(file);
   const [open, setOpen] = useOpen(`file:${stageId}:${file.path}`, file.additions + file.deletions <= LONG);
@@ -67,7 +67,7 @@ export function FileChange({ stageId, diff, file }: FileChangeProps) {
   );
 }
 
-/** Its patch is read once it comes into view. */
+/** Loads the patch when it comes into view. */
 function FileBody({ stageId, diff, file }: FileChangeProps) {
   const { ref, inViewport } = useInViewport<HTMLDivElement>();
   const query = filePatchQuery(stageId, diff, file.path);

@@ -4,15 +4,15 @@ import { useOpen } from '../model/session-ui.ts';
 import css from './transcript.module.css';
 
 interface FoldProps {
-  /** Its own among all that can be opened. */
+  /** Unique among everything that can be opened. */
   id: string;
   summary: ReactNode;
-  /** Open until somebody closes it. */
+  /** Whether it is open until somebody closes it. */
   openByItself?: boolean;
   children: ReactNode;
 }
 
-/** Something folded to one line; how it was left is remembered while the page is open. */
+/** Content folded to one line. Its state is remembered while the page is open. */
 export function Fold({ id, summary, openByItself = false, children }: FoldProps) {
   const [open, setOpen] = useOpen(id, openByItself);
   const bodyId = useId();

@@ -7,7 +7,7 @@ import { useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { useInterrupt } from '../api/session-commands.ts';
 
-/** `pressed`: it was, by pointer or key on the button itself. */
+/** Interrupts the turn. `pressed` is called for a click or key on the button itself, not for Escape. */
 export function InterruptButton({ stage, pressed }: { stage: StageView; pressed: () => void }) {
   const interrupt = useInterrupt(stage.title);
   const off = !useCanCommand() || interrupt.isPending;
@@ -37,8 +37,8 @@ export function InterruptButton({ stage, pressed }: { stage: StageView; pressed:
 const STAYS_MS = 1_000;
 
 /**
- * In the place of the button that was just pressed, and for a moment all that is there: what else can be done with the
- * stage must not come under a pointer that presses once more.
+ * Takes the place of the button that was just pressed. For a moment it is the only action, so that a second click does
+ * not hit another one.
  */
 export function InterruptPressed({ over }: { over: () => void }) {
   const isOver = useEffectEvent(over);

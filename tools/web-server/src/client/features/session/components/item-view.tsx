@@ -14,7 +14,7 @@ import { SettingsActions } from './settings-actions.tsx';
 import { LookupsCard, StepsCard, ToolCard } from './tool-card.tsx';
 import css from './transcript.module.css';
 
-/** One thing in a transcript; `isStep`: one of a subagent's. */
+/** One item of a transcript. `isStep` marks a step of a subagent. */
 export const ItemView = memo(function ItemView({ item, isStep = false }: { item: TranscriptItem; isStep?: boolean }) {
   switch (item.kind) {
     case 'tool':
@@ -123,7 +123,7 @@ export function Thinking({ id, text, isLive = false }: { id: string; text: strin
   );
 }
 
-/** Notices whose settings can be looked at, and agreed to. */
+/** The codes of notices about settings that can be reviewed. */
 const ABOUT_SETTINGS: ReadonlySet<string> = new Set(['settings-left-out', 'new-rules', 'settings-changed']);
 
 function Notice({ entry }: { entry: Entry<'notice'> }) {

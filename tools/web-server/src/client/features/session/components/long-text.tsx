@@ -7,13 +7,13 @@ const LINES = 40;
 const CHARS = 2_000;
 
 interface LongTextProps {
-  /** Its own among all that can be opened. */
+  /** Unique among everything that can be opened. */
   id: string;
   text: string;
   children: (shown: string) => ReactNode;
 }
 
-/** The beginning of a text that is long, and the whole of it on demand. */
+/** The beginning of a long text, and all of it on demand. */
 export function LongText({ id, text, children }: LongTextProps) {
   const [isWhole, setWhole] = useOpen(`whole:${id}`, false);
   const beginning = cut(text);

@@ -11,7 +11,7 @@ import { mayReconnect, mcpFacts, mcpStateWords, mcpSummary } from '../model/cont
 import { Fold } from './fold.tsx';
 import css from './session-controls.module.css';
 
-/** The servers of tools that the session has, folded to a line; each can be connected anew. */
+/** The session's MCP servers, folded to one line; each can be reconnected. */
 export function McpPanel({ stage }: { stage: StageView }) {
   const servers = stage.session?.mcpServers ?? [];
   if (servers.length === 0) return null;

@@ -16,14 +16,14 @@ interface MergeConfirmProps {
   close: () => void;
 }
 
-/** Asks once more before a merge, and says what is merged: the changes as they were shown last, or as they are now. */
+/** Asks for confirmation of a merge, and says what is merged: the changes as last shown, or as they are now. */
 export function MergeConfirm({ stage, opened, busy, confirm, close }: MergeConfirmProps) {
   const { data, error } = useQuery({
     ...stageDiffQuery(stage.id),
     enabled: opened,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  // What is read anew while this is open has not been looked at.
+  // Changes that are reloaded while this is open have not been seen.
   const [seen, setSeen] = useState(data);
   if (seen === undefined && data !== undefined) setSeen(data);
   return (

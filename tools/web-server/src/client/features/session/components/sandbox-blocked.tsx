@@ -9,7 +9,7 @@ import { Seen } from '../../../ui/seen.tsx';
 import { blockedWords } from '../model/blocked-words.ts';
 import css from './tool-card.module.css';
 
-/** What the sandbox kept a command from, with the switch that turns it off for the stage. */
+/** What the sandbox blocked, with a button that turns the sandbox off for the stage. */
 export function SandboxBlocked({ stageId, failure }: { stageId: StageId; failure: SandboxFailure }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const set = useSetSandbox(stage?.title ?? stageId);

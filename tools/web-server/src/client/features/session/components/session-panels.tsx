@@ -6,7 +6,7 @@ import { McpPanel } from './mcp-panel.tsx';
 import css from './stage-head.module.css';
 import { TaskPanel } from './task-panel.tsx';
 
-/** What this Claude Code lacks, what Claude has on its list, and what runs beside the turn; each folded to a line. */
+/** What this Claude Code lacks, Claude's to-do list, background tasks and MCP servers, each folded to one line. */
 export function SessionPanels({ stage }: { stage: StageView }) {
   const { session } = stage;
   if (session === null) return null;

@@ -9,7 +9,7 @@ import css from './stage-head.module.css';
 
 type Session = NonNullable<StageView['session']>;
 
-/** Mode, model and effort; each shows what was asked for until Claude, or for an ended session the server, has taken it. */
+/** Mode, model and effort. Each shows the requested value until Claude, or after the end the server, confirms it. */
 export function SessionSwitches({ stage, session }: { stage: StageView; session: Session }) {
   const setMode = useSetMode(stage.id, stage.title);
   const setModel = useSetModel(stage.id, stage.title);

@@ -7,7 +7,7 @@ import { useCommand } from '../../../data/use-command.ts';
 import { client } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 
-/** What can be done about a notice on settings. */
+/** The actions for a notice about settings. */
 export function SettingsActions({ entry }: { entry: { stageId: StageId; code: string; text: string } }) {
   const { stageId, code, text } = entry;
   const { data: projectId } = useQuery({
@@ -26,7 +26,7 @@ export function SettingsActions({ entry }: { entry: { stageId: StageId; code: st
   );
 }
 
-/** Agrees to the rules that the notice names, as long as they stand in the person's own files. */
+/** Agrees to the rules the notice names, as long as they are in the person's own files. */
 function ThatWasMe({ place, text }: { place: TrustPlace; text: string }) {
   const cache = useQueryClient();
   const canCommand = useCanCommand();

@@ -19,11 +19,11 @@ import { StageMenu } from './stage-menu.tsx';
 
 interface StageActionsProps {
   stage: StageView;
-  /** The element that says what it means to let it go on. */
+  /** The id of the element that explains what continuing does. */
   continueHint: string;
 }
 
-/** What can be done with the stage now, the likeliest first. */
+/** The stage's current actions, likeliest first. */
 export function StageActions({ stage, continueHint }: StageActionsProps) {
   return (
     <div className={css.actions}>
@@ -37,7 +37,7 @@ function MainActions({ stage, continueHint }: StageActionsProps) {
   const { session } = stage;
   const [isPressed, setPressed] = useState(false);
   if (stage.completedAt !== null) return <ReopenButton stage={stage} />;
-  if (session?.alarm != null) return null; // the alarm has its own
+  if (session?.alarm != null) return null; // the alarm banner has its own actions
   switch (session?.state) {
     case undefined:
       return <StartButton stage={stage} />;
@@ -69,7 +69,7 @@ function RestActions({ stage, continueHint }: StageActionsProps) {
   );
 }
 
-/** Lets it go on where it stopped, whether its process lives or not. */
+/** Continues the stage where it stopped, with or without a running process. */
 function ContinueButton({ stage, continueHint }: StageActionsProps) {
   const continuing = useContinueStage(stage);
   const canCommand = useCanCommand();
@@ -87,7 +87,7 @@ function ContinueButton({ stage, continueHint }: StageActionsProps) {
   );
 }
 
-/** Takes note of a denial by Claude Code; the stage goes to Review. */
+/** Acknowledges a denial by Claude Code; the stage moves to Review. */
 function SeenButton({ stage }: { stage: StageView }) {
   const acknowledge = useAcknowledgeDenial(stage.title);
   return (
@@ -103,7 +103,7 @@ function SeenButton({ stage }: { stage: StageView }) {
   );
 }
 
-/** A message does the same; this is for who has nothing to say yet. */
+/** Reopens a done stage. A message does the same; this button needs no text. */
 function ReopenButton({ stage }: { stage: StageView }) {
   const reopen = useReopenStage(stage.title);
   return (

@@ -9,7 +9,7 @@ import { stageDiffQuery } from '../api/stage-diff.ts';
 import { FileChange } from './file-change.tsx';
 import css from './stage-changes.module.css';
 
-/** What the stage has changed against its base, committed or not, file by file. */
+/** The stage's changes against its base, committed or not, file by file. */
 export function StageChanges({ stage }: { stage: StageView }) {
   const { data, error, isFetching, refetch } = useQuery({
     ...stageDiffQuery(stage.id),

@@ -9,7 +9,7 @@ import { SessionSwitches } from './session-switches.tsx';
 import css from './stage-head.module.css';
 import { SandboxOf } from './stage-sandbox.tsx';
 
-/** Everything by which a stage can be found outside of Callboard. */
+/** The stage's facts, and everything needed to find it outside of Callboard. */
 export function StageDetails({ stage }: { stage: StageView }) {
   const { worktree, session } = stage;
   const sessionId = session?.sessionId ?? null;

@@ -17,13 +17,13 @@ interface StageHeadProps {
   stage: StageView;
   /** How many of its requests wait for an answer. */
   pending: number;
-  /** How many of its answers nobody knows the fate of. */
+  /** How many of its answers have an unknown delivery. */
   unsettled: number;
   /** Shows the first of its requests. */
   look: () => void;
 }
 
-/** What the stage is, where it stands, and what can be done with it now. */
+/** The stage's title, its state, and what can be done with it now. */
 export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   const { words, tone } = stateWords(stage, pending, unsettled);
   const { session } = stage;
@@ -58,7 +58,7 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
       {pending > 0 && <Bell pending={pending} look={look} />}
       <StageActions stage={stage} continueHint={continueHint} />
       {reason !== null && (
-        // The whole of it stands in the transcript.
+        // The full text is in the transcript.
         <p className={clsx(css.reason, css.short)} data-tone={tone} title={reason}>
           {reason}
         </p>
@@ -72,7 +72,7 @@ export function StageHead({ stage, pending, unsettled, look }: StageHeadProps) {
   );
 }
 
-/** How many requests of this stage are open; pressed, it shows the first. */
+/** How many requests of this stage are open. A click shows the first. */
 function Bell({ pending, look }: { pending: number; look: () => void }) {
   const words = count(pending, 'open request', 'open requests');
   return (

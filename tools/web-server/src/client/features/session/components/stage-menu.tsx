@@ -7,7 +7,7 @@ import { useDeleteStage, useStopStage } from '../../../data/stage-commands.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 
-/** The less frequent things to do with a stage. */
+/** The less frequent actions on a stage. */
 export function StageMenu({ stage }: { stage: StageView }) {
   const [deleting, setDeleting] = useState(false);
   const navigate = useNavigate();

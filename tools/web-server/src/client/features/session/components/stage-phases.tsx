@@ -8,7 +8,7 @@ import css from './stage-head.module.css';
 const ICONS = { done: IconCircleCheck, current: IconPlayerPlay, 'to come': IconCircle };
 const WORDS: Record<PhaseState, string> = { done: 'finished', current: 'the current one', 'to come': 'to come' };
 
-/** The steps of the stage's pipeline, and how far each is. */
+/** The phases of the stage's pipeline, with their states. */
 export function StagePhases({ stage }: { stage: StageView }) {
   const states = phaseStates(stage);
   return (

@@ -14,7 +14,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import css from './stage-head.module.css';
 
-/** What holds for the stage's session and why, and the stage's own switch. */
+/** The session's isolation and its reason, and the stage's own sandbox switch. */
 export function SandboxOf({ stage }: { stage: StageView }) {
   const { data: ofProject = null } = useQuery({
     ...boardQuery,

@@ -11,7 +11,7 @@ export type StageTab = keyof typeof STAGE_TABS;
 
 export const isStageTab = (name: string | null): name is StageTab => name !== null && Object.hasOwn(STAGE_TABS, name);
 
-/** The views of a stage, of which the address says which is open, and the switches of its session. */
+/** The stage's tabs (the URL says which is open), and the switches of its session. */
 export function StageTabs({ stage, current }: { stage: StageView; current: StageTab }) {
   const hasRoom = useMediaQuery('(min-width: 768px)') ?? true;
   return (
@@ -39,7 +39,7 @@ export function StageTabs({ stage, current }: { stage: StageView; current: Stage
   );
 }
 
-/** How many files: as they are where somebody looks at them, else as they were when the last turn ended. */
+/** The number of changed files: the current one while they are on screen, else that of the end of the last turn. */
 function ChangeCount({ stage, isLookedAt }: { stage: StageView; isLookedAt: boolean }) {
   const { data } = useQuery({ ...stageDiffQuery(stage.id), enabled: false });
   const counted = stage.session?.changes?.files;

@@ -17,12 +17,12 @@ interface TaskOutputDialogProps {
   task: BackgroundTask;
   isRunning: boolean;
   isStopping: boolean;
-  /** Null where no command can be given just now. */
+  /** Null while no command can be sent. */
   stop: (() => void) | null;
   close: () => void;
 }
 
-/** What a background command prints, as text. */
+/** The output of a background command. */
 export function TaskOutputDialog({ stageId, task, isRunning, isStopping, stop, close }: TaskOutputDialogProps) {
   return (
     <Dialog opened title={`Output of ${task.description}`} size={880} close={close} closeOnClickOutside>

@@ -17,9 +17,9 @@ interface TaskPanelProps {
   tasks: readonly BackgroundTask[];
 }
 
-/** What runs beside the turn: each task can be stopped, and what a command prints be read. */
+/** The background tasks: each can be stopped, and a command's output can be read. */
 export function TaskPanel({ stageId, tasks }: TaskPanelProps) {
-  /** One that has ended meanwhile is shown until it is closed. */
+  /** The task whose output is open. It stays open after the task has ended. */
   const [shown, setShown] = useState<BackgroundTask | null>(null);
   const stop = useStopTask(stageId);
   const canCommand = useCanCommand();

@@ -17,7 +17,7 @@ import { ToolResult } from './tool-result.tsx';
 import page from './transcript.module.css';
 import { useTranscriptParts } from './transcript-context.tsx';
 
-/** A tool call as one line, opened on demand; one that failed is open by itself. Its request, if any, stands beneath. */
+/** A tool call on one line that can be opened; a failed one opens by default. Its request, if any, is below. */
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const { folder, requestsOf } = useTranscriptParts();
   const failed = tool.result?.isError === true && !tool.decisions.some((decision) => decision.outcome === 'denied');
@@ -57,7 +57,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   );
 }
 
-/** The requests of a subagent have to be seen while its steps are folded. */
+/** A subagent's requests stay visible while its steps are folded. */
 function InnerRequests({ items }: { items: readonly TranscriptItem[] }) {
   const { requestsOf } = useTranscriptParts();
   return items.map((item) => item.kind === 'tool' && requestsOf(item.use.toolUseId));
@@ -100,7 +100,7 @@ function ToolBody({ tool, folder }: { tool: ToolItem; folder: string | null }) {
 
 const NEWEST = 30;
 
-/** What a subagent did; of many steps the newest. */
+/** A subagent's steps; the newest, if there are many. */
 function Steps({ items }: { items: readonly TranscriptItem[] }) {
   const [shown, setShown] = useState(NEWEST);
   const keys = itemKeys(items);
@@ -120,7 +120,7 @@ function Steps({ items }: { items: readonly TranscriptItem[] }) {
 }
 
 interface LineCardProps {
-  /** The first key of those it may have been opened under. */
+  /** The key under which its open state is stored. */
   openKey: string;
   verb: string;
   object: string;
@@ -147,7 +147,7 @@ function LineCard({ openKey, verb, object, items }: LineCardProps) {
   );
 }
 
-/** Several calls that only looked, as one line. */
+/** Several read-only calls on one line. */
 export function LookupsCard({ tools }: { tools: ToolItem[] }) {
   const { folder } = useTranscriptParts();
   const objects = tools.map((tool) => toolWords(tool.use.toolName, tool.use.input, folder).object);

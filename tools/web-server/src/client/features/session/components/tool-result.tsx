@@ -14,7 +14,7 @@ interface ToolResultProps {
   result: NonNullable<ToolItem['result']>;
 }
 
-/** What a tool call gave back; of a subagent its answer, unless that stands above as the last of its steps. */
+/** A tool call's result; for a subagent its answer, unless that is shown above as its last step. */
 export function ToolResult({ tool, result }: ToolResultProps) {
   const report = useMemo(
     () => (isSubagent(tool.use.toolName) ? subagentReport(result.text) : null),

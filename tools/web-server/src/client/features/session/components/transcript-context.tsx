@@ -1,13 +1,13 @@
 import type { PendingRequest } from '@callboard/contract';
 import { createContext, type ReactNode, use } from 'react';
 
-/** What the items of a transcript need of the page that they stand on. */
+/** What the items of a transcript need from their page. */
 export interface TranscriptParts {
-  /** The stage's worktree: paths in it are shown from there. */
+  /** The stage's worktree. Paths inside are shown relative to it. */
   folder: string | null;
-  /** The forms of the requests that wait at a tool call. */
+  /** The forms of a tool call's open requests. */
   requestsOf: (toolUseId: string) => ReactNode;
-  /** The request that the call waits with, if any. */
+  /** The tool call's open request, if any. */
   requestAt: (toolUseId: string) => PendingRequest | undefined;
 }
 

@@ -25,14 +25,14 @@ import { type Row, VirtualRows } from './virtual-rows.tsx';
 
 interface TranscriptViewProps {
   stage: StageView;
-  /** The stage's own requests; each stands at its tool call. */
+  /** The stage's own requests; each is shown at its tool call. */
   pending: readonly PendingRequest[];
   RequestSlot: ComponentType<{ request: PendingRequest }>;
 }
 
 const NOTHING: Transcript = { entries: [], total: 0 };
 
-/** All that happened in a stage's session, and what is being written just now. */
+/** Everything that happened in a stage's session, and the text being written right now. */
 export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewProps) {
   const { data: transcript = NOTHING, error, isPending } = useQuery(transcriptQuery(stage.id));
   const earlier = useEarlierEntries(stage.id, transcript);
@@ -54,7 +54,7 @@ export function TranscriptView({ stage, pending, RequestSlot }: TranscriptViewPr
 
   const stored = useMemo(() => storedRows(transcript, pending), [transcript, pending]);
   const loose = useMemo(() => {
-    if (isPending) return []; // a form that moved to its tool call would lose what was begun in it
+    if (isPending) return []; // a form that moves to its tool call would lose its input
     const shown = toolUseIds(transcript.entries);
     return pending.filter((request) => !shown.has(request.toolUseId));
   }, [transcript, pending, isPending]);

@@ -1,17 +1,17 @@
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
 
-/** What marks the place of a request's form in the list, with the id of the request. */
+/** The attribute that marks a request's form in the list; its value is the request's id. */
 export const ASKS = 'data-asks';
 
-/** This near to the end is at it. */
+/** This close to the end counts as at the end. */
 export const NEAR_END = 48;
-/** Between the upper edge of the list and the form that is shown there. */
+/** The space between the list's upper edge and the form shown there. */
 const ABOVE_FORM = 12;
-/** Forms with no more than the lines of their calls between them are gone through from the first on. */
+/** Forms at most this far apart (the lines of their calls) are shown from the first one on. */
 const BETWEEN_FORMS = 96;
 
 interface FollowOptions {
-  /** Whether it stays at its end when it grows. */
+  /** Whether it stays at its end as it grows. */
   isFollowing: boolean;
   setFollowing: (isFollowing: boolean) => void;
   hasRows: boolean;
@@ -22,13 +22,13 @@ interface FollowOptions {
 }
 
 /**
- * Keeps the box at its end while it grows, until somebody scrolls up, and again once they are back at the end. A form
- * that waits there and does not fit is shown from its top on, until somebody does something in the box. What a person
- * opens grows downwards, and moves nothing.
+ * Keeps the box at its end as it grows, until somebody scrolls up, and again once they are back at the end. A form that
+ * waits there and does not fit is shown from its top, until there is activity in the box. What a person opens grows
+ * downwards and moves nothing.
  */
 export function useFollowEnd(box: RefObject<HTMLElement | null>, options: FollowOptions): { letGo: () => void } {
   const { isFollowing, setFollowing, hasRows, size } = options;
-  /** The form that is shown from its top on. */
+  /** The form that is shown from its top. */
   const held = useRef<string | null>(null);
   const seen = useRef(new Set<string>());
 
@@ -53,7 +53,7 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     const element = box.current;
     if (element === null || !(event.target instanceof Element) || !event.target.closest('[aria-expanded]')) return;
     setFollowing(false);
-    // Once it has its size: what is still at the end goes on following it.
+    // After layout: a list that is still at its end keeps following it.
     requestAnimationFrame(() => requestAnimationFrame(() => isNearEnd(element) && setFollowing(true)));
   });
 
@@ -63,7 +63,7 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
     let top = element.scrollTop;
     const onScroll = () => {
       const isNear = isNearEnd(element);
-      // What grew beneath the reader is no scrolling of theirs, and going to the top of a form neither.
+      // Growth below the reader is no scroll of theirs, and neither is the jump to the top of a form.
       if (held.current === null && (isNear || element.scrollTop < top)) setFollowing(isNear);
       top = element.scrollTop;
     };
@@ -86,14 +86,14 @@ export function useFollowEnd(box: RefObject<HTMLElement | null>, options: Follow
   return { letGo };
 }
 
-/** By what somebody shows that they are at it. */
+/** The events by which a person shows activity in the box. */
 const TOUCHES = ['wheel', 'touchstart', 'pointerdown', 'keydown', 'focusin'] as const;
 
 const isNearEnd = (element: HTMLElement) => element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
 
 interface Form {
   requestId: string;
-  /** Where the box stands when the form begins at its upper edge. */
+  /** The scroll offset at which the form begins at the box's upper edge. */
   top: number;
   bottom: number;
 }
@@ -110,7 +110,7 @@ function formsIn(element: HTMLElement): Form[] {
   });
 }
 
-/** The first of the forms at the end, if it begins above what can be seen there; the one that is held stays it. */
+/** The first of the forms at the end, if it begins above the visible part there. A form that is held stays. */
 function formToHold(element: HTMLElement, held: string | null, seen: ReadonlySet<string>): Form | null {
   const end = element.scrollHeight - element.clientHeight;
   const unseen = formsIn(element).filter(({ requestId }) => !seen.has(requestId));

@@ -1,5 +1,5 @@
 const NETWORK = /^deny network-outbound (\S+)(?: \((.*)\))?$/;
-/** A server of this machine did not answer. */
+/** Matches errors of a local server that did not answer. */
 const LOCAL = /refused|failed to connect/i;
 const MOST = 5;
 
@@ -7,7 +7,7 @@ const ASKED_AGAIN = 'If the command runs again, you are asked about a host again
 const OWN_NETWORK =
   'Each command in the sandbox has a network of its own, so it cannot reach a server that another command started.';
 
-/** What the sandbox kept a command from, as Claude Code lists it, in words; and what can be done beside turning it off. */
+/** What the sandbox blocked, from Claude Code's list, and what to do besides turning the sandbox off. */
 export function blockedWords(violations: string): { blocked: string; hint: string } {
   const lines = violations.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
   const isNetwork = lines.length > 0 && lines.every((line) => NETWORK.test(line));

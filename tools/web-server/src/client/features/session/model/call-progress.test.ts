@@ -4,7 +4,7 @@ import { callProgress } from './call-progress.ts';
 import { type ToolItem, transcriptItems } from './transcript-items.ts';
 
 const rule = (toolName: string) => ({ type: 'addRules', rules: [{ toolName, ruleContent: 'x' }] });
-/** What was seen to be suggested where the command itself is asked for, and where it reads outside of the worktree. */
+/** Recorded suggestions: for a command that itself needs permission, and for one that reads outside of the worktree. */
 const WRITES = [rule('Bash')];
 const READS = [rule('Bash'), rule('Read')];
 
@@ -21,7 +21,7 @@ const result = (of: number) =>
 
 type Entries = Parameters<typeof transcriptItems>[0];
 
-/** How far each call has got, by what it is called, where these ask. */
+/** How far each call has got, by its id, while the calls in `asking` have requests. */
 function progress(entries: Entries, asking: Record<string, readonly object[]> = {}): string[] {
   const requests = Object.entries(asking).map(([toolUseId, suggestions]) =>
     request('STAGE-1', toolUseId, { toolUseId, suggestions }),
@@ -31,7 +31,7 @@ function progress(entries: Entries, asking: Record<string, readonly object[]> = 
     .map((tool) => callProgress(tool, (toolUseId) => requests.find((one) => one.toolUseId === toolUseId)));
 }
 
-describe('how far a call has got that has no result', () => {
+describe('the progress of a call without a result', () => {
   it.each<[string, Entries, Record<string, readonly object[]>, string[]]>([
     ['one alone', [use(1, 'Bash')], {}, ['running']],
     ['one that asks', [use(1, 'Bash')], { 'tool-1': WRITES }, ['waits for you']],

@@ -1,7 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
 import type { ToolItem } from './transcript-items.ts';
 
-/** Calls that only read, and subagents: the CLI begins those that follow one another together. */
+/** Calls that only read, and subagents: the CLI starts consecutive ones together. */
 const TOGETHER = [
   'Read',
   'Glob',
@@ -15,7 +15,7 @@ const TOGETHER = [
   'Agent',
   'Task',
 ];
-/** Calls that change files: none of them begins before those before it have ended, and none after it before it has. */
+/** Calls that change files: each waits for all calls before it, and all calls after it wait for it. */
 const ALONE = ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'];
 
 type Beside = 'together' | 'alone' | 'unknown';
@@ -26,14 +26,14 @@ function beside({ use }: ToolItem, request: PendingRequest | undefined): Beside 
   return use.toolName === 'Bash' && request !== undefined ? besideOfCommand(request) : 'unknown';
 }
 
-/** A command that only reads is asked for because of where it reads, and then a rule for reading there is suggested. */
+/** A command that only reads is asked for because of its path; the CLI then suggests a rule for reading there. */
 function besideOfCommand({ suggestions }: PendingRequest): Beside {
   return JSON.stringify(suggestions).includes('"toolName":"Read"') ? 'together' : 'alone';
 }
 
 /**
- * How far a call without a result has got, in words that are true: the CLI says of none that it has begun. Calls of one
- * message that only read run at the same time, all others one after the other; a command may be either.
+ * How far a call without a result has got. The CLI does not report when a call begins, so this says only what is
+ * certain: read-only calls of one message run at the same time, all others one after another; a command may be either.
  */
 export function callProgress(tool: ToolItem, requestAt: (toolUseId: string) => PendingRequest | undefined): string {
   const request = (one: ToolItem) => requestAt(one.use.toolUseId);

@@ -11,21 +11,21 @@ it.each([
   expect(hasOutput({ type })).toBe(prints);
 });
 
-it('says how much of the output is shown where that is not all', () => {
+it('says how much of the output is shown if it is cut', () => {
   expect(outputWords({ output: 'x', totalBytes: 1, isCut: false })).toBeNull();
   expect(outputWords({ output: 'x', totalBytes: 2_000_000, isCut: true })).toBe('The end of 1,954 KiB');
 });
 
 const of = (...states: McpState[]) => states.map((state) => ({ state }));
 
-it('tells of all servers in a line, what is wrong first', () => {
+it('summarizes all servers in one line, problems first', () => {
   expect(mcpSummary(of('connected'))).toBe('1 MCP server: connected');
   expect(mcpSummary(of('connected', 'failed', 'connected', 'needs-auth'))).toBe(
     '4 MCP servers: 1 failed, 1 needs a login, 2 connected',
   );
 });
 
-it('says what a server offers, or what to do about it', () => {
+it('says what a server offers, or how to fix it', () => {
   const facts = (state: McpState, more = {}) => mcpFacts({ state, tools: null, error: null, ...more });
   expect(facts('connected', { tools: 1 })).toBe('1 tool');
   expect(facts('failed', { error: 'Connection closed' })).toBe('Connection closed');
@@ -33,7 +33,7 @@ it('says what a server offers, or what to do about it', () => {
   expect(facts('pending')).toBeNull();
 });
 
-it('offers to reconnect what can be', () => {
+it('offers to reconnect the servers that can be', () => {
   const may = (['connected', 'failed', 'needs-auth', 'unknown', 'pending', 'disabled'] as const).filter((state) =>
     mayReconnect({ state }),
   );

@@ -1,16 +1,16 @@
 import type { BackgroundTask, McpServer, McpState, TaskOutput } from '@callboard/contract';
 import { count } from '../../../lib/format.ts';
 
-/** What kind of task it is, for people. */
+/** The kind of a task, in words. */
 export function taskKind({ type }: Pick<BackgroundTask, 'type'>): string {
   if (type === 'local_bash') return 'Command';
   return type === 'local_agent' ? 'Subagent' : type.replaceAll('_', ' ');
 }
 
-/** Claude Code keeps the output of commands alone; what a subagent says stands in the transcript. */
+/** Claude Code stores the output of commands only; a subagent's output is in the transcript. */
 export const hasOutput = ({ type }: Pick<BackgroundTask, 'type'>): boolean => type === 'local_bash';
 
-/** How much of the output is shown, where that is not all. */
+/** How much of the output is shown; null if all of it is. */
 export function outputWords({ isCut, totalBytes }: TaskOutput): string | null {
   return isCut ? `The end of ${Math.ceil(totalBytes / 1024).toLocaleString('en')} KiB` : null;
 }
@@ -26,10 +26,10 @@ const STATES: Record<McpState, string> = {
 
 export const mcpStateWords = (state: McpState): string => STATES[state];
 
-/** What is wrong comes first. */
+/** Problems come first. */
 const ORDER: readonly McpState[] = ['failed', 'needs-auth', 'pending', 'unknown', 'connected', 'disabled'];
 
-/** All servers in a line: "3 MCP servers: 1 failed, 2 connected". */
+/** All servers in one line: "3 MCP servers: 1 failed, 2 connected". */
 export function mcpSummary(servers: readonly Pick<McpServer, 'state'>[]): string {
   const states = ORDER.flatMap((state) => {
     const many = servers.filter((server) => server.state === state).length;
@@ -38,7 +38,7 @@ export function mcpSummary(servers: readonly Pick<McpServer, 'state'>[]): string
   return `${count(servers.length, 'MCP server')}: ${states.join(', ')}`;
 }
 
-/** What a server has to say beside its state: its tools, or why there are none. */
+/** What a server offers, or why it offers nothing. */
 export function mcpFacts({ state, tools, error }: Pick<McpServer, 'state' | 'tools' | 'error'>): string | null {
   if (state === 'connected') return tools === null ? null : count(tools, 'tool');
   if (state === 'needs-auth') return 'Run "claude" in a terminal and log in with /mcp, then reconnect.';
@@ -46,6 +46,6 @@ export function mcpFacts({ state, tools, error }: Pick<McpServer, 'state' | 'too
   return error;
 }
 
-/** A server that connects now, or that a person turned off, is left alone. */
+/** Whether a server can be reconnected: not while it connects, and not if a person turned it off. */
 export const mayReconnect = ({ state }: Pick<McpServer, 'state'>): boolean =>
   state !== 'pending' && state !== 'disabled';

@@ -9,7 +9,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 const kindOf = (mode: string) => KINDS[mode] ?? `mode ${mode}`;
 
-/** What a file's counts do not say: what kind it is where it is no plain file, and how that changed. */
+/** The kind of a file that is no plain file, and how it changed; null for a plain file. */
 export function kindWords({ oldMode, newMode }: FileDiff): string | null {
   if (oldMode !== null && newMode !== null && oldMode !== newMode) return `${kindOf(oldMode)} → ${kindOf(newMode)}`;
   const mode = newMode ?? oldMode ?? '100644';
@@ -18,14 +18,14 @@ export function kindWords({ oldMode, newMode }: FileDiff): string | null {
 
 const LFS = /^[+-]version https:\/\/git-lfs\.github\.com\/spec\//m;
 
-/** What a patch cannot show of a file, in words. */
+/** What a patch cannot show of a file, in words; null if it shows everything. */
 export function unseenWords({ oldMode, newMode, isBinary }: FileDiff, patch: string): string | null {
   if (oldMode === '160000' || newMode === '160000') return 'Another repository: what changes in it is not shown here.';
   if (LFS.test(patch)) return 'Kept by Git LFS: this is its note of the content, which is not shown here.';
   return isBinary ? 'Git takes this text for binary, since it has NUL characters in it.' : null;
 }
 
-/** Why there is nothing to show; null where there is. */
+/** Why there is nothing to show; null if there is something. */
 export function emptyWords({ status, isBinary }: FileDiff, patch: string | null): string | null {
   if (patch === null)
     return isBinary ? 'A binary file: its content is not shown.' : 'This change is too long to be shown here.';

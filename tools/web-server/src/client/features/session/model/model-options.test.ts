@@ -18,7 +18,7 @@ const OFFERED: Capabilities = {
   ],
 };
 
-it('offers what Claude Code has, and finds the one in use by its name or by what it has become', () => {
+it('offers Claude Code’s models, and finds the current one by its name or by the name it resolves to', () => {
   expect(modelOptions(OFFERED, null)).toEqual({
     value: '',
     options: [
@@ -34,11 +34,11 @@ it('offers what Claude Code has, and finds the one in use by its name or by what
   expect(other.options).toHaveLength(4);
 });
 
-it('falls back to the aliases before anything was started', () => {
+it('falls back to the aliases before the first start', () => {
   expect(modelOptions(null, null).options.map(({ value }) => value)).toEqual(['', 'opus', 'sonnet', 'haiku']);
 });
 
-it('offers the efforts that the model knows, with the one in use', () => {
+it('offers the model’s efforts, and the current one', () => {
   const values = (model: string | null, current: string | null) =>
     effortOptions(OFFERED, model, current).map(({ value }) => value);
   expect(values('opus', 'high')).toEqual(['low', 'high']);

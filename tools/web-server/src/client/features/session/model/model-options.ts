@@ -6,7 +6,7 @@ interface Chosen {
   value: string;
 }
 
-/** The models to choose from, and which of them is in use: one that is not among them is added. */
+/** The models to choose from, and the current one, which is added if it is missing. */
 export function modelOptions(capabilities: Capabilities | null, current: string | null): Chosen {
   const choices = modelChoices(capabilities);
   const options = [{ value: '', label: 'Default model' }, ...choices.map(({ value, label }) => ({ value, label }))];
@@ -24,7 +24,7 @@ const EFFORTS: Record<Effort, string> = {
   max: 'Most',
 };
 
-/** The efforts that the model knows; all of them where the model is not known. */
+/** The efforts the model supports; all of them if the model is unknown. */
 export function effortOptions(
   capabilities: Capabilities | null,
   model: string | null,

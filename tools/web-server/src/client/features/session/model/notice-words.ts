@@ -23,5 +23,5 @@ const TITLES: Readonly<Record<string, string>> = {
   'unknown-request': 'A request that is not known',
 };
 
-/** What a notice is about, before its own text; null for one whose text says it all. */
+/** The title of a notice; null if its text is enough. */
 export const noticeTitle = (code: string): string | null => TITLES[code] ?? null;

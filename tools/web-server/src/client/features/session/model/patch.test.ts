@@ -28,7 +28,7 @@ it('numbers the lines of each hunk before and after', () => {
   ]);
 });
 
-it('takes lines that look like a head for what they are', () => {
+it('does not mistake lines that look like a header', () => {
   const patch = '--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n @@ -1 +1 @@\n\\ No newline at end of file\n';
   expect(patchLines(patch).map(({ kind, text }) => `${kind} ${text}`)).toEqual([
     'removed -- old',

@@ -1,4 +1,4 @@
-/** A line of a unified diff, with its numbers before and after. */
+/** A line of a unified diff, with its line numbers before and after. */
 export interface PatchLine {
   kind: 'same' | 'removed' | 'added' | 'gap' | 'remark';
   text: string;
@@ -8,7 +8,7 @@ export interface PatchLine {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)$/;
 
-/** The lines of a file's unified diff; what stands before its first hunk is not part of them. */
+/** The lines of a file's unified diff, from its first hunk on. */
 export function patchLines(patch: string): PatchLine[] {
   const lines: PatchLine[] = [];
   let left = { before: 0, after: 0 };
@@ -18,7 +18,7 @@ export function patchLines(patch: string): PatchLine[] {
     if (hunk !== null && left.before <= 0 && left.after <= 0) {
       next = { before: Number(hunk[1]), after: Number(hunk[3]) };
       left = { before: Number(hunk[2] ?? 1), after: Number(hunk[4] ?? 1) };
-      // A change that begins with the file leaves nothing out before it.
+      // A change at the start of the file leaves nothing out before it.
       if (lines.length > 0 || next.before > 1)
         lines.push({ kind: 'gap', text: hunk[5] ?? '', before: null, after: null });
     } else if (line.startsWith('\\') && lines.length > 0) {

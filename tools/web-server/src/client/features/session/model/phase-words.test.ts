@@ -13,12 +13,12 @@ it('says which phase it is', () => {
   expect(phaseWords({ ...stage('STAGE-1'), session: null })).toBeNull();
 });
 
-it('names the phase that waits at the gate', () => {
+it('names the phase at the gate', () => {
   expect(phaseAtGate(phased({ phaseIndex: 0, atGate: true }))).toBe('Build');
   expect(phaseAtGate(phased({ phaseIndex: 0 }))).toBeNull();
 });
 
-it('tells how far each phase is', () => {
+it('gives the state of each phase', () => {
   expect(phaseStates(phased({ phaseIndex: 1 }))).toEqual(['done', 'current', 'to come']);
   expect(phaseStates(phased({ phaseIndex: 1, atGate: true }))).toEqual(['done', 'done', 'to come']);
   expect(phaseStates({ ...stage('STAGE-1', { pipeline }), session: null })).toEqual(['to come', 'to come', 'to come']);

@@ -9,13 +9,13 @@ export function phaseWords({ pipeline, session }: Phased): string | null {
   return phase === undefined ? null : `${phase.name}, phase ${index + 1} of ${pipeline.length}`;
 }
 
-/** The phase that begins when somebody lets it. */
+/** The phase that waits at the gate; null if none does. */
 export const phaseAtGate = ({ pipeline, session }: Phased): string | null =>
   session?.atGate === true ? (pipeline[session.phaseIndex + 1]?.name ?? null) : null;
 
 export type PhaseState = 'done' | 'current' | 'to come';
 
-/** How far each phase is. */
+/** The state of each phase. */
 export function phaseStates({ pipeline, session, completedAt }: Phased): PhaseState[] {
   const reached = session?.phaseIndex ?? -1;
   return pipeline.map((_, index) => {

@@ -3,11 +3,11 @@ import { lineDiff } from '../../../lib/line-diff.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { ToolItem } from './transcript-items.ts';
 
-/** Who let the call run, where it was nobody here. */
+/** Who allowed the call, if it was nobody here. */
 export const allowedElsewhere = ({ result }: ToolItem): string =>
   result?.allowedBy === 'hook' ? 'allowed by a hook' : '';
 
-/** How a tool call went, in a word or two, for the end of its line. */
+/** The outcome of a tool call in a word or two, for the end of its line. */
 export function toolOutcome({ use, result, decisions }: ToolItem): string {
   if (result === null) return '';
   if (decisions.some((decision) => decision.outcome === 'denied')) return 'denied';
@@ -23,7 +23,7 @@ export function toolOutcome({ use, result, decisions }: ToolItem): string {
   return '';
 }
 
-/** How long the call took, as far as its entries tell; empty while it runs, and when it took no time. */
+/** How long the call took, without waiting for a person; empty while it runs, or if it took no time. */
 export function toolDuration({ use, result, decisions }: ToolItem): string {
   if (result === null) return '';
   const waited = decisions.reduce((sum, decision) => sum + decision.waitedMs, 0);

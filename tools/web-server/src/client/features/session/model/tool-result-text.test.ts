@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { resultCode, subagentReport } from './tool-result-text.ts';
 
-it('takes the line numbers off what was read', () => {
+it('removes the line numbers from a read file', () => {
   expect(resultCode('Read', '    7→a\n    8→\n    9→\tb→c')).toEqual({ code: 'a\n\n\tb→c', firstLine: 7 });
   expect(resultCode('Read', '1\ta\n2\tb\n\n<system-reminder>\nmind\n</system-reminder>')).toEqual({
     code: 'a\nb',
@@ -9,7 +9,7 @@ it('takes the line numbers off what was read', () => {
   });
 });
 
-it('leaves everything else as it is', () => {
+it('leaves other results unchanged', () => {
   expect(resultCode('Read', 'File does not exist.').code).toBe('File does not exist.');
   expect(resultCode('Bash', '1\ta')).toEqual({ code: '1\ta', firstLine: null });
   expect(resultCode('Edit', '<tool_use_error>No\nmatch</tool_use_error>').code).toBe('No\nmatch');
@@ -22,13 +22,13 @@ const TRAILER = `agentId: a7525 (use SendMessage with to: 'a7525', summary: '<5-
 tool_uses: 0
 duration_ms: 688</usage>`;
 
-it('takes what a subagent answered out of the frame that Claude Code puts around it', () => {
+it('extracts the answer of a subagent from its frame', () => {
   const report = '  Forty-two files.\n  \n  - one\n    - two';
   for (const text of [`${FRAME}\n${report}\n${TRAILER}`, `${FRAME}\n${report}`])
     expect(subagentReport(text)).toBe('Forty-two files.\n\n- one\n  - two');
 });
 
-it('does not touch what has another form', () => {
+it('returns null for a result of another form', () => {
   for (const text of [
     'Forty-two files.',
     `A note\n${FRAME}\n  Forty-two files.`,

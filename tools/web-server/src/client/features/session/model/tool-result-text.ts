@@ -1,7 +1,7 @@
-/** A file's lines as `Read` gives them, each behind its number. */
+/** Matches a file's line as `Read` returns it, after its number. */
 const NUMBERED = /^ *(\d+)[→\t](.*)$/;
 
-/** The code within a tool's result, and the number of its first line where that was given. */
+/** The code in a tool's result, and the number of its first line; null if there is none. */
 export function resultCode(toolName: string, text: string): { code: string; firstLine: number | null } {
   const whole = { code: text.replace(/^<tool_use_error>(.*)<\/tool_use_error>$/s, '$1'), firstLine: null };
   if (toolName !== 'Read') return whole;
@@ -12,13 +12,13 @@ export function resultCode(toolName: string, text: string): { code: string; firs
   return { code: parts.join('\n'), firstLine: Number(first[1]) };
 }
 
-/** The line in front of a report by which Claude Code tells its model that a subagent speaks. */
+/** The line before a report, by which Claude Code tells its model that it comes from a subagent. */
 const FRAME = /^\[Subagent hand-back\] .*:$/;
 const INDENT = '  ';
-/** What Claude Code adds for its model: how to go on with the subagent, and what it used. */
+/** What Claude Code adds for its model: how to continue the subagent, and its usage. */
 const TRAILER = /^(agentId: [^\n]*)?\n?(<usage>[^<]*<\/usage>)?$/;
 
-/** What a subagent answered, out of the result of its call; null where the result has another form than the known one. */
+/** A subagent's answer, taken from the result of its call; null if the result has an unknown form. */
 export function subagentReport(text: string): string | null {
   const [frame = '', ...lines] = text.split('\n');
   if (!FRAME.test(frame)) return null;

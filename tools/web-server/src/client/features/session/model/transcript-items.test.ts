@@ -28,7 +28,7 @@ it.each([
   ],
   ['the end of its process', entry(3, 'notice', { level: 'warning', code: 'process-ended', text: 'Killed.' }), true],
   ['something else', entry(3, 'notice', { level: 'info', code: 'phase', text: 'Build begins.' }), null],
-])('says of a call without a result whether it was cut off, by %s', (_, ending, alsoInner) => {
+])('marks a call without a result as cut off by %s, if it was', (_, ending, alsoInner) => {
   const [agent, after] = transcriptItems([use(1, 'agent', 'Task'), innerUse(2, 'inner'), ending, use(4, 'new')]);
   expect(agent).toMatchObject({ isCutOff: alsoInner !== null, children: [{ isCutOff: alsoInner === true }] });
   expect(after).not.toMatchObject({ isCutOff: true });
@@ -36,7 +36,7 @@ it.each([
   expect(told).toMatchObject({ isCutOff: false });
 });
 
-it('puts what a subagent did under its call', () => {
+it('puts a subagent’s steps under its call', () => {
   const [agent, after] = transcriptItems([
     use(1, 'agent', 'Task'),
     text(2, 'agent'),
@@ -47,19 +47,19 @@ it('puts what a subagent did under its call', () => {
   expect(after).toMatchObject({ kind: 'entry', entry: { index: 4 } });
 });
 
-it('folds several looks in a row, and leaves out one that failed', () => {
+it('folds consecutive lookups, except a failed one', () => {
   const lookups = (last: boolean) =>
     ['a', 'b', 'c'].flatMap((id, i) => [use(i * 2 + 1, id, 'Read'), result(i * 2 + 2, id, last && id === 'c')]);
   expect(transcriptItems(lookups(false)).map((item) => item.kind)).toEqual(['lookups']);
   expect(transcriptItems(lookups(true)).map((item) => item.kind)).toEqual(['lookups', 'tool']);
 });
 
-it('shows results and decisions whose call is not there by themselves', () => {
+it('shows results and decisions without their call as items of their own', () => {
   const lone = entry(6, 'decision', { decision: decision(request('STAGE-1', 'gone')) });
   expect(transcriptItems([result(5, 'gone'), lone]).map((item) => item.kind)).toEqual(['entry', 'entry']);
 });
 
-it('says in a word how a call went', () => {
+it('says in a word how a call ended', () => {
   const [edit] = transcriptItems([use(1, 'e', 'Edit', { old_string: 'a\nb', new_string: 'a\nc\nd' }), result(2, 'e')]);
   expect(toolOutcome(edit as ToolItem)).toBe('+2 -1');
   const denied = decision(request('STAGE-1', 'x'), { outcome: 'denied' });
@@ -71,7 +71,7 @@ it('says in a word how a call went', () => {
   expect(toolOutcome(call as ToolItem)).toBe('denied');
 });
 
-it('keeps the keys of what is there when earlier entries are read', () => {
+it('keeps the keys of existing items when earlier entries are loaded', () => {
   const earlier = [use(1, 'agent', 'Task'), use(2, 'a', 'Read'), result(3, 'a'), use(4, 'run')];
   const later = [result(5, 'run'), innerUse(6, 'inner'), use(7, 'b', 'Bash'), text(8)];
   const before = itemKeys(transcriptItems(later));
@@ -79,7 +79,7 @@ it('keeps the keys of what is there when earlier entries are read', () => {
   expect(after.filter((key) => before.includes(key)).toSorted()).toEqual(before.toSorted());
 });
 
-it('gives no key twice', () => {
+it('gives each item a unique key', () => {
   const keys = itemKeys(transcriptItems([result(1, 'gone'), result(2, 'gone'), text(3), text(3)]));
   expect(new Set(keys).size).toBe(keys.length);
 });

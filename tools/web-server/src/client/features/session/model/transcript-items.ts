@@ -2,32 +2,32 @@ import type { Decision, TranscriptEntry } from '@callboard/contract';
 
 type Entry<K extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { kind: K }>;
 
-/** A tool call with all that belongs to it. */
+/** A tool call with everything that belongs to it. */
 export interface ToolItem {
   kind: 'tool';
   use: Entry<'tool-use'>;
   result: Entry<'tool-result'> | null;
-  /** Its turn or its process ended before there was a result. */
+  /** Whether its turn or its process ended before a result. */
   isCutOff: boolean;
   decisions: Decision[];
-  /** The calls of the same conversation that had no result when it was called: of the same message, before it. */
+  /** The calls of the same conversation without a result when this one began: earlier calls of the same message. */
   before: readonly ToolItem[];
-  /** What the subagent did that this call started. */
+  /** The steps of the subagent this call started. */
   children: TranscriptItem[];
 }
 
-/** What a person reads as one thing. */
+/** One item of the transcript, as a person reads it. */
 export type TranscriptItem =
   | ToolItem
-  /** Several calls in a row that only looked: one line for all. */
+  /** Several consecutive read-only calls, shown on one line. */
   | { kind: 'lookups'; tools: ToolItem[] }
-  /** What a subagent did whose call stands earlier than what is loaded. */
+  /** The steps of a subagent whose call is not loaded. */
   | { kind: 'steps'; toolUseId: string; children: TranscriptItem[] }
   | { kind: 'entry'; entry: Exclude<TranscriptEntry, Entry<'tool-use'>> };
 
 type Steps = Extract<TranscriptItem, { kind: 'steps' }>;
 
-/** Tool calls with their results and decisions, subagents under their call, looks in a row as one. */
+/** Groups entries: tool calls with results and decisions, subagent steps under their call, consecutive lookups. */
 export function transcriptItems(entries: readonly TranscriptEntry[]): TranscriptItem[] {
   const tools = new Map<string, ToolItem>();
   const strays = new Map<string, Steps>();
@@ -78,7 +78,7 @@ function attach(entry: TranscriptEntry, tools: ReadonlyMap<string, ToolItem>, op
   return false;
 }
 
-/** With its process every call ends; with its turn those of the main conversation, since subagents may work on. */
+/** The end of the process cuts off every call; the end of a turn only the main conversation's, as subagents may continue. */
 function markCutOff(entry: TranscriptEntry, open: Set<ToolItem>): void {
   const isProcess = entry.kind === 'notice' && entry.code === 'process-ended';
   if (!isProcess && entry.kind !== 'turn-end') return;
@@ -125,7 +125,7 @@ function foldLookups(items: readonly TranscriptItem[]): TranscriptItem[] {
   return folded;
 }
 
-/** How many tools were called in these items, and beneath them. */
+/** How many tools were called in these items, including nested ones. */
 export function countSteps(items: readonly TranscriptItem[]): number {
   return items.reduce((sum, item) => sum + stepsIn(item), 0);
 }
@@ -136,7 +136,7 @@ function stepsIn(item: TranscriptItem): number {
   return item.kind === 'steps' ? countSteps(item.children) : 0;
 }
 
-/** Whether one of these calls is in the item, or beneath it. */
+/** Whether the item contains one of these calls, also nested. */
 export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>): boolean {
   if (toolUseIds.size === 0 || item.kind === 'lookups' || item.kind === 'entry') return false;
   if (item.kind === 'tool' && toolUseIds.has(item.use.toolUseId)) return true;
@@ -144,8 +144,8 @@ export function holdsOne(item: TranscriptItem, toolUseIds: ReadonlySet<string>):
 }
 
 /**
- * A key that stays with what it names when entries are added before or after it: a call keeps it when it is found to
- * belong to a result that stood there alone, a text when it is stored.
+ * A key that stays the same when entries are added before or after the item: a call takes over the key of its result
+ * that was there alone, and a stored text that of its streaming block.
  */
 export function itemKey(item: TranscriptItem): string {
   switch (item.kind) {
@@ -170,7 +170,7 @@ function entryKey(entry: TranscriptEntry): string {
   return 'blockId' in entry ? blockKey(entry.blockId) : `entry:${entry.index}`;
 }
 
-/** The keys of the items, each once. */
+/** The items' keys, made unique. */
 export function itemKeys(items: readonly TranscriptItem[]): string[] {
   const taken = new Set<string>();
   return items.map((item) => {
@@ -181,10 +181,10 @@ export function itemKeys(items: readonly TranscriptItem[]): string[] {
   });
 }
 
-/** The blocks that are stored: text that streamed as one of them is not shown twice. */
+/** The ids of stored blocks: streaming text of the same block is not shown again. */
 export const storedBlocks = (entries: readonly TranscriptEntry[]): ReadonlySet<string> =>
   new Set(entries.flatMap((entry) => ('blockId' in entry ? [entry.blockId] : [])));
 
-/** The tool calls that can be seen. */
+/** The ids of the tool calls among the entries. */
 export const toolUseIds = (entries: readonly TranscriptEntry[]): ReadonlySet<string> =>
   new Set(entries.flatMap((entry) => (entry.kind === 'tool-use' ? [entry.toolUseId] : [])));

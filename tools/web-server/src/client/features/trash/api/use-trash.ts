@@ -3,7 +3,7 @@ import { queryOptions, useQueryClient } from '@tanstack/react-query';
 import { useCommand } from '../../../data/use-command.ts';
 import { client } from '../../../lib/api-client.ts';
 
-/** No event tells of it, so it is read whenever somebody looks. */
+/** The trash. No event reports its changes, so it is read again on each visit. */
 export const trashQuery = queryOptions({
   queryKey: ['trash'],
   staleTime: 0,
@@ -12,11 +12,11 @@ export const trashQuery = queryOptions({
 
 interface Restore {
   entry: TrashEntry;
-  /** Empty: where it came from, or a folder of its own. */
+  /** Empty to restore to the original folder, or to a new one. */
   folder: string;
 }
 
-/** The caller tells of refusals. */
+/** Restores an entry. The caller shows refusals. */
 export function useRestore() {
   const cache = useQueryClient();
   return useCommand({

@@ -13,7 +13,7 @@ import { TimeSince } from '../../../ui/time-since.tsx';
 import { trashQuery, useRestore } from '../api/use-trash.ts';
 import css from './trash.module.css';
 
-/** What was kept of the worktrees of deleted stages. */
+/** The files kept from the worktrees of deleted stages. */
 export default function TrashPage() {
   const trash = useQuery(trashQuery);
   const restore = useRestore();
