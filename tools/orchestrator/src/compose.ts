@@ -42,16 +42,20 @@ import { startLowPriorityWork } from './sessions/watch/low-priority-work.ts';
 import { startSettingsWatch } from './sessions/watch/settings-watch.ts';
 import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
+import { createStageCompletion } from './stages/complete-stage.ts';
 import { createGitSettings } from './stages/git-settings.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
+import { createStageRemoval } from './stages/remove-stage.ts';
 import { createRepositories } from './stages/repositories.ts';
 import { createStages } from './stages/stages.ts';
+import { createWorktreeFiles } from './stages/worktree-files.ts';
 import { startPruning } from './store/pruning.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 import { createTrash } from './trash/trash.ts';
 import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';
+import { createBoardViews } from './views/board-views.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
 export interface ComposeOptions {
@@ -252,13 +256,17 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
     const loopDelay = watchLoopDelay();
     life.onStop('loop delay', loopDelay.stop);
+    const stages = createStages({ store });
     const handlers = commandHandlers({
       store,
-      board,
+      views: createBoardViews({ store, board }),
       loopDelay: loopDelay.read,
       projects,
       gitSettings,
-      stages: createStages({ store }),
+      stages,
+      complete: createStageCompletion({ store, stages, worktrees, endIfIdle: sessions.endIfIdle }),
+      removal: createStageRemoval({ store, stages, worktrees, trash }),
+      files: createWorktreeFiles({ store, worktrees }),
       sessions,
       controls: createSessionControls({ store, ask: sessions.ask }),
       leftovers: createLeftoverProcesses({ store, graceMs: signalMs }),
@@ -269,7 +277,6 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       draftFiles,
       capabilities: (wanted) => capabilitiesOf(store, wanted),
       imports: createStageImports({ store }),
-      worktrees,
       trash,
       trust,
       logins,

@@ -94,6 +94,7 @@ describe('the orchestrator', () => {
     'stages',
     'trash',
     'trust',
+    'views',
     'worktrees',
   ];
   const typesOf = (folders: readonly string[]) => folders.map((folder) => `type ${folder}`);
@@ -111,7 +112,8 @@ describe('the orchestrator', () => {
     disk: ['lib', 'type store'],
     isolation: ['lib'],
     scheduler: ['lib', 'type store'],
-    stages: ['domain', 'lib', 'store', 'type worktrees'],
+    stages: ['domain', 'lib', 'store', 'type trash', 'type worktrees'],
+    views: ['domain', 'lib', 'store'],
     trash: ['lib', 'type store'],
     approvals: ['agent', 'domain', 'kinds', 'lib', 'type store'],
     messages: ['domain', 'lib', 'store'],

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
 import { silent } from '../../test/support/test-store.ts';
 import { Rejection } from '../lib/errors.ts';
-import type { CommandContext, CommandHandlers } from './command-handlers.ts';
+import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
 import { executeCommand } from './execute-command.ts';
 
 afterEach(() => void vi.restoreAllMocks());

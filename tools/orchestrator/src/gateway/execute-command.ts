@@ -12,7 +12,7 @@ import type { Logins } from '../auth/logins.ts';
 import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { troubleOf } from '../store/storage-failure.ts';
-import type { CommandContext, CommandHandlers } from './command-handlers.ts';
+import type { CommandContext, CommandHandlers } from './commands/command-handler.ts';
 
 const UNNAMED = { name: 'someone' };
 

@@ -9,15 +9,15 @@ import type { Store, Tables, Tx } from '../store/store.ts';
 export interface Stages {
   /** @throws Rejection `unknown_project`, `unknown_dependency` */
   create(stage: NewStage): Promise<Stage>;
-  /** @throws Rejection `unknown_stage`, `unknown_dependency`, `stage_running` when prompt or mode of a started stage would change */
+  /** @throws Rejection `unknown_stage`, `unknown_dependency`; `stage_running` for another prompt or mode of a started stage */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
-  /** Whether it can be marked done now. @throws as `complete` */
+  /** Resolves if it can be marked done now. @throws as `complete` */
   requireCompletable(stageId: StageId): Promise<void>;
   /** Marks it done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
   complete(stageId: StageId): Promise<Stage>;
-  /** Takes a done stage back to where it stood. @throws Rejection `unknown_stage`, `not_done` */
+  /** Moves a done stage back to where it was. @throws Rejection `unknown_stage`, `not_done` */
   reopen(stageId: StageId, actor: string): Promise<void>;
-  /** The stage, if it can be removed now. @throws as `remove` */
+  /** Returns the stage if it can be removed now. @throws as `remove` */
   requireRemovable(stageId: StageId): Promise<Stage>;
   /** Takes it off the board with its session and transcript; its decisions stay in their log. @throws Rejection `unknown_stage`, `stage_running` */
   remove(stageId: StageId): Promise<Stage>;
@@ -35,25 +35,7 @@ export function createStages({ store }: { store: Store }): Stages {
       store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
-        const stage: Stage = {
-          id: StageId.parse(await unusedId(tx)),
-          projectId: wanted.projectId,
-          title: wanted.title,
-          prompt: wanted.prompt,
-          dependsOn: [...new Set(wanted.dependsOn)],
-          priority: wanted.priority ?? 2,
-          permissionMode: wanted.permissionMode ?? 'default',
-          model: wanted.model ?? null,
-          sandbox: wanted.sandbox ?? null,
-          autoStart: wanted.autoStart ?? false,
-          held: wanted.held ?? false,
-          pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
-          source: null,
-          completedAt: null,
-          worktree: null,
-          createdAt: tx.now,
-          updatedAt: tx.now,
-        };
+        const stage = newStage(wanted, await unusedId(tx), tx.now);
         await tx.stages.insert(stage);
         await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
         return stage;
@@ -68,7 +50,7 @@ export function createStages({ store }: { store: Store }): Stages {
         if (started && (patch.prompt !== undefined || patch.permissionMode !== undefined)) {
           throw new Rejection(
             'stage_running',
-            `${stageId} was started: send a message instead of changing its prompt, and change the mode on its page.`,
+            `${stageId} was started. Send a message instead of changing its prompt, and change the mode on its page.`,
           );
         }
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
@@ -103,6 +85,27 @@ export function createStages({ store }: { store: Store }): Stages {
   };
 }
 
+/** A stage that was not started, with defaults for what was left out. */
+const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
+  id,
+  projectId: wanted.projectId,
+  title: wanted.title,
+  prompt: wanted.prompt,
+  dependsOn: [...new Set(wanted.dependsOn)],
+  priority: wanted.priority ?? 2,
+  permissionMode: wanted.permissionMode ?? 'default',
+  model: wanted.model ?? null,
+  sandbox: wanted.sandbox ?? null,
+  autoStart: wanted.autoStart ?? false,
+  held: wanted.held ?? false,
+  pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
+  source: null,
+  completedAt: null,
+  worktree: null,
+  createdAt: now,
+  updatedAt: now,
+});
+
 async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
   const stage = await requireStage(tx, stageId);
   await requireNoProcess(tx, stageId);
@@ -111,7 +114,7 @@ async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
 
 async function completable(tx: Tables, stageId: StageId): Promise<Stage> {
   const stage = await requireStage(tx, stageId);
-  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is done already.`);
+  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is already done.`);
   requireNoAlarm(await tx.sessions.find(stageId));
   await requireNoProcess(tx, stageId);
   return stage;
@@ -127,7 +130,7 @@ async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
 async function requireDependencies(tx: Tx, ids: readonly StageId[]): Promise<void> {
   for (const id of ids) {
     if ((await tx.stages.find(id)) === null)
-      throw new Rejection('unknown_dependency', `It cannot depend on ${id}: there is no such stage.`);
+      throw new Rejection('unknown_dependency', `A stage cannot depend on ${id}: there is no such stage.`);
   }
 }
 
@@ -137,16 +140,17 @@ async function requireNoCycle(tx: Tx, stageId: StageId, dependsOn: readonly Stag
   const seen = new Set<StageId>();
   const next = [...dependsOn];
   for (let id = next.pop(); id !== undefined; id = next.pop()) {
-    if (id === stageId) throw new Rejection('unknown_dependency', `${stageId} would wait for itself.`);
+    if (id === stageId) throw new Rejection('unknown_dependency', `${stageId} cannot depend on itself.`);
     if (seen.has(id)) continue;
     seen.add(id);
     next.push(...(all.get(id) ?? []));
   }
 }
 
-/** An imported stage may have taken the next number. */
-async function unusedId(tx: Tx): Promise<string> {
-  let id = await tx.stages.nextId();
-  while ((await tx.stages.find(StageId.parse(id))) !== null) id = await tx.stages.nextId();
-  return id;
+/** The next id that is not taken: an imported stage may have it. */
+async function unusedId(tx: Tx): Promise<StageId> {
+  for (;;) {
+    const id = StageId.parse(await tx.stages.nextId());
+    if ((await tx.stages.find(id)) === null) return id;
+  }
 }

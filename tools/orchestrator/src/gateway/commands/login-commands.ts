@@ -1,0 +1,28 @@
+import type { Authenticated, Logins } from '../../auth/logins.ts';
+import { Rejection } from '../../lib/errors.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+type LoginCommands = 'get_logins' | 'remove_login' | 'auth_redeem' | 'auth_prove' | 'auth_check' | 'auth_logout';
+
+export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
+  get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
+  remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
+  auth_redeem: logins.redeem,
+  auth_prove: async (input, { login }) => {
+    const { loginId } = requireLogin(login);
+    if (loginId === null) throw new Rejection('bad_request', 'An API token has no page to prove.');
+    await logins.prove(loginId, input);
+    return { loginId };
+  },
+  auth_check: async (_, { login }) => requireLogin(login),
+  auth_logout: async (_, { actor, login }) => {
+    const { loginId } = requireLogin(login);
+    if (loginId !== null) await logins.end(loginId, actor.name);
+    return {};
+  },
+});
+
+function requireLogin(login: Authenticated | null): Authenticated {
+  if (login === null) throw new Rejection('not_logged_in', 'This command came without a login.');
+  return login;
+}

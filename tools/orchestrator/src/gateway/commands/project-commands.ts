@@ -1,0 +1,63 @@
+import type { ApprovalService } from '../../approvals/approval-service.ts';
+import type { ProjectGitSettings } from '../../stages/git-settings.ts';
+import type { StageImports } from '../../stages/import-stages.ts';
+import type { Projects } from '../../stages/projects.ts';
+import type { Store } from '../../store/store.ts';
+import type { Trust } from '../../trust/trust.ts';
+import type { BoardViews } from '../../views/board-views.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+export interface ProjectParts {
+  store: Store;
+  views: BoardViews;
+  projects: Projects;
+  gitSettings: ProjectGitSettings;
+  trust: Trust;
+  imports: StageImports;
+  approvals: Pick<ApprovalService, 'revoke'>;
+}
+
+type ProjectCommands =
+  | 'create_project'
+  | 'update_project'
+  | 'agree_git_settings'
+  | 'remove_project'
+  | 'get_projects'
+  | 'get_trust'
+  | 'trust_project'
+  | 'agree_rules'
+  | 'import_stages'
+  | 'get_rules'
+  | 'remove_rule';
+
+export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, ProjectCommands> {
+  const { store, views, projects, gitSettings, trust, imports, approvals } = parts;
+  return {
+    create_project: async (input) => {
+      const { project, created } = await projects.register(input);
+      return { project: await trust.refresh(project.id), created };
+    },
+    update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
+    agree_git_settings: async ({ projectId, hash }) => ({ project: await gitSettings.agree(projectId, hash) }),
+    remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
+    get_projects: async () => {
+      await trust.refreshAll();
+      return { projects: await store.read.projects.list() };
+    },
+    get_trust: async ({ projectId, stageId }) => ({
+      trust:
+        stageId === undefined ? (await trust.refresh(projectId)).trust : await trust.inspectStage(projectId, stageId),
+    }),
+    trust_project: async ({ projectId, hash }, { actor }) => ({
+      project: await trust.agree(projectId, hash, actor.name),
+    }),
+    agree_rules: async ({ projectId, rules }) => ({ project: await trust.agreeToRules(projectId, rules) }),
+    import_stages: async ({ projectId, path }) => {
+      const { ids, ...done } = await imports.run(projectId, path);
+      const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
+      return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
+    },
+    get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),
+    remove_rule: async ({ ruleId }) => ({ rule: await approvals.revoke(ruleId) }),
+  };
+}

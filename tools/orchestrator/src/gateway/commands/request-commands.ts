@@ -1,0 +1,36 @@
+import type { ApprovalService } from '../../approvals/approval-service.ts';
+import type { LostAnswers } from '../../approvals/settle-answers.ts';
+import type { BoardViews } from '../../views/board-views.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+export interface RequestParts {
+  views: BoardViews;
+  approvals: ApprovalService;
+  lostAnswers: LostAnswers;
+}
+
+type RequestCommands =
+  | 'get_pending'
+  | 'get_decisions'
+  | 'approve_tool'
+  | 'answer_question'
+  | 'dismiss_decision'
+  | 'retry_decision';
+
+export function requestCommands(parts: RequestParts): Pick<CommandHandlers, RequestCommands> {
+  const { views, approvals, lostAnswers } = parts;
+  return {
+    get_pending: async ({ stageId }) => ({ pending: await views.pending(stageId) }),
+    get_decisions: views.decisions,
+    approve_tool: async ({ stageId, ...body }, { actor }) => ({
+      decision: await approvals.approve(stageId, body, actor.name),
+    }),
+    answer_question: async ({ stageId, ...body }, { actor }) => ({
+      decision: await approvals.answer(stageId, body, actor.name),
+    }),
+    dismiss_decision: async ({ stageId, requestId }, { actor }) => ({
+      decision: await lostAnswers.dismiss(stageId, requestId, actor.name),
+    }),
+    retry_decision: ({ stageId, requestId }, { actor }) => lostAnswers.retry(stageId, requestId, actor.name),
+  };
+}

@@ -1,0 +1,79 @@
+import type { StageId, StageView } from '@callboard/contract';
+import type { Sessions } from '../../sessions/sessions.ts';
+import type { CompleteStage } from '../../stages/complete-stage.ts';
+import type { StageRemoval } from '../../stages/remove-stage.ts';
+import type { Stages } from '../../stages/stages.ts';
+import type { WorktreeFiles } from '../../stages/worktree-files.ts';
+import { requireStage } from '../../store/require.ts';
+import type { Store } from '../../store/store.ts';
+import type { Trash } from '../../trash/trash.ts';
+import type { BoardViews } from '../../views/board-views.ts';
+import type { CommandHandlers } from './command-handler.ts';
+
+export interface StageParts {
+  store: Store;
+  views: BoardViews;
+  stages: Stages;
+  complete: CompleteStage;
+  removal: StageRemoval;
+  files: WorktreeFiles;
+  sessions: Sessions;
+  trash: Trash;
+}
+
+type StageCommands =
+  | 'create_stage'
+  | 'get_stage'
+  | 'update_stage'
+  | 'get_removal'
+  | 'remove_stage'
+  | 'get_trash'
+  | 'restore_trash'
+  | 'get_diff'
+  | 'suggest_files'
+  | 'start_stage'
+  | 'advance_stage'
+  | 'stop_stage'
+  | 'reopen_stage'
+  | 'complete_stage';
+
+export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCommands> {
+  const { store, views, stages, complete, removal, files, sessions, trash } = parts;
+  const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
+  return {
+    create_stage: async (input) => card((await stages.create(input)).id),
+    get_stage: ({ stageId }) => card(stageId),
+    update_stage: async ({ stageId, patch }) => {
+      await stages.update(stageId, patch);
+      return card(stageId);
+    },
+    get_removal: async ({ stageId }) => ({ removal: await removal.plan(stageId) }),
+    remove_stage: (input, { actor }) => removal.remove(input, actor.name),
+    get_trash: async () => ({ entries: await trash.list() }),
+    restore_trash: ({ trashId, folder }) => trash.restore(trashId, folder),
+    get_diff: async ({ stageId, ...query }) => ({ diff: await files.diff(stageId, query) }),
+    suggest_files: async ({ stageId, query = '' }) => ({ files: await files.suggest(stageId, query) }),
+    start_stage: async ({ stageId }, { actor }) => {
+      await sessions.start(stageId, actor.name);
+      return card(stageId);
+    },
+    advance_stage: async ({ stageId }) => {
+      await requireStage(store.read, stageId);
+      await sessions.advance(stageId);
+      return card(stageId);
+    },
+    stop_stage: async ({ stageId }, { actor }) => {
+      await requireStage(store.read, stageId);
+      await sessions.stop(stageId, `Stopped by ${actor.name}.`);
+      return card(stageId);
+    },
+    reopen_stage: async ({ stageId }, { actor }) => {
+      await stages.reopen(stageId, actor.name);
+      return card(stageId);
+    },
+    complete_stage: async (input) => {
+      await complete(input);
+      return card(input.stageId);
+    },
+  };
+}

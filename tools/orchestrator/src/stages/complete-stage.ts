@@ -1,0 +1,44 @@
+import { type CommandInput, isActive, type StageId } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { Stages } from './stages.ts';
+
+export interface StageCompletionParts {
+  store: Store;
+  stages: Stages;
+  worktrees: Pick<Worktrees, 'requireMergeable' | 'merge'>;
+  /** Ends the stage's process if it is idle. Returns false if it was given work at the same moment. */
+  endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
+}
+
+/**
+ * Marks stages done, on request with a merge of their branch; an idle process is ended first.
+ * @throws Rejection as `Stages.complete` and `Worktrees.merge` do; `stage_running` if it was given work meanwhile
+ */
+export type CompleteStage = (input: CommandInput<'complete_stage'>) => Promise<void>;
+
+export function createStageCompletion({ store, stages, worktrees, endIfIdle }: StageCompletionParts): CompleteStage {
+  return async ({ stageId, merge = false, ...seen }) => {
+    const stage = await store.read.stages.find(stageId);
+    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
+    const session = await store.read.sessions.find(stageId);
+    const toMerge = merge && stage?.completedAt === null && stage.worktree !== null ? stage.worktree : null;
+    const isAtWork = session !== null && isActive(session.state);
+    // Before its process is ended: a refusal would not bring that back.
+    if (toMerge !== null && project !== null && !isAtWork) await worktrees.requireMergeable(project, toMerge, seen);
+    if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
+      if (!(await endIfIdle(stageId, 'Ended, since its stage was completed.'))) {
+        const message = `${stageId} was given work at the same moment, so it was not completed. Wait for its end, or stop it first.`;
+        throw new Rejection('stage_running', message);
+      }
+    }
+    // Before the merge: a refusal after it would look as if nothing had been done.
+    await stages.requireCompletable(stageId);
+    if (toMerge !== null && project !== null) {
+      await store.sync(); // merged work must not outlast what is known of it
+      await worktrees.merge(project, toMerge, seen);
+    }
+    await stages.complete(stageId);
+  };
+}

@@ -1,0 +1,32 @@
+import type { DiffQuery, Stage, StageDiff, StageId, Worktree } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import { requireStage, unknownStage } from '../store/require.ts';
+import type { Store } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+
+/** The files in the worktrees of stages. */
+export interface WorktreeFiles {
+  /** @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
+  diff(stageId: StageId, query: DiffQuery): Promise<StageDiff>;
+  /** Paths that match the query. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
+  suggest(stageId: StageId, query: string): ReturnType<Worktrees['suggestFiles']>;
+}
+
+export function createWorktreeFiles({ store, worktrees }: { store: Store; worktrees: Worktrees }): WorktreeFiles {
+  function worktreeOf({ id, worktree }: Stage): Worktree {
+    if (worktree === null) throw new Rejection('no_session', `${id} has no worktree yet: it was never started.`);
+    return worktree;
+  }
+
+  return {
+    async diff(stageId, query) {
+      const stage = await requireStage(store.read, stageId);
+      const worktree = worktreeOf(stage);
+      const project = await store.read.projects.find(stage.projectId);
+      if (project === null) throw unknownStage(stageId);
+      return worktrees.diff(project, worktree, query);
+    },
+    suggest: async (stageId, query) =>
+      worktrees.suggestFiles(worktreeOf(await requireStage(store.read, stageId)), query),
+  };
+}

@@ -1,0 +1,91 @@
+import {
+  type BoardView,
+  boardView,
+  type CommandInput,
+  type CommandReply,
+  type PendingRequest,
+  type PermissionRule,
+  type ProjectId,
+  type SessionView,
+  type StageId,
+  type StageView,
+  type TranscriptEntry,
+} from '@callboard/contract';
+import { noSession } from '../domain/change-session.ts';
+import { queuedMessage } from '../domain/message-delivery.ts';
+import { summaryOf } from '../store/records.ts';
+import { requireProject, requireStage, unknownStage } from '../store/require.ts';
+import type { Store } from '../store/store.ts';
+
+const EVENTS_PAGE = 500;
+const TRANSCRIPT_PAGE = 200;
+const DECISIONS_PAGE = 200;
+
+/** What clients read of the store, as they see it. Changes nothing. */
+export interface BoardViews {
+  /** The whole board, with what is to be said of the machine. */
+  board(): Promise<BoardView>;
+  /** One card. @throws Rejection `unknown_stage` */
+  stage(stageId: StageId): Promise<StageView>;
+  /** @throws Rejection `no_session`, `unknown_stage` */
+  session(stageId: StageId): Promise<SessionView>;
+  /** A page of events. `resync`: some of them are no longer kept, or `since` is ahead of the log. */
+  events(page: CommandInput<'get_events'>): Promise<CommandReply<'get_events'>>;
+  /** A page of a transcript, each decision with what became of it since. @throws Rejection `unknown_stage` */
+  transcript(page: CommandInput<'get_transcript'>): Promise<CommandReply<'get_transcript'>>;
+  /** A page of the decision log. */
+  decisions(filter: CommandInput<'get_decisions'>): Promise<CommandReply<'get_decisions'>>;
+  /** What waits for a person: all of it, or that of one stage. @throws Rejection `unknown_stage` */
+  pending(stageId?: StageId): Promise<PendingRequest[]>;
+  /** Rules of the project and of its stages. @throws Rejection `unknown_project` */
+  rules(projectId: ProjectId): Promise<PermissionRule[]>;
+}
+
+export function createBoardViews({ store, board }: { store: Store; board: () => Promise<BoardView> }): BoardViews {
+  const { read } = store;
+
+  /** A decision's entry is written when the decision is made; how far its delivery got since is looked up. */
+  async function withCurrentDecision(entry: TranscriptEntry): Promise<TranscriptEntry> {
+    if (entry.kind !== 'decision') return entry;
+    const now = await read.requests.findDecision(entry.stageId, entry.decision.requestId);
+    return { ...entry, decision: now ?? entry.decision };
+  }
+
+  return {
+    board,
+    async stage(stageId) {
+      const stage = boardView(await store.boardOf(stageId)).stages.find((candidate) => candidate.id === stageId);
+      if (stage === undefined) throw unknownStage(stageId);
+      return stage;
+    },
+    async session(stageId) {
+      const record = await read.sessions.find(stageId);
+      if (record === null) throw await noSession(read, stageId);
+      const queue = (await read.outbox.queueOf(stageId)).map(queuedMessage);
+      return { ...summaryOf(record), queue, pending: await read.requests.listOpenOf(stageId) };
+    },
+    async events({ since, limit = EVENTS_PAGE }) {
+      const last = await read.events.lastSeq();
+      const events = await read.events.since(since, limit);
+      // Numbers have no gaps: the next one is there, or it was pruned, maybe just now. Nothing follows the newest.
+      const isWhole = events[0] === undefined ? since === last : events[0].seq === since + 1;
+      return isWhole ? { events, resync: false } : { events: [], resync: true };
+    },
+    async transcript({ stageId, after, before, limit = TRANSCRIPT_PAGE }) {
+      await requireStage(read, stageId);
+      const page = await read.transcript.page(stageId, { after, before, limit });
+      const entries = await Promise.all(page.map(withCurrentDecision));
+      return { entries, total: (await read.sessions.find(stageId))?.transcriptLength ?? 0 };
+    },
+    decisions: ({ limit = DECISIONS_PAGE, ...filter }) => read.requests.decisions({ ...filter, limit }),
+    async pending(stageId) {
+      if (stageId === undefined) return read.requests.listOpen();
+      await requireStage(read, stageId);
+      return read.requests.listOpenOf(stageId);
+    },
+    async rules(projectId) {
+      await requireProject(read, projectId);
+      return read.rules.listOf(projectId);
+    },
+  };
+}
