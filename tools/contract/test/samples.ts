@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { requestEvents } from '../src/generated/request-events.ts';
 import {
   CLAUDE_CODE,
   Decision,
@@ -8,6 +10,7 @@ import {
   PermissionRule,
   Project,
   QueuedMessage,
+  RequestKind,
   SessionSummary,
   Stage,
 } from '../src/index.ts';
@@ -117,6 +120,11 @@ const sampleRule = PermissionRule.parse({
 const { stageId, requestId } = sampleRequest();
 const { messageId } = sampleMessage;
 
+/** The data of one event for each kind of request. */
+const requestSamples = z
+  .object(requestEvents)
+  .parse(Object.fromEntries(RequestKind.options.map((kind) => [`${kind}-requested`, sampleRequest({ kind })])));
+
 /** The data of one event of every type. A new type of event does not compile until it has its sample here. */
 export const eventSamples: { [T in EventType]: EventData<T> } = {
   'project-updated': { projectId: sampleProject().id, project: sampleProject() },
@@ -126,11 +134,7 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'stage-updated': { stageId, stage: sampleStage() },
   'stage-removed': { stageId },
   'session-updated': sampleSession(),
-  'approval-requested': sampleRequest(),
-  'question-requested': sampleRequest({ kind: 'question' }),
-  'plan-requested': sampleRequest({ kind: 'plan' }),
-  'elicitation-requested': sampleRequest({ kind: 'elicitation', toolUseId: '' }),
-  'network-requested': sampleRequest({ kind: 'network', toolUseId: '' }),
+  ...requestSamples,
   'approval-cancelled': { stageId, requestId, reason: 'withdrawn' },
   'approval-resolved': sampleDecision(),
   'call-denied': sampleDecision({
