@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { WAIT_MS } from './test-support/until.ts';
 
-// On a machine that does ten things at once a step takes ten times as long. Nothing here is waited for if it comes sooner.
-const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } };
+// A wait fails within 15 s (test-support/until.ts); the limits of whole tests are a backstop for a machine that does ten
+// things at once.
+const patience = { testTimeout: 180_000, hookTimeout: 120_000, expect: { poll: { timeout: WAIT_MS } } };
 const inBrowser = {
   include: ['*.e2e.test.ts'],
   setupFiles: [fileURLToPath(new URL('e2e/support/close-browsers.ts', import.meta.url))],

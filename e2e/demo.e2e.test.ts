@@ -7,10 +7,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { waitFor } from '../test-support/until.ts';
 import { openBrowser } from './support/browser.ts';
 import { claudePids, processesOf } from './support/processes.ts';
 
 const BIN = fileURLToPath(new URL('../tools/cli/bin/callboard.js', import.meta.url));
+
+/** The demo makes a project and starts Callboard; when it ends, it ends all its sessions first. */
+const slowStep = { withinMs: 60_000 };
 
 /** Starts the demo with a folder of its own for temporary files; it is empty again when the demo has ended. */
 async function startDemo(...args: string[]) {
@@ -24,11 +28,12 @@ async function startDemo(...args: string[]) {
   const exited = once(child, 'exit');
   onTestFinished(async () => {
     child.kill('SIGINT');
-    await exited;
+    await waitFor('the end of the demo', exited, slowStep);
   });
   const said: string[] = [];
   child.stderr.on('data', (data) => said.push(String(data)));
-  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), exited.then(() => [''])]);
+  const ready = Promise.race([once(createInterface({ input: child.stdout }), 'line'), exited.then(() => [''])]);
+  const [line] = await waitFor('the login link of the demo', ready, { ...slowStep, lastSeen: () => said.join('') });
   const loginLink = /^Callboard ready: (\S+)$/.exec(String(line))?.[1];
   if (loginLink === undefined) throw new Error(`it did not start: ${said.join('')}`);
   return { folder, child, exited, loginLink, said };
@@ -41,7 +46,7 @@ it('shows a newcomer what Callboard does, and leaves nothing behind', async () =
   await page.goto(loginLink);
 
   const dialog = page.getByRole('dialog', { name: /^Run the checks .* wants to run a command/ });
-  await dialog.getByText('sh scripts/check.sh').waitFor();
+  await dialog.getByText('sh scripts/check.sh').waitFor({ timeout: 60_000 }); // all sessions of the demo start at once
   await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
   const column = (name: string) => page.getByRole('region', { name });
   await column('Review').getByText('Run the checks').waitFor();
@@ -55,7 +60,7 @@ it('shows a newcomer what Callboard does, and leaves nothing behind', async () =
   expect(errors).toEqual([]);
 
   child.kill('SIGINT');
-  expect(await exited).toEqual([0, null]);
+  expect(await waitFor('the end of the demo', exited, slowStep)).toEqual([0, null]);
   expect(await processesOf(folder)).toEqual([]);
   expect(await readdir(folder)).toEqual([]);
 });

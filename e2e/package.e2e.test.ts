@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { findOlderNode } from '../scripts/older-node.ts';
+import { waitFor } from '../test-support/until.ts';
 import { openBrowser } from './support/browser.ts';
 import { install, type Program } from './support/callboard.ts';
 import { claudePids } from './support/processes.ts';
@@ -100,9 +101,10 @@ it.for(NODES)(
     onTestFinished(() => void demo.kill('SIGINT'));
     const said: string[] = [];
     for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => said.push(String(data)));
-    await expect.poll(() => said.join('')).toContain('This is a demo');
+    // It bundles nothing, but tries the sandbox and makes a project first: 22 s on a busy machine.
+    await expect.poll(() => said.join(''), { timeout: 90_000 }).toContain('This is a demo');
     demo.kill('SIGINT');
-    expect(await ended).toEqual([0, null]);
+    expect(await waitFor('the end of the demo', ended, { withinMs: 60_000 })).toEqual([0, null]); // ends its sessions
     expect(await readdir(join(own, 'tmp'))).toEqual([]);
 
     const without = { ...env, PATH: '/usr/bin:/bin' };

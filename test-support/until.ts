@@ -11,6 +11,8 @@ const SHOWN_CHARACTERS = 1_000;
 interface WaitOptions {
   /** How long to wait at most; the caller says why it is more than `WAIT_MS`. */
   withinMs?: number;
+  /** How often to look. */
+  everyMs?: number;
   /** What the error shows as last seen. */
   lastSeen?: () => unknown;
 }
@@ -61,7 +63,7 @@ async function poll<T>(what: string, look: () => Promise<{ value: T } | null>, o
       const found = await look();
       if (found !== null) return found.value;
       if (isOver) throw new Error(`gave up waiting ${what}`);
-      await sleep(LOOK_EVERY_MS);
+      await sleep(options.everyMs ?? LOOK_EVERY_MS);
     }
   };
   try {

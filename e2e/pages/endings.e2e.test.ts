@@ -93,7 +93,9 @@ it('says that a request timed out, in the moment and afterwards', async () => {
   const dialog = page.getByRole('dialog', wants('Login form'));
   await dialog.waitFor();
   const told = page.getByRole('alert').filter({ hasText: 'Timed out' });
-  await told.getByText(/^Login form wants to run a command\. Timed out, nobody answered for/).waitFor();
+  await told
+    .getByText(/^Login form wants to run a command\. Timed out, nobody answered for/)
+    .waitFor({ timeout: 30_000 }); // 10 s after it was asked
   await dialog.waitFor({ state: 'hidden' });
   await review(page, 'Login form').waitFor();
   await page.goto(`${origin}/stages/${stageId}`);

@@ -116,7 +116,8 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
     });
     return [...before.values()].join() === last;
   };
-  await expect.poll(findsTheSame).toBe(true); // then everything has come that comes late
+  // Then everything has come that comes late. One look goes through all pages in two sizes: 8 s on a busy machine.
+  await expect.poll(findsTheSame, { timeout: 90_000 }).toBe(true);
 
   const comeBack = await takeAwayOrchestrator(supervisor.pid);
   for (const page of views.values()) await page.getByText('The orchestrator is away for a moment.').waitFor();

@@ -20,7 +20,7 @@ it('opens a long transcript at its end, keeps the place of whoever scrolls up, a
     { text: 'The very end.' },
   ];
   const { page, errors } = await openStage({ steps }, 'Go through all of it');
-  await page.getByText('The very end.').waitFor();
+  await page.getByText('The very end.').waitFor({ timeout: 60_000 }); // hundreds of entries: 10 s on a busy machine
   await page.reload();
   await page.getByText('The very end.').waitFor();
   const transcript = page.getByRole('region', { name: 'Transcript' });

@@ -2,6 +2,7 @@ import { type BrowserContext, type Browser as Chromium, chromium, type Page } fr
 import { onTestFinished } from 'vitest';
 import { findChromium } from '../../scripts/chromium.ts';
 import type { AtEnd } from '../../test-support/temporary-folder.ts';
+import { WAIT_MS } from '../../test-support/until.ts';
 
 const ARGS = [
   '--no-sandbox',
@@ -12,6 +13,9 @@ const ARGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+
+/** Chromium is read from the disk and set up first. */
+const LAUNCH_MS = 60_000;
 
 export interface Browser {
   context: BrowserContext;
@@ -33,7 +37,7 @@ export async function closeBrowsers(): Promise<void> {
 async function runningBrowser(executablePath: string): Promise<Chromium> {
   const before = await running.get(executablePath)?.catch(() => undefined);
   if (before?.isConnected()) return before;
-  const browser = chromium.launch({ executablePath, args: ARGS, timeout: 120_000 });
+  const browser = chromium.launch({ executablePath, args: ARGS, timeout: LAUNCH_MS });
   running.set(executablePath, browser);
   return browser;
 }
@@ -49,7 +53,7 @@ export async function openBrowser(
   const browser = await runningBrowser(executablePath);
   const context = await browser.newContext({ viewport, hasTouch: options.hasTouch ?? false });
   atEnd(() => context.close());
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(WAIT_MS);
   const errors: string[] = [];
   const page = await context.newPage();
   context.on('console', (message) => {

@@ -8,6 +8,7 @@ import { claudeEnvironment, type ScriptedModel, startScriptedModel, writeEmulato
 import { onTestFinished } from 'vitest';
 import { createRepository } from '../../test-support/git.ts';
 import { type AtEnd, temporaryFolder } from '../../test-support/temporary-folder.ts';
+import { waitFor } from '../../test-support/until.ts';
 import { tokenEnv } from './api.ts';
 import { processesOf } from './processes.ts';
 
@@ -21,6 +22,9 @@ const ofClone: Program = {
   node: process.execPath,
   bin: fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url)),
 };
+
+/** A start takes 6 s on a busy machine, and more where chaos runs beside it; `doctor` took 15 s there. */
+const slowStep = { withinMs: 60_000 };
 
 /** Callboard as a user has it: the command, its servers, the real `claude`; on a scripted model, in a folder of its own. */
 export interface Installation {
@@ -89,12 +93,16 @@ export async function install(
       child.stderr.on('data', (data) => said.push(String(data)));
       const exited = once(child, 'exit');
       const lines = createInterface({ input: child.stdout });
-      const [line] = await Promise.race([once(lines, 'line'), exited.then(() => [''])]);
+      const ready = Promise.race([once(lines, 'line'), exited.then(() => [''])]);
+      const [line] = await waitFor('the login link of Callboard', ready, {
+        ...slowStep,
+        lastSeen: () => said.join(''),
+      });
       const loginLink = /^Callboard ready: (\S+)$/.exec(String(line))?.[1];
       if (loginLink === undefined) throw new Error(`it did not start: ${said.join('')}`);
       const stop = async () => {
         child.kill('SIGINT');
-        await exited;
+        await waitFor('the end of Callboard', exited, { ...slowStep, lastSeen: () => said.join('') });
       };
       return { supervisor: child, loginLink, origin: new URL(loginLink).origin, stop };
     },
@@ -103,7 +111,8 @@ export async function install(
       const output: string[] = [];
       child.stdout.on('data', (data) => output.push(String(data)));
       child.stderr.on('data', (data) => output.push(String(data)));
-      const [code] = await once(child, 'close');
+      const limit = { ...slowStep, lastSeen: () => output.join('') };
+      const [code] = await waitFor(`the end of callboard ${args.join(' ')}`, once(child, 'close'), limit);
       return { code, output: output.join('') };
     },
   };

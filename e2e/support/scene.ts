@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { named, prompt, type ScriptedModel } from '@callboard/scripted-model';
 import { QUESTIONS } from '../../test-support/questions.ts';
+import { until } from '../../test-support/until.ts';
 import { callApi } from './api.ts';
 
 type Step = Parameters<typeof prompt>[0]['steps'][number];
@@ -149,21 +150,18 @@ export async function makeScene(origin: string, model: ScriptedModel): Promise<S
   return { running, review, failed, approval, edit, question, plan };
 }
 
-const PATIENCE_MS = 120_000;
+/** Nine sessions of the real `claude` start beside each other. */
+const SCENE_MS = 120_000;
 
 async function untilIn(origin: string, wanted: Record<string, string>): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
-  let last = '';
-  while (Date.now() < end) {
+  const columns = new Map<string, string>();
+  const look = async () => {
     const { stages } = await (await callApi(origin, 'GET', '/api/board')).json();
-    const columns = new Map<string, string>(
-      stages.map((stage: { id: string; column: string }) => [stage.id, stage.column]),
-    );
-    if (Object.entries(wanted).every(([stageId, column]) => columns.get(stageId) === column)) return;
-    last = JSON.stringify(Object.fromEntries(columns));
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error(`not all stages came to ${JSON.stringify(wanted)}: ${last}`);
+    for (const { id, column } of stages) columns.set(id, column);
+    return Object.entries(wanted).every(([stageId, column]) => columns.get(stageId) === column);
+  };
+  const options = { withinMs: SCENE_MS, everyMs: 200, lastSeen: () => columns };
+  await until(`the columns are ${JSON.stringify(wanted)}`, look, options);
 }
 
 /** A folder of stages as Markdown files, in the repository. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, mkdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -29,7 +29,7 @@ writeFileSync(builtFrom('.'), fingerprint('.'));
 
 /** What a clone has beside its bundles, which are taken to be those of its sources. */
 async function addSources(root: string) {
-  for (const tool of ['cli', 'contract', 'orchestrator', 'scripted-model', 'web-server']) {
+  for (const tool of ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'web-server']) {
     await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
     await writeFile(join(root, 'tools', tool, 'package.json'), '{ "type": "module" }');
   }
@@ -46,7 +46,7 @@ async function addSources(root: string) {
  * node_modules/node/bin/node.
  */
 async function install(bundled: (path: string) => Promise<void>, isClone = true) {
-  const root = await realpath(await temporaryFolder());
+  const root = await temporaryFolder();
   const own = join(root, 'tools', 'cli');
   for (const folder of ['tools/cli/bin', 'tools/cli/dist', 'node_modules/node/bin', 'node_modules/.bin']) {
     await mkdir(join(root, folder), { recursive: true });

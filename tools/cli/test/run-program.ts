@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { identify } from '@callboard/runtime/process-identity';
 import { onTestFinished } from 'vitest';
-import { eventually } from '../../../test-support/until.ts';
+import { eventually, waitFor } from '../../../test-support/until.ts';
+
+/** A program may bundle itself first, or run the doctor's trials; on a busy machine. */
+const LONGEST_RUN_MS = 60_000;
 
 /** A real process under test. */
 export interface Program {
@@ -34,7 +37,16 @@ export function runProgram(command: string, args: string[], env: NodeJS.ProcessE
     throw new Error(`${[command, ...args].join(' ')} was left running`);
   });
   if (child.pid === undefined) throw new Error(`${command} cannot be started`);
-  return { child, pid: child.pid, stdout: () => out, stderr: () => err, ended };
+  const said = () => `${out}${err}`;
+  return {
+    child,
+    pid: child.pid,
+    stdout: () => out,
+    stderr: () => err,
+    get ended() {
+      return waitFor(`the end of ${[command, ...args].join(' ')}`, ended, { withinMs: LONGEST_RUN_MS, lastSeen: said });
+    },
+  };
 }
 
 /** The path of a program in `fixtures`. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { REAL_CLAUDE } from '../../../test-support/real-claude.ts';
-import { WAIT_MS } from '../../../test-support/until.ts';
+import { waitFor } from '../../../test-support/until.ts';
 
 /** A line of the CLI, with the few fields that tests look for. */
 const Line = z.looseObject({
@@ -58,21 +58,19 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
     for (const watch of watchers) watch();
   });
 
-  async function waitFor(predicate: (line: Line) => boolean, from = 0): Promise<Line> {
+  function firstLine(predicate: (line: Line) => boolean, from = 0): Promise<Line> {
     const { promise, resolve, reject } = Promise.withResolvers<Line>();
     const look = () => {
       const found = lines.slice(from).find(predicate);
       if (found !== undefined) resolve(found);
     };
-    const tail = () => lines.slice(-5).map((line) => JSON.stringify(line).slice(0, 400));
-    const giveUp = () => reject(new Error(`no such line came: ${predicate}\n${tail().join('\n')}\n${errors}`));
-    const timer = setTimeout(giveUp, WAIT_MS);
+    const lastSeen = () => [...lines.slice(-5).map((line) => JSON.stringify(line).slice(0, 400)), errors].join('\n');
+    const giveUp = () => reject(new Error(`claude ended before a line that fits ${predicate}: ${lastSeen()}`));
     watchers.add(look);
     child.once('close', giveUp);
     look();
     if (child.exitCode !== null) giveUp();
-    return promise.finally(() => {
-      clearTimeout(timer);
+    return waitFor(`a line that fits ${predicate}`, promise, { lastSeen }).finally(() => {
       watchers.delete(look);
       child.off('close', giveUp);
     });
@@ -81,7 +79,7 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
   const write = (line: object) => void child.stdin.write(`${JSON.stringify(line)}\n`);
   return {
     lines,
-    waitFor,
+    waitFor: firstLine,
     say(content) {
       const uuid = randomUUID();
       write({ type: 'user', message: { role: 'user', content }, uuid });
@@ -91,14 +89,14 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
     async ask(request) {
       const id = randomUUID();
       write({ type: 'control_request', request_id: id, request });
-      const { response } = await waitFor((line) => line.response?.request_id === id);
+      const { response } = await firstLine((line) => line.response?.request_id === id);
       return response ?? {};
     },
     answer: ({ request_id }, response) =>
       write({ type: 'control_response', response: { subtype: 'success', request_id, response } }),
     async finish() {
       child.stdin.end();
-      await exited;
+      await waitFor('the end of claude', exited);
       return child.exitCode;
     },
     kill: () => end(child, exited),
@@ -107,5 +105,5 @@ export function startClaude(cwd: string, env: Record<string, string>, args: read
 
 async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-  await exited;
+  await waitFor('the end of claude', exited);
 }

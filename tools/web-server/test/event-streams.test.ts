@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { SANDBOX_UNTRIED } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
+import { WAIT_MS } from '../../../test-support/until.ts';
 import { bearer, type HarnessOptions, startHarness } from './harness.ts';
 import { newBrowser } from './log-in.ts';
 import { modeChanged, stage } from './samples.ts';
@@ -92,7 +93,7 @@ it('asks for one page ahead of a client that does not read, and for no more', as
   const perPage = 200; // of 100 kB each: far more than the kernel takes for a socket that nobody reads
   for (let i = 0; i < 3 * perPage; i++) orchestrator.store(100_000);
   orchestrator.emit();
-  await expect.poll(client.seq, { timeout: 20_000 }).toBe(3 * perPage + 1);
+  await expect.poll(client.seq).toBe(3 * perPage + 1);
   orchestrator.received.length = 0;
   const readEvents = orchestrator.handlers.get_events;
   orchestrator.handlers.get_events = (input) =>
@@ -104,10 +105,10 @@ it('asks for one page ahead of a client that does not read, and for no more', as
   await expect.poll(asked).toEqual([0, perPage]);
 
   const quick = await stream('?since=0');
-  await expect.poll(quick.ids, { timeout: 20_000 }).toEqual(upTo(3 * perPage + 1));
+  await expect.poll(quick.ids).toEqual(upTo(3 * perPage + 1));
   expect(asked().filter((since) => since > perPage)).toEqual([2 * perPage, 3 * perPage]); // by the quick one alone
   slow.resume();
-  await expect.poll(slow.ids, { timeout: 20_000 }).toEqual(upTo(3 * perPage + 1));
+  await expect.poll(slow.ids).toEqual(upTo(3 * perPage + 1));
 });
 
 it('shows each event once across a restart of the orchestrator', async () => {
@@ -120,7 +121,7 @@ it('shows each event once across a restart of the orchestrator', async () => {
   expect((await stream('?since=0')).status).toBe(503); // whose it is cannot be found out now
   for (let i = 0; i < 700; i++) orchestrator.store();
   await orchestrator.start();
-  await client.whenReady(AbortSignal.timeout(60_000));
+  await client.whenReady(AbortSignal.timeout(WAIT_MS));
   orchestrator.emit();
   await expect.poll(first.ids).toEqual(upTo(702));
   expect(first.named('orchestrator-status').map(({ data }) => data)).toEqual([

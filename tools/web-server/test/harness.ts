@@ -4,6 +4,7 @@ import { createLifecycle } from '@callboard/runtime/lifecycle';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
+import { WAIT_MS } from '../../../test-support/until.ts';
 import { type AppSettings, buildApp } from '../src/server/app.ts';
 import { createEventHub, type EventHubParts } from '../src/server/events/event-hub.ts';
 import { createLog } from '../src/server/log.ts';
@@ -78,7 +79,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     },
   });
   life.onStop('app', () => app.close());
-  if (orchestrated) await client.whenReady(AbortSignal.timeout(60_000));
+  if (orchestrated) await client.whenReady(AbortSignal.timeout(WAIT_MS));
 
   return {
     orchestrator,

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createHttpTransport, type StreamItem, TransportError } from '@callboard/contract/client';
 import { afterEach, expect, it } from 'vitest';
+import { WAIT_MS } from '../../../test-support/until.ts';
 import { GOOD_TOKEN } from './fake-orchestrator.ts';
 import { startHarness } from './harness.ts';
 import { stage } from './samples.ts';
@@ -101,7 +102,7 @@ event: some-news\nid: 8\ndata: {}\n\nevent: mode-changed\r\nid: 9\r\nat: 2026-01
     );
     const body = () => ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>; // of Buffers
     const transport = createHttpTransport({ origin: 'http://x', fetch: async () => new Response(body()) });
-    const events = transport.events({}, AbortSignal.timeout(60_000))[Symbol.asyncIterator]();
+    const events = transport.events({}, AbortSignal.timeout(WAIT_MS))[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({
       type: 'mode-changed',
       seq: 9,

@@ -1,5 +1,6 @@
 import { PROTOCOL_VERSION } from '@callboard/contract';
 import { afterEach, expect, it, vi } from 'vitest';
+import { WAIT_MS } from '../../../test-support/until.ts';
 import { noAnswer, Refusal } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
 
@@ -83,6 +84,6 @@ it('does not pretend: a command whose reply is lost is 503 and says that the sta
   const response = await waiting;
   expect(response.statusCode).toBe(503);
   expect(response.json().detail).toContain('look at the state before trying again');
-  await client.whenReady(AbortSignal.timeout(60_000));
+  await client.whenReady(AbortSignal.timeout(WAIT_MS));
   expect(orchestrator.inputsOf('interrupt')).toHaveLength(1);
 });

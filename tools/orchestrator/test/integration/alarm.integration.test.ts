@@ -104,7 +104,8 @@ it.each([
   };
   const stageId = await kit.startStage(prompt({ steps: [bash(`touch one; ${forgeOutput(line)}`), { text: 'Done.' }] }));
   await allowAsked(kit, stageId, 'touch one');
-  expect(await kit.alarm(stageId)).toMatchObject({ code });
+  // The comparison with the transcript is work of low priority, which waits for a quiet machine: 31 s on a busy one.
+  expect(await kit.alarm(stageId, { withinMs: 90_000 })).toMatchObject({ code });
 });
 
 it('keeps the store for its owner alone', async () => {

@@ -110,9 +110,7 @@ describe('told', () => {
     await kit.client.state(stageId, 'idle');
     await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Two.' }] }) });
     await expect
-      .poll(async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await kit.client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length)
       .toBe(2);
     expect((await codes(kit, stageId)).filter((code) => code === 'cli-gaps')).toHaveLength(1);
   });

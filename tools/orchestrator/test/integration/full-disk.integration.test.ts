@@ -81,7 +81,7 @@ it.runIf(canMount)('shows the gap also where no look met with the full disk, and
   await fillUntilRefused(disk, kit, stageId);
   await disk.free();
   await kit.client.command('put_draft', { stageId, key: 'message', writer: null, value: 'Again.' });
-  await expect.poll(() => noticesIn(kit, stageId), { timeout: 10_000 }).toContain('output-lost');
+  await expect.poll(() => noticesIn(kit, stageId)).toContain('output-lost');
   kit.model.release('go');
   await kit.client.state(stageId, 'idle');
 });

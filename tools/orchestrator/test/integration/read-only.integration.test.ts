@@ -21,7 +21,7 @@ async function startInVain(dataDir: string, env: Record<string, string>): Promis
   try {
     await run(process.execPath, [CALLBOARD, 'start', '--data-dir', dataDir, '--no-open', ...ports], {
       env,
-      timeout: 120_000,
+      timeout: 60_000, // a start of Callboard, which may bundle it first
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'stderr' in error) {

@@ -37,6 +37,9 @@ test('listens', async () => {
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is for a shell
 const WHERE = 'echo "ran ${SANDBOX_RUNTIME:+inside}"';
 
+/** A turn of many commands, such as builds and a server; one took 14 s on a busy machine. */
+const WHOLE_TURN = { withinMs: 60_000 };
+
 const isThere = (path: string) =>
   access(path).then(
     () => true,
@@ -91,12 +94,13 @@ async function runAll(
       ...fields,
     },
   );
-  const idle = client.state(stageId, 'idle').then(() => null);
+  const idle = client.state(stageId, 'idle', WHOLE_TURN).then(() => null);
   const answered = new Set<string>();
   const isNew = (asked: { stageId: string; requestId: string }) =>
     asked.stageId === stageId && !answered.has(asked.requestId);
   for (;;) {
-    const [approval, network] = [client.event('approval-requested', isNew), client.event('network-requested', isNew)];
+    const approval = client.event('approval-requested', isNew, WHOLE_TURN);
+    const network = client.event('network-requested', isNew, WHOLE_TURN);
     const asked = await Promise.race([idle, approval, network]);
     if (asked === null) break;
     answered.add(asked.requestId);

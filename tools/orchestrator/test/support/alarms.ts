@@ -1,12 +1,12 @@
 import type { SessionAlarm } from '@callboard/contract';
-import type { TestClient } from './client.ts';
+import type { Limit, TestClient } from './client.ts';
 
 /** All alarms that the clients of a test were told of. */
 export interface WatchedAlarms {
   /** From now on what this client is told counts, too. */
   watch(client: TestClient): void;
   /** Waits until the stage's session is under alarm, and expects that from now on. */
-  wait(client: TestClient, stageId: string): Promise<SessionAlarm>;
+  wait(client: TestClient, stageId: string, limit?: Limit): Promise<SessionAlarm>;
   /** @throws where a session came under an alarm that nobody waited for */
   requireExpected(): void;
 }
@@ -16,11 +16,12 @@ export function watchAlarms(): WatchedAlarms {
   const expected = new Set<string>();
   return {
     watch: (client) => void clients.push(client),
-    async wait(client, stageId) {
+    async wait(client, stageId, limit) {
       expected.add(stageId);
       const { alarm } = await client.event(
         'session-updated',
         (told) => told.stageId === stageId && told.alarm !== null,
+        limit,
       );
       if (alarm === null) throw new Error('no alarm'); // it was waited for
       return alarm;

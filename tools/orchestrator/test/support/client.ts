@@ -13,9 +13,12 @@ import {
   type TranscriptEntry,
 } from '@callboard/contract';
 import { WebSocket } from 'ws';
+import { waitFor } from '../../../../test-support/until.ts';
 
-/** Long enough for a slow machine; a test that needs it all has failed. */
-const PATIENCE_MS = 60_000;
+/** How long to wait, where that is more than usual. */
+export interface Limit {
+  withinMs?: number;
+}
 
 /** What the orchestrator refused, and how. */
 class Refused extends Error {
@@ -29,30 +32,32 @@ class Refused extends Error {
   }
 }
 
-/** A client of the orchestrator's WebSocket that remembers everything it was told. */
+/** A client of the orchestrator's WebSocket that remembers everything it receives. */
 export interface TestClient {
   readonly init: InitFrame;
   readonly events: BoardEvent[];
   readonly deltas: TextDelta[];
   command<T extends CommandType>(type: T, fields?: Record<string, unknown>): Promise<CommandReply<T>>;
-  /** The first event, past or future, that fits. */
+  /** Resolves with the first event, past or future, that fits. */
   event<T extends BoardEvent['type']>(
     type: T,
     fits?: (data: Extract<BoardEvent, { type: T }>['data']) => boolean,
+    limit?: Limit,
   ): Promise<Extract<BoardEvent, { type: T }>['data']>;
   /** Resolves when the newest state of the stage's session is this. */
-  state(stageId: string, state: string): Promise<void>;
+  state(stageId: string, state: string, limit?: Limit): Promise<void>;
   transcript(stageId: string): Promise<TranscriptEntry[]>;
-  /** Resolves when the newest that the board says of the machine fits. */
+  /** Resolves when the newest notices of the board fit. */
   notices(fits: (notices: BoardNotices) => boolean): Promise<void>;
   close(): void;
 }
 
-export async function connect(port: number, secret: string): Promise<TestClient> {
+/** A connection that keeps what it receives, and calls its watchers after each frame. */
+async function openConnection(port: number, secret: string) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, { headers: { authorization: `Bearer ${secret}` } });
   const events: BoardEvent[] = [];
   const deltas: TextDelta[] = [];
-  let newest: BoardNotices | undefined;
+  let notices: BoardNotices | undefined;
   const replies = new Map<string, (frame: ReplyFrame) => void>();
   const watchers = new Set<() => void>();
   const { promise: opened, resolve: onInit, reject } = Promise.withResolvers<InitFrame>();
@@ -63,58 +68,66 @@ export async function connect(port: number, secret: string): Promise<TestClient>
     if (frame.type === 'init') onInit(InitFrame.parse(frame));
     else if (frame.type === 'reply') replies.get(frame.id)?.(ReplyFrame.parse(frame));
     else if (frame.type === 'text_delta') deltas.push(TextDeltaFrame.parse(frame).data);
-    else if (frame.type === 'notices_updated') newest = NoticesFrame.parse(frame).data;
+    else if (frame.type === 'notices_updated') notices = NoticesFrame.parse(frame).data;
     else events.push({ ...frame, type: eventName(frame.type) });
     for (const watcher of watchers) watcher();
   });
-  const init = await opened;
+  const init = await waitFor('the first frame of the orchestrator', opened);
 
-  async function until<T>(what: string, look: () => T | undefined): Promise<T> {
-    const seen = look();
-    if (seen !== undefined) return seen;
-    const { promise, resolve, reject: fail } = Promise.withResolvers<T>();
+  /** Resolves with what `look` finds, which it looks for after each frame. */
+  async function find<T>(what: string, look: () => T | undefined, limit: Limit = {}): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
     const watcher = () => {
       const found = look();
       if (found !== undefined) resolve(found);
     };
     watchers.add(watcher);
-    const tell = () => fail(new Error(`waited in vain for ${what}; seen: ${events.map((e) => e.type).join(' ')}`));
-    const timer = setTimeout(tell, PATIENCE_MS);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      watchers.delete(watcher);
-    });
+    watcher();
+    const lastSeen = () => `the events ${events.map(({ type }) => type).join(' ')}`;
+    return waitFor(what, promise, { ...limit, lastSeen }).finally(() => watchers.delete(watcher));
   }
 
   let lastId = 0;
+  /** Sends a command. Resolves with the data of its reply. */
+  async function send(type: CommandType, fields: Record<string, unknown>): Promise<unknown> {
+    const id = String(++lastId);
+    const { promise, resolve } = Promise.withResolvers<ReplyFrame>();
+    replies.set(id, resolve);
+    socket.send(JSON.stringify({ type, id, actor: { name: 'Ada' }, ...fields }));
+    const frame = await waitFor(`the reply to ${type}`, promise);
+    replies.delete(id);
+    if (!frame.ok) throw new Refused(frame.error);
+    return frame.data;
+  }
+
+  return { init, events, deltas, find, send, notices: () => notices ?? init.data, close: () => socket.terminate() };
+}
+
+/** Connects to an orchestrator; resolves when its first frame has come. */
+export async function connect(port: number, secret: string): Promise<TestClient> {
+  const { init, events, deltas, find, send, notices, close } = await openConnection(port, secret);
   const client: TestClient = {
     init,
     events,
     deltas,
-    async command(type, fields = {}) {
-      const id = String(++lastId);
-      const { promise, resolve } = Promise.withResolvers<ReplyFrame>();
-      replies.set(id, resolve);
-      socket.send(JSON.stringify({ type, id, actor: { name: 'Ada' }, ...fields }));
-      const frame = await promise;
-      replies.delete(id);
-      if (!frame.ok) throw new Refused(frame.error);
-      return commands[type].reply.parse(frame.data) as never;
-    },
-    event: (type, fits = () => true) =>
-      until(`${type}`, () => {
-        const found = events.find((event) => event.type === type && fits(event.data as never));
-        return found?.data as never;
-      }),
-    async state(stageId, state) {
-      await until(`${stageId} to be ${state}`, () => {
-        const last = events
-          .filter((event) => event.type === 'session-updated' && event.data.stageId === stageId)
-          .at(-1);
-        const before = init.data.stages.find((stage) => stage.id === stageId)?.session;
+    command: async (type, fields = {}) => commands[type].reply.parse(await send(type, fields)) as never,
+    event: (type, fits = () => true, limit) =>
+      find(
+        `the event ${type}`,
+        () => {
+          const found = events.find((event) => event.type === type && fits(event.data as never));
+          return found?.data as never;
+        },
+        limit,
+      ),
+    async state(stageId, state, limit) {
+      const before = init.data.stages.find((stage) => stage.id === stageId)?.session;
+      const look = () => {
+        const last = events.findLast((event) => event.type === 'session-updated' && event.data.stageId === stageId);
         const now = last?.type === 'session-updated' ? last.data.state : before?.state;
         return now === state ? true : undefined;
-      });
+      };
+      await find(`${stageId} to be ${state}`, look, limit);
     },
     async transcript(stageId) {
       const entries: TranscriptEntry[] = [];
@@ -126,9 +139,9 @@ export async function connect(port: number, secret: string): Promise<TestClient>
       return entries;
     },
     async notices(fits) {
-      await until('notices', () => (fits(newest ?? init.data) ? true : undefined));
+      await find('notices that fit', () => (fits(notices()) ? true : undefined));
     },
-    close: () => socket.terminate(),
+    close,
   };
   return client;
 }

@@ -14,7 +14,7 @@ import type { TimeLimits } from '../../src/compose.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';
 import { watchAlarms } from './alarms.ts';
-import { connect, type TestClient } from './client.ts';
+import { connect, type Limit, type TestClient } from './client.ts';
 import { type RunningOrchestrator, startApart, startHere } from './run-orchestrator.ts';
 
 const run = promisify(execFile);
@@ -49,7 +49,7 @@ export interface Kit {
   /** Ends the processes of all idle sessions, as happens after an hour. */
   endIdle(): Promise<void>;
   /** Waits until the session is under alarm. A test whose sessions come under an alarm that it did not wait for fails. */
-  alarm(stageId: string): Promise<SessionAlarm>;
+  alarm(stageId: string, limit?: Limit): Promise<SessionAlarm>;
   /** Makes a stage with this prompt, and starts it. */
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
@@ -128,7 +128,7 @@ export async function createKit({
       orchestrator = undefined;
     },
     endIdle: async () => orchestrator?.endIdle(),
-    alarm: (stageId) => alarms.wait(kit.client, stageId),
+    alarm: (stageId, limit) => alarms.wait(kit.client, stageId, limit),
     async startStage(prompt, fields = {}) {
       const { stage } = await kit.client.command('create_stage', {
         projectId: 'shop',

@@ -3,8 +3,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { FromServer, type OrchestratorConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
+import { waitFor } from '../../../../test-support/until.ts';
 import { startOrchestrator, type TimeLimits } from '../../src/compose.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
+
+/** A process starts from its sources and loads all of them; on a busy machine, at the same time as others. */
+const START_MS = 60_000;
 
 export interface RunningOrchestrator {
   readonly port: number;
@@ -38,12 +42,13 @@ export async function startApart(
   });
   const exited = once(child, 'exit');
   child.send({ type: 'configure', config });
-  const [first] = await Promise.race([once(child, 'message'), exited.then(() => [null])]);
+  const ready = Promise.race([once(child, 'message'), exited.then(() => [null])]);
+  const [first] = await waitFor('a word of the orchestrator', ready, { withinMs: START_MS });
   const message = FromServer.parse(first);
   if (message.type !== 'ready') throw new Error(`it did not start: ${JSON.stringify(message)}`);
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
-    await exited;
+    await waitFor('the end of the orchestrator', exited, { withinMs: START_MS });
   };
   const endIdle = () => Promise.reject(new Error('it runs in a process of its own'));
   return { port: message.port, endIdle, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
