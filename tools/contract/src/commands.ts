@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BoardCounts, BoardNotices, BoardView } from './board.ts';
+import { BoardCounts, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { DenialSource } from './denials.ts';
 import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
@@ -7,10 +7,9 @@ import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
-import { Actor, Credential, Login, PageKey } from './logins.ts';
+import { Actor, Login, PageKey } from './logins.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
-import { CommandError } from './problems.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
 import { PermissionRule } from './rules.ts';
@@ -27,9 +26,6 @@ import { NewStage, Stage, StagePatch, StageView } from './stages.ts';
 import { TranscriptEntry } from './transcript.ts';
 import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
-
-/** Raised when the two parts could no longer understand each other; checked on connect. */
-export const PROTOCOL_VERSION = 2;
 
 const onStage = { stageId: StageId };
 const ofRequest = z.object({ ...onStage, requestId: RequestId });
@@ -84,11 +80,18 @@ export type DecisionFilter = z.infer<typeof DecisionFilter>;
 export const SessionView = SessionSummary.extend({ queue: z.array(QueuedMessage), pending: z.array(PendingRequest) });
 export type SessionView = z.infer<typeof SessionView>;
 
-/** Every command: the fields it takes and the data of its reply. The one list of what an orchestrator can do. */
+/**
+ * How long a client waits for the reply to a command, in milliseconds. `read`: a short answer out of the store, for
+ * someone who waits before a page; asking again is harmless. `slow`: it waits for processes or for git. All others,
+ * among them the reads of streams (`get_events`), are `normal`: nobody looks at them, and a stream that fails begins anew.
+ */
+export const REPLY_LIMITS_MS = { read: 5_000, normal: 30_000, slow: 120_000 } as const;
+
+/** Every command: the fields it takes, the data of its reply, and how long that takes unless it is `normal`. */
 export const commands = {
-  get_board: { input: nothing, reply: BoardView },
+  get_board: { time: 'read', input: nothing, reply: BoardView },
   /** For monitoring. */
-  get_counts: { input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
+  get_counts: { time: 'read', input: nothing, reply: z.object({ counts: BoardCounts, loopDelay: LoopDelay }) },
   get_events: {
     input: z.object({ since: z.int().nonnegative(), limit: z.int().positive().max(1000).optional() }),
     /** `resync`: what came after `since` is no longer kept, or `since` is ahead of us; load the board anew. */
@@ -105,12 +108,16 @@ export const commands = {
     input: GitSettingsBody.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
-  get_projects: { input: nothing, reply: z.object({ projects: z.array(Project) }) },
+  get_projects: { time: 'read', input: nothing, reply: z.object({ projects: z.array(Project) }) },
   /** Agrees to these rules of the main checkout's or the user's own settings, and to nothing else. */
   agree_rules: { input: RulesBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
   /** Stages from the Markdown files of a folder; all of them or, when one is wrong, none. */
-  import_stages: { input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },
-  get_rules: { input: z.object({ projectId: ProjectId }), reply: z.object({ rules: z.array(PermissionRule) }) },
+  import_stages: { time: 'slow', input: ImportBody.extend({ projectId: ProjectId }), reply: ImportReply },
+  get_rules: {
+    time: 'read',
+    input: z.object({ projectId: ProjectId }),
+    reply: z.object({ rules: z.array(PermissionRule) }),
+  },
   /** What the repository's own settings would switch on, looked at anew; with a stage: those in its worktree. */
   get_trust: { input: TrustQuery.extend({ projectId: ProjectId }), reply: z.object({ trust: ProjectTrust }) },
   /** Agrees to exactly what has this hash; `trust_changed` where it is not what is there now. */
@@ -119,11 +126,12 @@ export const commands = {
   remove_rule: { input: z.object({ ruleId: z.string() }), reply: z.object({ rule: PermissionRule }) },
 
   create_stage: { input: NewStage, reply: z.object({ stage: StageView }) },
-  get_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  get_stage: { time: 'read', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   update_stage: { input: z.object({ ...onStage, patch: StagePatch }), reply: z.object({ stage: StageView }) },
   /** What `remove_stage` would do to the stage's worktree now. */
-  get_removal: { input: z.object(onStage), reply: z.object({ removal: Removal }) },
+  get_removal: { time: 'slow', input: z.object(onStage), reply: z.object({ removal: Removal }) },
   remove_stage: {
+    time: 'slow',
     input: z.object({ ...onStage, buildFolders: BuildFolders.optional() }),
     reply: z.object({
       stage: Stage,
@@ -139,25 +147,27 @@ export const commands = {
   get_trash: { input: nothing, reply: z.object({ entries: z.array(TrashEntry) }) },
   /** Without a folder: into the stage's worktree, or where there is none into a new folder of its own. Nothing is overwritten. */
   restore_trash: {
+    time: 'slow',
     input: z.object({ trashId: z.uuid(), folder: z.string().trim().min(1).max(4_000).optional() }),
     reply: z.object({ folder: z.string(), files: z.array(KeptFile), fileCount: z.int().nonnegative() }),
   },
-  get_diff: { input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },
+  get_diff: { time: 'slow', input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },
   /** Files of the stage's worktree whose paths fit what was typed, the best first; without a query the topmost ones. */
   suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
-  start_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  start_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Lets the next phase of its pipeline begin. */
-  advance_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  stop_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  advance_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  stop_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Takes a done stage back to Review. A message to it does the same, and is delivered. */
   reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
-  complete_stage: { input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
+  complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
 
   /** What Claude Code offers: for a stage, for a new stage of a project, or for whatever comes. */
-  get_capabilities: { input: CapabilitiesQuery, reply: CapabilitiesReply },
+  get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },
 
-  get_session: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  get_session: { time: 'read', input: z.object(onStage), reply: z.object({ session: SessionView }) },
   get_transcript: {
+    time: 'read',
     input: z.object({
       ...onStage,
       after: z.int().nonnegative().optional(),
@@ -170,16 +180,18 @@ export const commands = {
   /** What is being written and not stored yet, each block from its beginning: for who comes while it streams. */
   get_live_text: { input: z.object(onStage), reply: z.object({ blocks: z.array(TextDelta) }) },
   get_pending: {
+    time: 'read',
     input: z.object({ stageId: StageId.optional() }),
     reply: z.object({ pending: z.array(PendingRequest) }),
   },
   get_decisions: {
+    time: 'read',
     input: DecisionFilter,
     /** Newest first. `next`: give it as `before` for the following page; null at the end. */
     reply: z.object({ decisions: z.array(Decision), next: z.string().nullable() }),
   },
 
-  get_drafts: { input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
+  get_drafts: { time: 'read', input: z.object(onStage), reply: z.object({ drafts: z.array(Draft) }) },
   put_draft: { input: DraftToPut, reply: z.object({ draft: Draft }) },
   /** Keeps a file for the next message. The id is the sender's, so that the same file sent again is there once. */
   add_draft_file: {
@@ -189,8 +201,12 @@ export const commands = {
   get_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: Attachment }) },
   remove_draft_file: { input: z.object({ ...onStage, fileId: z.uuid() }), reply: z.object({ file: DraftFile }) },
 
-  send_message: { input: MessageBody.extend(onStage), reply: SendMessageReply },
-  get_queue: { input: z.object(onStage), reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }) },
+  send_message: { time: 'slow', input: MessageBody.extend(onStage), reply: SendMessageReply },
+  get_queue: {
+    time: 'read',
+    input: z.object(onStage),
+    reply: z.object({ queue: z.array(QueuedMessage), held: z.boolean() }),
+  },
   edit_queued: {
     input: z.object({ ...onStage, messageId: MessageId, patch: MessagePatch }),
     reply: z.object({ message: QueuedMessage }),
@@ -199,6 +215,7 @@ export const commands = {
   release_queue: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** Sends a row that waits: into the running turn, or at once by interrupting it. */
   send_queued: {
+    time: 'slow',
     input: z.object({ ...onStage, messageId: MessageId, mode: z.enum(['steer', 'now']) }),
     reply: SendMessageReply,
   },
@@ -212,18 +229,19 @@ export const commands = {
   retry_decision: { input: ofRequest, reply: z.object({ decision: Decision, message: SendMessageReply }) },
   interrupt: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** A person has looked at what raised the alarm: the session may go on. Ends the process first if it is not gone yet. */
-  acknowledge_alarm: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
+  acknowledge_alarm: { time: 'slow', input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** A person has seen that the turn's last call was denied by Claude Code: the stage goes on to review. */
   acknowledge_denial: { input: z.object(onStage), reply: z.object({ session: SessionView }) },
   /** What the session's ended processes have left running, without the marker by which Callboard would have ended it. */
   get_leftovers: { input: z.object(onStage), reply: z.object({ processes: z.array(LeftProcess) }) },
   /** Ends these of them, or none where one is not on the list any more. The reply has what still runs. */
   end_leftovers: {
+    time: 'slow',
     input: z.object({ ...onStage, pids: z.array(z.int().positive()).min(1).max(1000) }),
     reply: z.object({ processes: z.array(LeftProcess) }),
   },
   /** What runs beside the turn; nothing without a process. */
-  get_tasks: { input: z.object(onStage), reply: taskList },
+  get_tasks: { time: 'read', input: z.object(onStage), reply: taskList },
   /** Answered once Claude Code has stopped it. The reply has what still runs. */
   stop_task: { input: ofTask, reply: taskList },
   /** What a background command has printed; also of one that has ended, while its session has a process. */
@@ -231,12 +249,20 @@ export const commands = {
   /** Asks Claude Code for the state of its MCP servers. */
   get_mcp_servers: { input: z.object(onStage), reply: mcpList },
   /** Answered once the server is connected, or with why it is not. */
-  reconnect_mcp_server: { input: z.object({ ...onStage, name: z.string().min(1).max(500) }), reply: mcpList },
+  reconnect_mcp_server: {
+    time: 'slow',
+    input: z.object({ ...onStage, name: z.string().min(1).max(500) }),
+    reply: mcpList,
+  },
   set_mode: { input: ModeBody.extend(onStage), reply: z.object({ session: SessionView }) },
   set_model: { input: ModelBody.extend(onStage), reply: z.object({ session: SessionView }) },
 
   /** `current`: the login that asks; null for an API token. */
-  get_logins: { input: nothing, reply: z.object({ logins: z.array(Login), current: z.string().nullable() }) },
+  get_logins: {
+    time: 'read',
+    input: nothing,
+    reply: z.object({ logins: z.array(Login), current: z.string().nullable() }),
+  },
   /** Holds at once: for commands, and for event streams that are open. */
   remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
 
@@ -250,57 +276,23 @@ export const commands = {
   },
   /** Whether the page that gives the command holds the key of its login; `page_not_known` when not. */
   auth_prove: {
+    time: 'read',
     input: z.object({ origin: z.string(), nonce: z.string(), signature: z.string() }),
     reply: z.object({ loginId: z.string() }),
   },
   /** Whose the credential of the command is; `loginId` is null for an API token. */
-  auth_check: { input: nothing, reply: z.object({ actor: Actor, loginId: z.string().nullable() }) },
+  auth_check: { time: 'read', input: nothing, reply: z.object({ actor: Actor, loginId: z.string().nullable() }) },
   /** Ends the login that gives the command. */
   auth_logout: { input: nothing, reply: nothing },
 } as const;
 
 export type CommandType = keyof typeof commands;
+export type CommandTime = keyof typeof REPLY_LIMITS_MS;
 export type CommandInput<T extends CommandType> = z.infer<(typeof commands)[T]['input']>;
 export type CommandReply<T extends CommandType> = z.infer<(typeof commands)[T]['reply']>;
 
-/**
- * The frame around a command. With an `id` it gets a reply. `credential` says who gives it, and is checked; without one
- * `actor` does, for a program in the orchestrator's own process.
- */
-export const CommandFrame = z.looseObject({
-  type: z.enum(Object.keys(commands) as [CommandType, ...CommandType[]]),
-  id: z.string().optional(),
-  actor: Actor.optional(),
-  credential: Credential.optional(),
-});
-export type CommandFrame = z.infer<typeof CommandFrame>;
-
-/** An event's name on the WebSocket: `approval_requested` for `approval-requested`. */
-export const wireName = (type: string): string => type.replaceAll('-', '_');
-/** The event's name for its name on the WebSocket. */
-export const eventName = (wire: string): string => wire.replaceAll('_', '-');
-
-export const InitFrame = z.object({
-  type: z.literal('init'),
-  protocol: z.int(),
-  version: z.string(),
-  seq: z.int().nonnegative(),
-  data: BoardView,
-});
-export const ReplyFrame = z.discriminatedUnion('ok', [
-  z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(true), data: z.unknown() }),
-  z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(false), error: CommandError }),
-]);
-export const TextDeltaFrame = z.object({ type: z.literal('text_delta'), data: TextDelta });
-/** `warnings` and `paused` of the board have changed; without a number, since nothing of it is stored. */
-export const NoticesFrame = z.object({ type: z.literal('notices_updated'), data: BoardNotices });
-/** An event on the wire: `type` is its wire name; `data` is checked once the name is known. */
-export const EventFrame = z.object({
-  type: z.string(),
-  seq: z.int().positive(),
-  at: z.iso.datetime(),
-  data: z.unknown(),
-});
-
-export type InitFrame = z.infer<typeof InitFrame>;
-export type ReplyFrame = z.infer<typeof ReplyFrame>;
+/** How long a client waits for the reply to this command: see `REPLY_LIMITS_MS`. */
+export function timeOf(type: CommandType): CommandTime {
+  const command = commands[type];
+  return 'time' in command ? command.time : 'normal';
+}

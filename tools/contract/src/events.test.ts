@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AT, eventSamples, sampleEvent } from '../test/samples.ts';
-import { eventName, wireName } from './commands.ts';
 import { BoardEvent, type EventType, eventData, looksLikeEvent } from './events.ts';
+import { eventName, wireName } from './frames.ts';
 import { streamEventData } from './http.ts';
 
 const types = Object.keys(eventData) as EventType[];

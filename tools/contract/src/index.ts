@@ -6,6 +6,7 @@ export * from './denials.ts';
 export * from './diff.ts';
 export * from './drafts.ts';
 export * from './events.ts';
+export * from './frames.ts';
 export * from './git-settings.ts';
 export * from './hosts.ts';
 export * from './http.ts';

@@ -3,6 +3,7 @@ import { MessageId, StageId } from './ids.ts';
 import { AttachmentInfo } from './messages.ts';
 import { Decision, ToolInput } from './requests.ts';
 import { SandboxFailure } from './sandbox.ts';
+import { AlarmCode } from './sessions.ts';
 
 /**
  * `blockId` of a text or thinking entry equals that of the text deltas it was streamed as, so that a page can put the
@@ -16,6 +17,46 @@ const base = {
   /** The tool call of the subagent that this belongs to; null in the main conversation. */
   parentToolUseId: z.string().nullable(),
 };
+
+/** What a notice is about. Stable, for clients and for tests. */
+export const NoticeCode = z.enum([
+  ...AlarmCode.options,
+  'alarm-acknowledged',
+  'api-retry',
+  'begun-again',
+  'cli-gaps',
+  'compacted',
+  'conversation-cleared',
+  'conversation-lost',
+  'denial-acknowledged',
+  'informational',
+  'launch-failed',
+  'leftovers',
+  'leftovers-ended',
+  'message-unknown',
+  'model-fallback',
+  'new-rules',
+  'notification',
+  'output-cut-off',
+  'output-lost',
+  'permission-denied',
+  'phase',
+  'process-ended',
+  'reopened',
+  'sandbox-left',
+  'sandbox-loosened',
+  'session-message',
+  'settings-changed',
+  'settings-left-out',
+  'task-stopped',
+  'told-again',
+  'too-large',
+  'turn-forgotten',
+  'unknown-permission-request',
+  'unknown-request',
+  'worktree',
+]);
+export type NoticeCode = z.infer<typeof NoticeCode>;
 
 /** One thing that happened in a session, as a person reads it. */
 export const TranscriptEntry = z.discriminatedUnion('kind', [
@@ -55,7 +96,7 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     ...base,
     kind: z.literal('notice'),
     level: z.enum(['info', 'warning', 'error']),
-    /** Stable, for the client and for tests: `api-retry`, `process-ended`, `permission-denied`, ... */
+    /** A `NoticeCode`; another Callboard, older or newer, may have stored one that is not in that list. */
     code: z.string(),
     text: z.string(),
   }),
@@ -65,5 +106,6 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
 
 type WithoutPlace<E> = E extends unknown ? Omit<E, 'index' | 'stageId' | 'at'> : never;
+type WithKnownCode<E> = E extends { kind: 'notice' } ? Omit<E, 'code'> & { code: NoticeCode } : E;
 /** An entry before the store gave it its place. */
-export type NewTranscriptEntry = WithoutPlace<TranscriptEntry>;
+export type NewTranscriptEntry = WithKnownCode<WithoutPlace<TranscriptEntry>>;

@@ -1,6 +1,7 @@
 import { orAborted, untilAborted } from '@callboard/runtime/waits';
-import { type CommandInput, type CommandReply, type CommandType, ReplyFrame } from '../commands.ts';
+import type { CommandInput, CommandReply, CommandType } from '../commands.ts';
 import { type BoardEvent, TextDelta } from '../events.ts';
+import { ReplyFrame } from '../frames.ts';
 import type { StageId } from '../ids.ts';
 import type { Actor } from '../logins.ts';
 import { checkedInput, checkedReply, refused } from './checks.ts';

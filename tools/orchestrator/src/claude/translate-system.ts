@@ -1,3 +1,4 @@
+import type { NoticeCode } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { translateDenied } from './translate-denial.ts';
 import * as wire from './wire/messages.ts';
@@ -5,7 +6,7 @@ import * as wire from './wire/messages.ts';
 type Level = 'info' | 'warning' | 'error';
 
 /** An entry that a person should read. */
-export const notice = (level: Level, code: string, text: string): AgentEvent => ({
+export const notice = (level: Level, code: NoticeCode, text: string): AgentEvent => ({
   type: 'notice',
   entry: { kind: 'notice', parentToolUseId: null, level, code, text },
 });

@@ -7,7 +7,9 @@ import {
   type CommandType,
   type Credential,
   commands,
+  REPLY_LIMITS_MS,
   type TextDelta,
+  timeOf,
 } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable, ProtocolError } from '../errors.ts';
@@ -69,55 +71,8 @@ export interface OrchestratorClientParts {
   maxBackoffMs?: number;
 }
 
-const DEFAULT_LIMIT_MS = 30_000;
-const READ_LIMIT_MS = 5_000;
-const SLOW_LIMIT_MS = 120_000;
-/** These wait for processes, and for git. */
-const SLOW: ReadonlySet<CommandType> = new Set([
-  'start_stage',
-  'advance_stage',
-  'stop_stage',
-  'complete_stage',
-  'remove_stage',
-  'get_removal',
-  'restore_trash',
-  'get_diff',
-  'import_stages',
-  'send_message',
-  'send_queued',
-  'acknowledge_alarm',
-  'end_leftovers',
-  'reconnect_mcp_server',
-]);
-/**
- * Short answers out of the store, for somebody who waits before a page; asking again is harmless. Those for streams
- * (`get_events`) wait as long as commands do: nobody looks at them, and a stream that fails begins anew.
- */
-const READS: ReadonlySet<CommandType> = new Set([
-  'auth_check',
-  'auth_prove',
-  'get_logins',
-  'get_board',
-  'get_counts',
-  'get_projects',
-  'get_rules',
-  'get_stage',
-  'get_capabilities',
-  'get_session',
-  'get_transcript',
-  'get_pending',
-  'get_decisions',
-  'get_drafts',
-  'get_queue',
-  'get_tasks',
-]);
 const FIRST_BACKOFF_MS = 50;
 const EVENTS_PER_PAGE = 500;
-
-function limitOf(type: CommandType): number {
-  if (READS.has(type)) return READ_LIMIT_MS;
-  return SLOW.has(type) ? SLOW_LIMIT_MS : DEFAULT_LIMIT_MS;
-}
 
 /** Keeps one connection to the orchestrator, for ever, until `close`. Connecting begins at once. */
 export function createOrchestratorClient(parts: OrchestratorClientParts): OrchestratorClient {
@@ -201,10 +156,10 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
   async function send<T extends CommandType>(
     type: T,
     input: CommandInput<T>,
-    { credential, signal, timeoutMs = limitOf(type) }: SendOptions = {},
+    { credential, signal, timeoutMs = REPLY_LIMITS_MS[timeOf(type)] }: SendOptions = {},
   ): Promise<CommandReply<T>> {
     if (current === null) throw new OrchestratorUnreachable(NOT_CONNECTED);
-    const isRead = READS.has(type);
+    const isRead = timeOf(type) === 'read';
     const data = await current.connection.request(type, input, { credential, signal, timeoutMs, isRead });
     const reply = commands[type].reply.safeParse(data);
     if (!reply.success) throw new ProtocolError(`the reply to ${type} breaks the contract`, { cause: reply.error });
