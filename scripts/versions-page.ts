@@ -4,7 +4,7 @@ import { claudePromises } from '../tools/orchestrator/src/doctor/promises.ts';
 import { compareVersions } from '../tools/orchestrator/src/lib/versions.ts';
 import { markdownTable } from './markdown-table.ts';
 
-/** `docs/cli-versions.md`, from what `npm run versions` found. */
+/** The text of `docs/cli-versions.md`, from the results of `npm run versions`. */
 export function versionsPage({ at, versions }: KnownVersions, pinned: string): string {
   const rows = versions.map((found) => [
     found.version === pinned ? `**${found.version}** (pinned)` : found.version,
@@ -17,19 +17,19 @@ export function versionsPage({ at, versions }: KnownVersions, pinned: string): s
   const head = ['version', 'published', 'promises kept', 'what is missing', 'integration tests', 'in Callboard'];
   return `# Releases of Claude Code
 
-This page is written by \`npm run versions\` (last on ${at.slice(0, 10)}, on Linux x64). It installs the pinned release and the newest one of each
-fortnight of half a year before it, and tries with each the promises of \`callboard doctor\`, then a part of the integration tests (the first session,
-the protocol, approvals, the queue, restarts) on the scripted model. Releases that Callboard refuses are tried with the doctor alone.
+\`npm run versions\` generates this page (last on ${at.slice(0, 10)}, on Linux x64). It installs the pinned release and the newest release of each
+fortnight of the half-year before it. With each one it tries the promises of \`callboard doctor\`, then some of the integration tests (the first session,
+the protocol, approvals, the queue, restarts) on the scripted model. Releases that Callboard refuses are tried with the doctor only.
 
-**The oldest release that Callboard works with is ${OLDEST_CLAUDE}.** Older ones take no bare \`allow\`: an allowed tool does not run, so a stage would stand
-still. Callboard refuses to start a stage with one, says its version and how to update, and the board still opens.
+**The oldest supported release is ${OLDEST_CLAUDE}.** Older ones do not accept a bare \`allow\`: an allowed tool does not run, so a stage would hang.
+Callboard refuses to start a stage with one, and says which version it found and how to update. The board still opens.
 
 ${markdownTable(head, rows)}
 
-Callboard shows what is missing as a warning above the board, and for each stage that runs with that release: a line under the head of the stage's page,
-which lists what is missing when it is opened, an icon with the same words on its card, and a notice in its transcript. The version stands in the stage's details;
-the API has both as \`cliVersion\` and \`cliGaps\` of the session. A release that is not on
-this list is tried in the background, once, when Callboard starts or first meets it; what came of it is kept in \`doctor.json\` in the data directory.
+Callboard shows what is missing as a warning above the board and, for each stage that runs with that release, as a line below the heading of the stage's page
+(open it for the list), an icon with the same text on the stage's card, and a notice in its transcript. The stage's details show the version.
+The API has both as \`cliVersion\` and \`cliGaps\` of the session. A release that is not in
+this table is tried once, in the background, when Callboard starts or first finds it; the result is kept in \`doctor.json\` in the data directory.
 
 ## Why
 
@@ -37,11 +37,11 @@ ${reasons(versions)}
 `;
 }
 
-/** In the words that people see on a card. */
+/** What is missing, in the words that people see on a card. */
 function missing({ broken, untried, without }: KnownVersion): string {
   const lacks = claudePromises.flatMap(({ id, lack }) => (id in broken ? [lack] : []));
   const others = Object.keys(untried).length;
-  const rest = others === 0 ? [] : [`${others} not tried for want of these`];
+  const rest = others === 0 ? [] : [`${others} not tried because they depend on these`];
   return [...without, ...lacks, ...rest].join('; ') || 'nothing';
 }
 
@@ -52,7 +52,7 @@ function testsOf({ tests }: KnownVersion): string {
 
 function shown({ version, broken, without }: KnownVersion): string {
   if (compareVersions(version, OLDEST_CLAUDE) < 0) return 'refused when a stage starts';
-  return Object.keys(broken).length + without.length === 0 ? 'runs' : 'runs, and says what is missing';
+  return Object.keys(broken).length + without.length === 0 ? 'runs' : 'runs, and shows what is missing';
 }
 
 function reasons(versions: readonly KnownVersion[]): string {
@@ -62,5 +62,5 @@ function reasons(versions: readonly KnownVersion[]): string {
     const all = [...lines, ...failed];
     return all.length === 0 ? [] : [`${version}:\n\n${all.join('\n')}`];
   });
-  return told.length === 0 ? 'Every promise is kept by every release above.' : told.join('\n\n');
+  return told.length === 0 ? 'Every release above keeps every promise.' : told.join('\n\n');
 }

@@ -140,7 +140,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     let endSpawner = (): Promise<void> => Promise.resolve();
     life.onStop('spawner', () => endSpawner());
     const reserveBytes = config.diskReserveMb * 1_000_000;
-    const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs: limits.diskLookMs });
+    const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
     life.onStop('disk watch', disk.stop);
     const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.diskPauseReason);
     life.onStop('store', store.close);
@@ -241,7 +241,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     });
     const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
     life.onStop('time limits', timeLimits.stop);
-    const writes = startWriteWatch({ store, log, tryMs: limits.diskLookMs });
+    const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
     life.onStop('write watch', writes.stop);
     const notices = async (): Promise<BoardNotices> => {
       const warnings = await claude.warnings();
@@ -327,7 +327,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
       reAttaching.onChange(goOn),
       disk.onChange((change) => {
         if (change.type === 'low') tellNotices();
-        if (change.type === 'room') goOn();
+        if (change.type === 'recovered') goOn();
         if (change.type === 'not-full') void sessions.recoverLostOutput(change.since);
       }),
       writes.onChange((trouble) => {

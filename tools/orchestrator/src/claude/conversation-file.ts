@@ -1,8 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { access, open, readdir } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { pathExists } from '../lib/path-exists.ts';
 import { configFolder } from './user-settings.ts';
 
 /** Claude Code keeps its conversations here, in one folder for each working directory. */
@@ -47,15 +48,9 @@ async function conversationFiles(env: Readonly<Record<string, string>>, conversa
   const folder = conversationsFolder(env);
   const folders = await readdir(folder).catch(() => []);
   const files = folders.map((name) => join(folder, name, `${conversationId}.jsonl`));
-  const there = await Promise.all(files.map(isThere));
+  const there = await Promise.all(files.map(pathExists));
   return files.filter((_file, index) => there[index]);
 }
-
-const isThere = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
 
 /** The id of the message that a line stands for; null for a line of another kind. */
 const messageOf = (line: unknown): string | null =>

@@ -14,24 +14,24 @@ function watchOf(reserveBytes: number) {
     return disk.free;
   };
   const edges = { ...tickingEdges(), freeBytes };
-  const watch = startDiskWatch({ dataDir: '/data', reserveBytes, edges, log: silent, lookMs: 2_000 });
+  const watch = startDiskWatch({ dataDir: '/data', reserveBytes, edges, log: silent, pollMs: 2_000 });
   const changes: DiskChange[] = [];
   watch.onChange((change) => changes.push(change));
   return { disk, watch, changes, types: () => changes.map(({ type }) => type) };
 }
 
-it('says that there is no room below the reserve, what is free, what is needed and what to do', () => {
+it('gives a reason below the reserve: what is free, what is needed and what to do', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   expect(watch.diskPauseReason()).toBeNull();
   disk.free = 199 * MB;
   expect(watch.diskPauseReason()).toMatch(
-    /199 MB are free where \/data lies.*200 MB.*Free some space.*--disk-reserve-mb/,
+    /199 MB are free on the disk of \/data.*200 MB.*Free some space.*--disk-reserve-mb/,
   );
   expect(types()).toEqual(['low']);
   watch.stop();
 });
 
-it('says in gigabytes what would have five figures in megabytes', () => {
+it('uses gigabytes where megabytes would have five digits', () => {
   const { disk, watch } = watchOf(200_000 * MB);
   disk.free = 83_670 * MB;
   expect(watch.diskPauseReason()).toMatch(/83\.6 GB are free.*200\.0 GB are kept/);
@@ -40,7 +40,7 @@ it('says in gigabytes what would have five figures in megabytes', () => {
   watch.stop();
 });
 
-it('finds out by itself, and goes on only when a tenth more than the reserve is free', () => {
+it('polls, and recovers only when a tenth more than the reserve is free', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   disk.free = 10 * MB;
   vi.advanceTimersByTime(2_000);
@@ -51,12 +51,12 @@ it('finds out by itself, and goes on only when a tenth more than the reserve is 
   expect(watch.diskPauseReason()).not.toBeNull();
   disk.free = 220 * MB;
   vi.advanceTimersByTime(2_000);
-  expect(types()).toEqual(['low', 'room']);
+  expect(types()).toEqual(['low', 'recovered']);
   expect(watch.diskPauseReason()).toBeNull();
   watch.stop();
 });
 
-it('tells of a disk that was full once it is not any more, also without a reserve', () => {
+it('reports that the disk was full once it has space again, even without a reserve', () => {
   const { disk, watch, changes } = watchOf(0);
   disk.free = 0;
   vi.advanceTimersByTime(6_000);
@@ -68,7 +68,7 @@ it('tells of a disk that was full once it is not any more, also without a reserv
   watch.stop();
 });
 
-it('tells of a disk that was full between two looks, where a write has found it so', () => {
+it('reports a disk that was full only between two checks if a write failed', () => {
   const { watch, changes } = watchOf(0);
   watch.foundFull();
   vi.advanceTimersByTime(2_000);
@@ -78,7 +78,7 @@ it('tells of a disk that was full between two looks, where a write has found it 
   watch.stop();
 });
 
-it('keeps what it knew while the system does not say how much is free', () => {
+it('keeps the last result while the free space cannot be read', () => {
   const { disk, watch, types } = watchOf(200 * MB);
   disk.free = new Error('gone');
   expect(watch.diskPauseReason()).toBeNull();

@@ -1,88 +1,71 @@
+import { messageOf } from '@callboard/runtime/errors';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface DiskWatchParts {
   dataDir: string;
-  /** Nothing new is begun while less than this is free; 0 for no such limit. */
+  /** Nothing new begins while less than this is free; 0 for no limit. */
   reserveBytes: number;
   edges: Pick<Edges, 'freeBytes' | 'now'>;
   log: Logger;
-  lookMs: number;
+  pollMs: number;
 }
 
-/** What changed on the disk. */
+/** A change of the free disk space. */
 export type DiskChange =
-  /** Less is free than the reserve. */
+  /** Less than the reserve is free. */
   | { type: 'low'; diskPauseReason: string }
-  /** There is room again. */
-  | { type: 'room' }
-  /** The disk was full, so that what processes printed was lost, and can take something again; `since`: when that was first seen. */
+  /** Enough is free again. */
+  | { type: 'recovered' }
+  /** The disk was full, so that output of processes was lost, and has space again. `since`: when it was first seen to be full. */
   | { type: 'not-full'; since: Date };
 
-/** Watches the free space of the disk that the data directory lies on. */
+/** Watches the free space on the disk of the data directory. */
 export interface DiskWatch {
-  /** Looks, and says why nothing new may be begun, in words; null while there is room. */
+  /** Checks the disk, and returns why nothing new may begin, for people to read; null while enough is free. */
   diskPauseReason(): string | null;
-  /** A write has failed for want of room: the disk was full, be it between two looks. */
+  /** A write failed because the disk was full, perhaps only between two checks. */
   foundFull(): void;
-  /** Returns how to stop listening. */
+  /** Calls the listener on every change. Returns a function that removes it. */
   onChange(listener: (change: DiskChange) => void): () => void;
   stop(): void;
 }
 
-/** A disk is called full before its last block is gone: a line that does not fit whole is lost as well. */
+/** A disk counts as full before its last block is used: a line that does not fit as a whole is lost as well. */
 const FULL_BYTES = 1_000_000;
-/** There is room again when a tenth more than the reserve is free, so that a disk on the edge does not start and stop work. */
+/** The disk has recovered when a tenth more than the reserve is free, so that work does not start and stop all the time. */
 const HYSTERESIS = 1 / 10;
 
 const MEGABYTE = 1_000_000;
 const GIGABYTE = 1_000 * MEGABYTE;
 
-/** In gigabytes where megabytes would have five figures. */
+/** Uses gigabytes where megabytes would have five digits. */
 const size = (bytes: number) =>
   bytes < 10 * GIGABYTE
     ? `${Math.floor(bytes / MEGABYTE)} MB`
     : `${(Math.floor(bytes / (GIGABYTE / 10)) / 10).toFixed(1)} GB`;
 
-/** Looks at the disk now, then regularly, and whenever it is asked. */
-export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: DiskWatchParts): DiskWatch {
+/** Checks the disk now, then every `pollMs`, and whenever it is asked. */
+export function startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs }: DiskWatchParts): DiskWatch {
   const listeners = new Set<(change: DiskChange) => void>();
-  let words: string | null = null;
+  const freeBytes = createFreeBytesReader(dataDir, edges, log);
+  let reason: string | null = null;
   let fullSince: Date | null = null;
-  let lastComplaint = '';
 
-  function tell(change: DiskChange): void {
+  function emit(change: DiskChange): void {
     for (const listener of listeners) listener(change);
   }
 
-  /** Null where the system does not say; what was known then stays. */
-  function freeBytes(): number | null {
-    try {
-      const free = edges.freeBytes(dataDir);
-      lastComplaint = '';
-      return free;
-    } catch (error) {
-      if (messageOf(error) !== lastComplaint) log.error({ err: error }, 'the free space of the disk is not known');
-      lastComplaint = messageOf(error);
-      return null;
-    }
-  }
-
-  const wordsFor = (free: number) =>
-    `The disk is nearly full: ${size(free)} are free where ${dataDir} lies, and ${size(reserveBytes)} are kept in reserve. ` +
-    'Nothing is started and no message is delivered until there is room; answers still go through. ' +
-    'Free some space (or lower --disk-reserve-mb), and all goes on by itself.';
-
-  function look(): string | null {
+  function check(): string | null {
     const free = freeBytes();
-    if (free === null) return words;
+    if (free === null) return reason;
     noteFull(free);
-    const wasLow = words !== null;
-    words = free < reserveBytes + (wasLow ? reserveBytes * HYSTERESIS : 0) ? wordsFor(free) : null;
-    if (words !== null && !wasLow) tell({ type: 'low', diskPauseReason: words });
-    if (words === null && wasLow) tell({ type: 'room' });
-    return words;
+    const wasLow = reason !== null;
+    const isLow = free < reserveBytes + (wasLow ? reserveBytes * HYSTERESIS : 0);
+    reason = isLow ? reasonFor(free, dataDir, reserveBytes) : null;
+    if (reason !== null && !wasLow) emit({ type: 'low', diskPauseReason: reason });
+    if (reason === null && wasLow) emit({ type: 'recovered' });
+    return reason;
   }
 
   function noteFull(free: number): void {
@@ -91,7 +74,7 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
       foundFull();
     } else if (since !== null) {
       fullSince = null;
-      tell({ type: 'not-full', since });
+      emit({ type: 'not-full', since });
     }
   }
 
@@ -99,15 +82,36 @@ export function startDiskWatch({ dataDir, reserveBytes, edges, log, lookMs }: Di
     fullSince ??= edges.now();
   }
 
-  look();
-  const timer = setInterval(look, lookMs).unref();
+  check();
+  const timer = setInterval(check, pollMs).unref();
   return {
-    diskPauseReason: look,
+    diskPauseReason: check,
     foundFull,
     onChange: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     stop: () => clearInterval(timer),
+  };
+}
+
+const reasonFor = (free: number, dataDir: string, reserveBytes: number) =>
+  `The disk is nearly full: ${size(free)} are free on the disk of ${dataDir}, and ${size(reserveBytes)} are kept in reserve. ` +
+  'Callboard starts nothing and delivers no messages until more is free; answers still go through. ' +
+  'Free some space (or lower --disk-reserve-mb), and Callboard continues automatically.';
+
+/** Returns a function that reads the free space; null if the system does not report it. Each error is logged once in a row. */
+function createFreeBytesReader(dataDir: string, edges: Pick<Edges, 'freeBytes'>, log: Logger): () => number | null {
+  let lastError = '';
+  return () => {
+    try {
+      const free = edges.freeBytes(dataDir);
+      lastError = '';
+      return free;
+    } catch (error) {
+      if (messageOf(error) !== lastError) log.error({ err: error }, 'cannot read the free disk space');
+      lastError = messageOf(error);
+      return null;
+    }
   };
 }

@@ -5,36 +5,36 @@ import type { Store } from '../store/store.ts';
 export interface WriteWatchParts {
   store: Pick<Store, 'onWrite' | 'probe'>;
   log: Logger;
-  /** How often a store that cannot write is tried. */
-  tryMs: number;
+  /** How often a store that cannot write is probed. */
+  retryMs: number;
 }
 
-/** Knows whether the store can write, and finds out when it can again, also while nobody gives it anything. */
+/** Knows whether the store can write, and notices when it can again, even if nothing else writes to it. */
 export interface WriteWatch {
   /** Why the store cannot write; null while it can. */
   trouble(): StorageTrouble | null;
-  /** Returns how to stop listening. */
+  /** Calls the listener on every change. Returns a function that removes it. */
   onChange(listener: (trouble: StorageTrouble | null) => void): () => void;
   stop(): void;
 }
 
-export function startWriteWatch({ store, log, tryMs }: WriteWatchParts): WriteWatch {
+export function startWriteWatch({ store, log, retryMs }: WriteWatchParts): WriteWatch {
   const listeners = new Set<(trouble: StorageTrouble | null) => void>();
   let trouble: StorageTrouble | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  function take(now: StorageTrouble | null): void {
+  function update(now: StorageTrouble | null): void {
     if (now?.words === trouble?.words) return;
     trouble = now;
     clearInterval(timer);
-    // How that went is heard like that of any other write.
-    if (now !== null) timer = setInterval(() => void store.probe().catch(() => undefined), tryMs).unref();
+    // The result of the probe is reported to `onWrite`, like that of any other write.
+    if (now !== null) timer = setInterval(() => void store.probe().catch(() => undefined), retryMs).unref();
     if (now === null) log.warn('the store can write again');
     else log.error({ trouble: now.words }, 'the store cannot write');
     for (const listener of listeners) listener(now);
   }
 
-  const unlisten = store.onWrite(take);
+  const unlisten = store.onWrite(update);
   return {
     trouble: () => trouble,
     onChange: (listener) => {

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { createClaudeWatch, type Tried } from './claude-watch.ts';
 
-/** A program that tells its version, counts how often it was asked, and starts no session. */
+/** A program that prints its version, counts how often it was asked, and starts no session. */
 async function fakeClaude(folder: string, version: string): Promise<string> {
   const path = join(folder, 'claude');
   const asked = `echo asked >> '${join(folder, 'asked')}'; echo '${version} (Claude Code)'`;
@@ -31,7 +31,7 @@ async function watch(version: string, trialDelayMs = 1_000_000) {
   return { folder, open, timesAsked };
 }
 
-it('refuses a version that is too old in words, and warns of it on the board', async () => {
+it('refuses a version that is too old with an explanation, and warns about it on the board', async () => {
   const { open } = await watch('2.0.77');
   const claude = open();
   await expect(claude.program()).rejects.toMatchObject({
@@ -41,7 +41,7 @@ it('refuses a version that is too old in words, and warns of it on the board', a
   expect(await claude.warnings()).toEqual([expect.stringContaining('2.0.77')]);
 });
 
-it('asks a program once, also over a restart, and again when it is another file or was doubted', async () => {
+it('asks a program once, even across a restart, and again if its file changed or was invalidated', async () => {
   const { folder, open, timesAsked } = await watch('2.1.330');
   const claude = open();
   await Promise.all([claude.program(), claude.program(), claude.warnings()]);
@@ -51,7 +51,7 @@ it('asks a program once, also over a restart, and again when it is another file 
   claude.saw('2.1.330');
   await claude.program();
   expect(await timesAsked()).toBe(1);
-  claude.doubt();
+  claude.invalidate();
   await claude.program();
   expect(await timesAsked()).toBe(2);
   await fakeClaude(folder, '2.1.331-next');
@@ -59,7 +59,7 @@ it('asks a program once, also over a restart, and again when it is another file 
   expect(await timesAsked()).toBe(3);
 });
 
-it('knows what a release lacks that was tried before, without trying it', async () => {
+it('knows the gaps of a published release without trying it', async () => {
   const { open } = await watch('2.1.251');
   const { gaps } = await open().program();
   expect(gaps).toContain('tools that a hook allows go unnoticed');
@@ -67,7 +67,7 @@ it('knows what a release lacks that was tried before, without trying it', async 
   expect((await open().warnings()).join()).toContain('tools that a hook allows go unnoticed');
 });
 
-it('tries a version that nobody has tried once in the background, keeps the result and tells it', async () => {
+it('tries an unknown version once in the background, saves the result and reports it', async () => {
   const { open } = await watch('9.9.9', 0);
   const claude = open();
   const tried = new Promise<Tried | null>((resolve) => void claude.onTried(resolve));

@@ -1,33 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { missingFlags } from '../claude/launch/arguments.ts';
-import {
-  type ClaudeProgram,
-  identifyBinary,
-  isSameBinary,
-  readProgram,
-  tooOld,
-} from '../claude/program/claude-program.ts';
+import { type ClaudeProgram, isSameBinary, tooOld } from '../claude/program/claude-program.ts';
 import { messageOf, OperationalError } from '../lib/errors.ts';
-import type { Logger } from '../lib/logger.ts';
+import { createBackgroundTrials } from './background-trials.ts';
 import type { HandshakeOptions } from './handshake.ts';
 import { coversAll, knownReport } from './known-versions.ts';
+import { createProgramCache, type ProgramCacheParts } from './program-cache.ts';
 import { type HandshakeReport, lacksOf, regressionOf } from './report.ts';
-import { readKnownPrograms, readLastReports, saveProgram, saveReport } from './report-file.ts';
+import { readLastReports } from './report-file.ts';
 
-export interface ClaudeWatchParts {
-  dataDir: string;
-  log: Logger;
-  /** The user's environment. */
-  env: Record<string, string>;
-  /** Rejects with OperationalError `claude_missing`. */
-  findClaude: () => Promise<string>;
-  /** How long after a start, or after a new program was seen, one that nobody has tried is tried. */
+export interface ClaudeWatchParts extends Omit<ProgramCacheParts, 'signal'> {
+  /** How long after a start, or after an untried program was first seen, that program is tried. */
   trialDelayMs: number;
-  /** For one promise, and for all: a machine that is at work may be slow. */
+  /** For one promise, and for all. Generous, since a busy machine may be slow. */
   trialLimits?: HandshakeOptions['limits'];
 }
 
-/** What a launch needs to know of the program that it runs. */
+/** What a launch needs to know about the program that it runs. */
 export interface LaunchProgram {
   path: string;
   version: string | null;
@@ -36,168 +24,82 @@ export interface LaunchProgram {
   gaps: readonly string[];
 }
 
-/** What was found out of the program after sessions were started with it. */
+/** The result of a trial that ended after sessions were started with the program. */
 export interface Tried {
   version: string;
   gaps: readonly string[];
 }
 
-/** Knows the installed `claude`: its version, what it can do, and what of that people have to be told. */
+/** Knows the installed `claude`: its version, its abilities, and what people must be told about it. */
 export interface ClaudeWatch {
   /**
-   * The program to run now. Its version is looked at each time, and asked for only when the file has changed.
+   * Returns the program to run now. Its file is checked each time; the program is asked only if the file has changed.
    * @throws OperationalError `claude_missing`, `claude_too_old`
    */
   program(): Promise<LaunchProgram>;
-  /** What is believed of the program is doubted: it is asked anew at the next start. */
-  doubt(): void;
-  /** A process told this version. A small file may be a door to another program: its own date says nothing of that. */
+  /** Makes the next start ask the program again. */
+  invalidate(): void;
+  /** A process reported this version. A small file may launch another program, whose update does not change the file's date. */
   saw(version: string): void;
-  /** What people at the board should know of it. Never throws. */
+  /** Warnings about it for the board. Never throws. */
   warnings(): Promise<string[]>;
-  /** Looks at the program, and tries one that nobody has tried, in the background. */
+  /** Checks the program in the background, and tries it if nobody has. */
   begin(): void;
-  /** Called when a trial has ended. Returns how to stop listening. */
+  /** Calls the listener when a trial has ended, with null if it could not be done. Returns a function that removes it. */
   onTried(listener: (tried: Tried | null) => void): () => void;
-  /** Ends the trial that runs; resolves when nothing of it is left. */
+  /** Ends the running trial; resolves when nothing of it is left. */
   stop(): Promise<void>;
 }
 
-const PATIENT = { stepMs: 60_000, wholeMs: 600_000 };
+const TRIAL_LIMITS = { stepMs: 60_000, wholeMs: 600_000 };
 
 export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
-  const { dataDir, log, env, findClaude, trialDelayMs, trialLimits = PATIENT } = parts;
+  const { dataDir, log, env, trialDelayMs, trialLimits = TRIAL_LIMITS } = parts;
   const stopping = new AbortController();
   const listeners = new Set<(tried: Tried | null) => void>();
-  /** Files that were tried since we were started, or are going to be. */
-  const attempted: ClaudeProgram['binary'][] = [];
-  let known: { path: string; binary: ClaudeProgram['binary']; program: Promise<ClaudeProgram> } | null = null;
-  let isDoubted = false;
-  let complaint: string | null = null;
-  let trials: Promise<void> = Promise.resolve();
-
-  function doubt(): void {
-    known = null;
-    isDoubted = true;
-  }
-
-  /** Starts at the same time ask once. */
-  async function look(): Promise<ClaudeProgram> {
-    const path = await findClaude();
-    const binary = await identifyBinary(path);
-    if (known?.path === path && isSameBinary(known.binary, binary)) return known.program;
-    const program = ask(path, binary);
-    const own = { path, binary, program };
-    known = own;
-    const forget = () => {
-      if (known === own) known = null;
-    };
-    // One that did not tell may do so when it is asked again.
-    program.then(({ version, flags }) => (version === null || flags === null) && forget(), forget);
-    return program;
-  }
-
-  async function ask(path: string, binary: ClaudeProgram['binary']): Promise<ClaudeProgram> {
-    const mayTrust = !isDoubted;
-    isDoubted = false;
-    const kept = (await readKnownPrograms(dataDir)).find((one) => mayTrust && isSameBinary(one.binary, binary));
-    if (kept !== undefined) return { ...kept, path, flags: kept.flags === null ? null : new Set(kept.flags) };
-    const program = await readProgram(path, env, stopping.signal);
-    if (program.version !== null && program.flags !== null) await keep(program);
-    return program;
-  }
-
-  async function keep({ binary, version, complaint, flags }: ClaudeProgram): Promise<void> {
-    try {
-      await saveProgram(dataDir, { binary, version, complaint, flags: flags === null ? null : [...flags] });
-    } catch (error) {
-      log.warn({ err: error }, 'what claude said of itself could not be kept');
-    }
-  }
-
-  /** What is known of how it keeps the promises: tried here, or by us before this Callboard was published. */
-  async function reportOn({ version, binary }: ClaudeProgram): Promise<HandshakeReport | null> {
-    if (version === null) return null;
-    const reports = (await readLastReports(dataDir)).filter((one) => one.version === version);
-    const own = reports.find((one) => one.binary !== null && isSameBinary(one.binary, binary));
-    if (own !== undefined && coversAll(own.checks.map(({ id }) => id))) return own;
-    return knownReport(version);
-  }
-
-  const gapsOf = (program: ClaudeProgram, report: HandshakeReport | null) => [
-    ...missingFlags(program.flags),
-    ...(report === null ? [] : lacksOf(report)),
-  ];
-
-  /** One at a time: each is a process of 200 MiB. */
-  function planTrial(program: ClaudeProgram): void {
-    if (attempted.some((one) => isSameBinary(one, program.binary))) return;
-    attempted.push(program.binary);
-    trials = trials.then(() => tryLater(program));
-  }
-
-  async function tryLater(program: ClaudeProgram): Promise<void> {
-    try {
-      await sleep(trialDelayMs, undefined, { signal: stopping.signal, ref: false });
-      await tryOut(program);
-      complaint = null;
-    } catch (error) {
-      if (stopping.signal.aborted) return;
-      log.warn({ err: error }, 'claude could not be tried out');
-      complaint = `Claude Code ${program.version} is new to Callboard, and could not be tried out: ${messageOf(error)}. Run "npx callboard doctor".`;
-      for (const listener of listeners) listener(null);
-    }
-  }
-
-  async function tryOut(program: ClaudeProgram): Promise<void> {
-    const { path, version } = program;
-    if (version === null) return;
-    const { signal } = stopping;
-    const options = { claude: path, version, path: env.PATH, signal, isQuiet: true, limits: trialLimits };
-    const { runHandshake } = await import('./handshake.ts'); // a start need not load it, nor the model that it talks to
-    const report = await runHandshake(options);
-    // On a machine that is at work something may take too long: what fails twice is told.
-    const settled = lacksOf(report).length === 0 ? report : eitherHeld(report, await runHandshake(options));
-    await saveReport(dataDir, settled);
-    for (const listener of listeners) listener({ version, gaps: gapsOf(program, settled) });
-  }
+  const { signal } = stopping;
+  const cache = createProgramCache({ ...parts, signal });
+  const trials = createBackgroundTrials({
+    ...{ dataDir, log, path: env.PATH, delayMs: trialDelayMs, limits: trialLimits, signal },
+    onEnded(program, report) {
+      const { version } = program;
+      const tried = version === null || report === null ? null : { version, gaps: gapsOf(program, report) };
+      for (const listener of listeners) listener(tried);
+    },
+  });
 
   return {
     async program() {
-      const program = await look();
+      const program = await cache.current();
       const refusal = tooOld(program);
       if (refusal !== null) throw new OperationalError('claude_too_old', refusal);
-      const report = await reportOn(program);
-      if (report === null) planTrial(program);
+      const report = await reportOn(dataDir, program);
+      if (report === null) trials.plan(program);
       const { path, version, flags } = program;
       return { path, version, flags, gaps: gapsOf(program, report) };
     },
-    doubt,
-    saw(version) {
-      known?.program.then(
-        (program) => program.version !== version && doubt(),
-        () => undefined,
-      );
-    },
+    invalidate: cache.invalidate,
+    saw: cache.compareVersion,
     async warnings() {
       try {
-        const program = await look();
+        const program = await cache.current();
         const refusal = tooOld(program);
         if (refusal !== null) return [refusal];
-        const report = await reportOn(program);
-        const told = gapsWords(program, gapsOf(program, report), report, await readLastReports(dataDir));
-        return [told, complaint].filter((words) => words !== null);
+        const report = await reportOn(dataDir, program);
+        const warning = gapsWarning(program, gapsOf(program, report), report, await readLastReports(dataDir));
+        return [warning, trials.complaint()].filter((words) => words !== null);
       } catch {
-        return []; // that there is none is told where it is needed
+        return []; // a missing program is reported where it is needed
       }
     },
     begin() {
-      look()
+      cache
+        .current()
         .then(async (program) => {
           if (program.version === null || tooOld(program) !== null) return;
-          if ((await reportOn(program)) === null) planTrial(program);
+          if ((await reportOn(dataDir, program)) === null) trials.plan(program);
         })
-        .catch((error: unknown) => log.info({ reason: messageOf(error) }, 'there is no claude to be looked at'));
+        .catch((error: unknown) => log.info({ reason: messageOf(error) }, 'no claude found to check'));
     },
     onTried(listener) {
       listeners.add(listener);
@@ -205,12 +107,26 @@ export function createClaudeWatch(parts: ClaudeWatchParts): ClaudeWatch {
     },
     async stop() {
       stopping.abort(new Error('stopped'));
-      await trials;
+      await trials.idle();
     },
   };
 }
 
-function gapsWords(
+/** What is known about how a program keeps the promises: tried on this machine, or before this Callboard was published. */
+async function reportOn(dataDir: string, { version, binary }: ClaudeProgram): Promise<HandshakeReport | null> {
+  if (version === null) return null;
+  const reports = (await readLastReports(dataDir)).filter((one) => one.version === version);
+  const own = reports.find((one) => one.binary !== null && isSameBinary(one.binary, binary));
+  if (own !== undefined && coversAll(own.checks.map(({ id }) => id))) return own;
+  return knownReport(version);
+}
+
+const gapsOf = (program: ClaudeProgram, report: HandshakeReport | null): string[] => [
+  ...missingFlags(program.flags),
+  ...(report === null ? [] : lacksOf(report)),
+];
+
+function gapsWarning(
   { version }: ClaudeProgram,
   gaps: readonly string[],
   report: HandshakeReport | null,
@@ -218,12 +134,6 @@ function gapsWords(
 ): string | null {
   if (gaps.length === 0) return null;
   const regression = report === null ? null : regressionOf(report, others);
-  const since = regression === null ? '' : ` It no longer does all that ${regression.since} did.`;
-  return `Claude Code ${version} does not do all that Callboard relies on: ${gaps.join('; ')}.${since} Run "npx callboard doctor" for details.`;
-}
-
-/** Of two trials the better one of each promise. */
-function eitherHeld(first: HandshakeReport, second: HandshakeReport): HandshakeReport {
-  const held = new Map(first.checks.filter(({ verdict }) => verdict === 'yes').map((check) => [check.id, check]));
-  return { ...second, checks: second.checks.map((check) => held.get(check.id) ?? check) };
+  const since = regression === null ? '' : ` It no longer does everything that ${regression.since} did.`;
+  return `Claude Code ${version} lacks features that Callboard relies on: ${gaps.join('; ')}.${since} Run "npx callboard doctor" for details.`;
 }

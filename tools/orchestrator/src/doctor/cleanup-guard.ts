@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Clears up behind us if we are killed: what is started here outlives its parent on purpose. */
+/** Cleans up if we are killed, since the processes that are started here outlive their parent on purpose. */
 export interface CleanupGuard {
-  /** The one process to end. */
+  /** Sets the process to end. */
   watch(pid: number): Promise<void>;
-  /** We have cleared up ourselves; resolves when the guard is gone. */
+  /** Tells the guard that everything is cleaned up; resolves when it has ended. */
   dismiss(): Promise<void>;
 }
 
 /**
- * A line means that we have cleared up; the end of the input without one that we are gone. What was started is then found
- * by the folder in its environment, more than once: a process may be about to start another, or to become what it is.
- * Where there is no `/proc`, the one that was named is ended.
+ * A line on stdin means that we have cleaned up; its end without a line means that we were killed. The script then finds
+ * what was started by the folder in its environment, repeatedly, since a process may be about to start another one or to exec
+ * its program. Without `/proc` it ends only the process set by `watch`.
  */
 const SCRIPT = `
 if ! read -r _; then
@@ -35,7 +35,7 @@ rm -rf "$1"
 export async function startCleanupGuard(root: string): Promise<CleanupGuard> {
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'sh', root], {
     stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true, // a Ctrl-C is for us alone
+    detached: true, // Ctrl-C must not reach it
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
   });
   child.stdin?.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** What Callboard can find out about the machine and the `claude` on it: for `callboard doctor`, and for the board. */
+/** What Callboard can find out about the machine and its `claude`, for `callboard doctor` and for the board. */
 export { OLDEST_CLAUDE, tooOld } from '../claude/program/claude-program.ts';
 export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';

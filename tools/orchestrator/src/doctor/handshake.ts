@@ -8,11 +8,11 @@ import { createTestEnvironment, type TestEnvironment } from './test-environment.
 export interface HandshakeOptions {
   /** Absolute path of the program under test. */
   claude: string;
-  /** The version that it says it is. */
+  /** The version that it reports. */
   version: string;
-  /** `PATH` for it; nothing else of anyone's environment reaches it. */
+  /** `PATH` for it; it gets nothing else of the user's environment. */
   path: string | undefined;
-  /** Let everything else on the machine go first. */
+  /** Runs the program with low priority. */
   isQuiet?: boolean;
   /** Stops in the middle. */
   signal: AbortSignal;
@@ -23,17 +23,17 @@ export interface HandshakeOptions {
 export interface HandshakeLimits {
   /** For one promise. */
   stepMs: number;
-  /** For all of them. What comes after it is not tried; clearing up adds a few seconds at most. */
+  /** For all of them; later ones are not tried. Cleaning up adds a few seconds at most. */
   wholeMs: number;
 }
 
 const LIMITS: HandshakeLimits = { stepMs: 5_000, wholeMs: 16_000 };
 
 /**
- * Drives the installed `claude` through a canned conversation with a scripted model on loopback, with the code that
- * drives sessions, and reports which promises it keeps. It needs no account and no network, touches nothing of the
- * user's, and leaves nothing behind.
- * @throws the signal's reason when that aborts; nothing is left behind then either
+ * Drives the installed `claude` through a scripted conversation with a model on loopback, using the code that drives
+ * sessions, and reports which promises it keeps. Needs no account and no network, does not touch the user's files, and
+ * leaves nothing behind.
+ * @throws the signal's reason if it aborts; even then nothing is left behind
  */
 export async function runHandshake(options: HandshakeOptions): Promise<HandshakeReport> {
   const { version, signal, now = () => new Date(), limits = LIMITS } = options;
@@ -41,16 +41,20 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
   const at = now().toISOString();
   const timeIsUp = AbortSignal.timeout(limits.wholeMs);
   const binary = await identifyBinary(options.claude).catch(() => null);
-  await using lab = await createTestEnvironment(options);
+  await using environment = await createTestEnvironment(options);
   const checks: HandshakeCheck[] = [];
   for (const promise of claudePromises) {
-    const { keep: _keep, needs, ...facts } = promise;
+    const { check: _check, needs, ...facts } = promise;
     const missing = checks.find(({ id, verdict }) => needs.includes(id) && verdict !== 'yes');
     const outcome = timeIsUp.aborted
       ? TOO_LATE
       : missing !== undefined
-        ? untried(`it needs "${missing.id}", which is not known to hold`)
-        : await outcomeOf(promise, lab, AbortSignal.any([signal, timeIsUp, AbortSignal.timeout(limits.stepMs)]));
+        ? untried(`it depends on "${missing.id}", which was not confirmed`)
+        : await outcomeOf(
+            promise,
+            environment,
+            AbortSignal.any([signal, timeIsUp, AbortSignal.timeout(limits.stepMs)]),
+          );
     signal.throwIfAborted();
     checks.push({ ...facts, ...(outcome.verdict === 'no' && timeIsUp.aborted ? TOO_LATE : outcome) });
   }
@@ -60,14 +64,14 @@ export async function runHandshake(options: HandshakeOptions): Promise<Handshake
 type Outcome = Pick<HandshakeCheck, 'verdict' | 'why'>;
 
 const untried = (why: string): Outcome => ({ verdict: 'untried', why });
-const TOO_LATE = untried('the time for the whole handshake was up');
+const TOO_LATE = untried('the handshake ran out of time');
 
-async function outcomeOf(promise: ClaudePromise, lab: TestEnvironment, signal: AbortSignal): Promise<Outcome> {
+async function outcomeOf(promise: ClaudePromise, environment: TestEnvironment, signal: AbortSignal): Promise<Outcome> {
   try {
-    await promise.keep(lab, signal);
+    await promise.check(environment, signal);
     return { verdict: 'yes', why: null };
   } catch (error) {
-    await lab.discard();
+    await environment.discard();
     return { verdict: 'no', why: messageOf(error) };
   }
 }

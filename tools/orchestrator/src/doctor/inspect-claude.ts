@@ -1,19 +1,20 @@
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readVersion } from '../claude/program/claude-program.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
 import { runClaude } from '../claude/program/run-claude.ts';
+import { pathExists } from '../lib/path-exists.ts';
 import { userEnvironment } from '../lib/user-environment.ts';
 
-/** The `claude` that sessions would be started with. */
+/** The `claude` that sessions would use. */
 export interface InstalledClaude {
   path: string;
   where: 'given' | 'path' | 'bundled';
-  /** Null when it does not tell. */
+  /** Null if it does not print one. */
   version: string | null;
-  /** What it did instead of telling its version. */
+  /** What it did instead of printing its version. */
   complaint: string | null;
 }
 
@@ -21,7 +22,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Finds `claude` as the orchestrator does and asks it for its version.
- * @param environment as we were started; the user's own part of it is what counts
+ * @param environment our own environment, of which the user's part is used
  * @throws OperationalError `claude_missing` that says what to do
  */
 export async function inspectClaude(configured: string | null, environment: Environment): Promise<InstalledClaude> {
@@ -35,29 +36,24 @@ export async function inspectClaude(configured: string | null, environment: Envi
 const AuthStatus = z.object({ loggedIn: z.boolean(), authMethod: z.string().default('unknown') });
 
 /**
- * Whether `claude` says that it is logged in, and how; null when it does not tell. It is kept from the network meanwhile.
- * Where it has never run for this user it does not get to leave its files: there is no login to be found in them.
+ * Asks `claude` whether it is logged in, and how; null if it does not say. It has no network meanwhile. If it has never run
+ * for this user, it gets a temporary config folder, so that it leaves no files: there is no login to find anyway.
  */
 export async function askLogin(claude: string, environment: Environment): Promise<z.infer<typeof AuthStatus> | null> {
   const nowhere = 'http://127.0.0.1:9';
   const offline = { HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere, https_proxy: nowhere, http_proxy: nowhere };
   const env = { ...userEnvironment(environment), ...offline, NO_PROXY: '', no_proxy: '' };
-  const elsewhere = (await hasRun(env)) ? null : await mkdtemp(join(tmpdir(), 'callboard-doctor-'));
+  const temporary = (await hasRun(env)) ? null : await mkdtemp(join(tmpdir(), 'callboard-doctor-'));
   try {
-    const config: Record<string, string> = elsewhere === null ? {} : { CLAUDE_CONFIG_DIR: elsewhere };
+    const config: Record<string, string> = temporary === null ? {} : { CLAUDE_CONFIG_DIR: temporary };
     const { stdout } = await runClaude(claude, ['auth', 'status', '--json'], { ...env, ...config });
     return AuthStatus.parse(JSON.parse(stdout));
   } catch {
     return null;
   } finally {
-    if (elsewhere !== null) await rm(elsewhere, { recursive: true, force: true });
+    if (temporary !== null) await rm(temporary, { recursive: true, force: true });
   }
 }
 
-function hasRun(env: Environment): Promise<boolean> {
-  const file = join(env.CLAUDE_CONFIG_DIR || env.HOME || homedir(), '.claude.json');
-  return access(file).then(
-    () => true,
-    () => false,
-  );
-}
+const hasRun = (env: Environment): Promise<boolean> =>
+  pathExists(join(env.CLAUDE_CONFIG_DIR || env.HOME || homedir(), '.claude.json'));

@@ -8,7 +8,7 @@ import { userEnvironment } from '../lib/user-environment.ts';
 
 /**
  * Runs a command in Claude Code's sandbox as a session would. Leaves nothing behind. Never throws.
- * @param environment as we were started; the user's own part of it is what counts
+ * @param environment our own environment, of which the user's part is used
  */
 export async function inspectSandbox(
   environment: Readonly<Record<string, string | undefined>>,

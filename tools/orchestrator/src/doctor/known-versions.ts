@@ -2,24 +2,24 @@ import { z } from 'zod';
 import { claudePromises } from './promises.ts';
 import type { HandshakeReport } from './report.ts';
 
-/** What came of a trial of one release, made by us on Linux x64. */
+/** The result of our own trial of one release, on Linux x64. */
 export const KnownVersion = z.object({
   version: z.string(),
-  /** The day on which it was published. */
+  /** The day of its publication. */
   date: z.iso.date(),
-  /** Promises that do not hold, by id, and why. */
+  /** Broken promises, by id, and why. */
   broken: z.record(z.string(), z.string()),
   /** Promises that could not be tried, by id, and why. */
   untried: z.record(z.string(), z.string()),
-  /** Options that it does not know, in words for people. */
+  /** What is missing because it lacks a flag, in words for people. */
   without: z.array(z.string()),
-  /** Of the chosen part of the integration tests: how many passed, and the names of those that failed. Null: not run. */
+  /** Of the selected integration tests: how many passed, and the names of those that failed. Null: not run. */
   tests: z.object({ passed: z.int(), failed: z.array(z.string()) }).nullable(),
 });
 export type KnownVersion = z.infer<typeof KnownVersion>;
 
 export const KnownVersions = z.object({
-  /** The day of the trial. */
+  /** The time of the trial. */
   at: z.iso.datetime(),
   promises: z.array(z.string()),
   versions: z.array(KnownVersion),
@@ -36,7 +36,7 @@ function readKnownVersions(): Promise<KnownVersions> {
   return known;
 }
 
-/** What is known of a version without trying it, as a report; null for one that nobody has tried with all promises. */
+/** What is known about a version without trying it, as a report; null if it was not tried with all promises. */
 export async function knownReport(version: string): Promise<HandshakeReport | null> {
   const all = await readKnownVersions();
   const found = all.versions.find((one) => one.version === version);
@@ -50,5 +50,5 @@ export async function knownReport(version: string): Promise<HandshakeReport | nu
   return { version, binary: null, at: all.at, checks };
 }
 
-/** Whether these are all promises that there are now: a report of an older Callboard may lack some. */
+/** Whether these include all current promises. A report of an older Callboard may lack some. */
 export const coversAll = (ids: readonly string[]): boolean => claudePromises.every(({ id }) => ids.includes(id));

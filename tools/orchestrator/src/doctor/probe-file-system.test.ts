@@ -8,13 +8,13 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it('finds both on a file system that can do it, and leaves nothing', async () => {
+it('finds no problem on a capable file system, and leaves nothing behind', async () => {
   const folder = await temporaryFolder();
   expect(await probeFileSystem(folder)).toEqual({ fifo: null, holes: null });
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('says what it is told where it cannot be done', async () => {
+it('returns the error messages of the system', async () => {
   const folder = await temporaryFolder();
   const bin = join(folder, 'bin');
   await mkdir(bin);
@@ -30,6 +30,6 @@ it('says what it is told where it cannot be done', async () => {
   expect(await readdir(folder)).toEqual(['bin']);
 });
 
-it('is refused where no folder can be made', async () => {
+it('rejects where no folder can be created', async () => {
   await expect(probeFileSystem('/proc')).rejects.toMatchObject({ code: 'ENOENT' });
 });

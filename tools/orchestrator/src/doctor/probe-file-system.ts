@@ -1,11 +1,11 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFifoWriter } from '../claude/launch/fifo-writer.ts';
-import { createLaunchFolder, launchFiles, openChildEnds } from '../claude/launch/launch-folder.ts';
+import { createLaunchFolder, launchFiles, openChildEnds, punchHole } from '../claude/launch/launch-folder.ts';
 import { messageOf } from '../lib/errors.ts';
 import { must } from '../lib/processes/processes.ts';
 
-/** What launches need of the file system they lie on: null where it can do it, else what happened. */
+/** What launches need from the file system of their folders: null if it works, otherwise what happened. */
 export interface FileSystemProbe {
   fifo: string | null;
   holes: string | null;
@@ -14,8 +14,8 @@ export interface FileSystemProbe {
 const FILE_BYTES = 256 * 1024;
 
 /**
- * Tries it out in a temporary folder within `folder`.
- * @throws a system error where no folder can be made
+ * Tries it in a temporary folder within `folder`.
+ * @throws a system error when no folder can be created
  */
 export async function probeFileSystem(folder: string): Promise<FileSystemProbe> {
   const own = await mkdtemp(join(folder, '.doctor-'));
@@ -29,7 +29,7 @@ export async function probeFileSystem(folder: string): Promise<FileSystemProbe> 
   }
 }
 
-/** A launch's FIFO, used as a launch uses it. */
+/** Uses a launch's FIFO as a launch does. */
 async function tryFifo(folder: string): Promise<void> {
   await createLaunchFolder(folder);
   const ends = await openChildEnds(folder);
@@ -39,7 +39,8 @@ async function tryFifo(folder: string): Promise<void> {
       const line = 'a line\n';
       await writer.write(line);
       const { buffer, bytesRead } = await ends.input.read(Buffer.alloc(line.length));
-      if (buffer.toString('utf8', 0, bytesRead) !== line) throw new Error('what is read is not what was written');
+      if (buffer.toString('utf8', 0, bytesRead) !== line)
+        throw new Error('the line that was read differs from the line that was written');
     } finally {
       writer.close();
     }
@@ -48,10 +49,10 @@ async function tryFifo(folder: string): Promise<void> {
   }
 }
 
-/** What was read of a spool is given back to the disk in this way. */
+/** Frees disk space as is done for the stored part of a spool. */
 async function tryHoles(file: string): Promise<void> {
   await writeFile(file, Buffer.alloc(FILE_BYTES, 'x'), { flush: true });
-  await must({ command: 'fallocate', args: ['--punch-hole', '--offset', '0', '--length', String(FILE_BYTES), file] });
+  await must(punchHole(file, FILE_BYTES));
   const { size } = await stat(file);
   if (size !== FILE_BYTES) throw new Error('the file became shorter');
 }

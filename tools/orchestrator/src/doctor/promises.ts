@@ -4,7 +4,7 @@ import { conversationPromises } from './promises/conversation.ts';
 import { requestPromises } from './promises/requests.ts';
 import { settingsPromises } from './promises/settings.ts';
 
-/** All promises, in the order in which they are tried: the first ones are needed by others, the last one ends it. */
+/** All promises, in the order in which they are tried: later ones depend on earlier ones, and the last one ends the process. */
 export const claudePromises: readonly ClaudePromise[] = [
   ...requestPromises,
   ...answerPromises,

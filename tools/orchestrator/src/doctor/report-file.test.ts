@@ -14,7 +14,7 @@ const report = (version: string, why: string | null = null): HandshakeReport => 
   ],
 });
 
-it('keeps the newest report of each version, for the owner alone', async () => {
+it('keeps the newest report of each version, readable by the owner only', async () => {
   const dataDir = await temporaryFolder();
   expect(await readLastReports(dataDir)).toEqual([]);
   for (const each of [report('2.1.1'), report('2.1.2', 'so'), report('2.1.1', 'so')]) await saveReport(dataDir, each);
@@ -25,7 +25,7 @@ it('keeps the newest report of each version, for the owner alone', async () => {
   expect(await readdir(dataDir)).toEqual(['doctor.json']);
 });
 
-it('remembers twenty versions', async () => {
+it('keeps twenty versions', async () => {
   const dataDir = await temporaryFolder();
   for (let patch = 0; patch < 25; patch++) await saveReport(dataDir, report(`2.1.${patch}`));
   const versions = (await readLastReports(dataDir)).map(({ version }) => version);
@@ -33,13 +33,13 @@ it('remembers twenty versions', async () => {
   expect(versions[0]).toBe('2.1.24');
 });
 
-it('makes no data directory for it', async () => {
+it('does not create a data directory', async () => {
   const dataDir = join(await temporaryFolder(), 'none');
   expect(await saveReport(dataDir, report('2.1.1'))).toBe(false);
   expect(await readLastReports(dataDir)).toEqual([]);
 });
 
-it.each(['', 'not JSON', '{"reports":[{"version":1}]}'])('takes a file that holds %j for none', async (text) => {
+it.each(['', 'not JSON', '{"reports":[{"version":1}]}'])('ignores a file that contains %j', async (text) => {
   const dataDir = await temporaryFolder();
   await writeFile(join(dataDir, 'doctor.json'), text);
   expect(await readLastReports(dataDir)).toEqual([]);

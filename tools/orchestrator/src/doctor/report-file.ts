@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemCode } from '../lib/errors.ts';
 import { DoctorFile, type HandshakeReport, type KnownProgram } from './report.ts';
 
-/** How many reports are remembered. */
+/** How many reports, and how many programs, are kept. */
 const KEPT_VERSIONS = 20;
 const KEPT_PROGRAMS = 5;
 
@@ -20,17 +20,17 @@ async function read(dataDir: string): Promise<DoctorFile> {
 }
 
 /**
- * The newest report of each version and file that was tried, the newest of all first. None where there is no data
- * directory, no file, or one that cannot be understood: what it says can be found out again at any time.
+ * Reads the newest report of each version and file, newest first. Empty if there is no data directory, no file, or one that
+ * cannot be parsed: its contents can be found out again at any time.
  */
 export const readLastReports = async (dataDir: string): Promise<HandshakeReport[]> => (await read(dataDir)).reports;
 
-/** What programs said of themselves; none as with the reports. */
+/** Reads what programs reported about themselves. Empty in the same cases as `readLastReports`. */
 export const readKnownPrograms = async (dataDir: string): Promise<KnownProgram[]> => (await read(dataDir)).programs;
 
 /**
- * Keeps a report in place of the last one of its version and file, in a file for its owner alone. False where there is
- * no data directory: none is made for it.
+ * Saves a report, replacing the last one of its version and file, in a file readable by its owner only.
+ * @returns false if there is no data directory; none is created
  */
 export function saveReport(dataDir: string, report: HandshakeReport): Promise<boolean> {
   const isOld = ({ version, binary }: HandshakeReport) =>
@@ -41,7 +41,7 @@ export function saveReport(dataDir: string, report: HandshakeReport): Promise<bo
   });
 }
 
-/** Keeps what a program said, in place of what was said of the file at its path before. False as with `saveReport`. */
+/** Saves what a program reported about itself, replacing the entry for its path. @returns false as `saveReport` */
 export function saveProgram(dataDir: string, program: KnownProgram): Promise<boolean> {
   return change(dataDir, (file) => {
     const others = file.programs.filter(({ binary }) => binary.path !== program.binary.path);
@@ -49,7 +49,7 @@ export function saveProgram(dataDir: string, program: KnownProgram): Promise<boo
   });
 }
 
-/** Of two processes that write at the same time the later one wins: what is lost is found out again. */
+/** If two processes write at the same time, the later one wins; what is lost will be found out again. */
 async function change(dataDir: string, changed: (file: DoctorFile) => DoctorFile): Promise<boolean> {
   const file = changed(await read(dataDir));
   const draft = `${fileIn(dataDir)}.${randomUUID()}`;

@@ -16,28 +16,28 @@ const report = (version: string, day: number, checks: Record<string, HandshakeCh
   checks: Object.entries(checks).map(([id, verdict]) => check(id, verdict)),
 });
 
-describe('what a new version does not do any more', () => {
+describe('a regression', () => {
   const now = report('2.1.340', 5, { a: 'yes', b: 'no', c: 'no', d: 'untried' });
 
-  it('is what an earlier version did', () => {
+  it('lists what an earlier version kept and this one does not', () => {
     const before = report('2.1.330', 4, { a: 'yes', b: 'yes', c: 'no', d: 'yes' });
     expect(regressionOf(now, [before])).toEqual({ since: '2.1.330', lost: [check('b', 'no')] });
   });
 
-  it('is told against the earlier version that was tried last', () => {
+  it('compares with the earlier version that was tried last', () => {
     const older = report('2.1.320', 3, { b: 'yes', c: 'yes' });
     const newer = report('2.1.330', 2, { b: 'no', c: 'yes' });
     expect(regressionOf(now, [newer, older])).toMatchObject({ since: '2.1.320', lost: [{ id: 'b' }, { id: 'c' }] });
   });
 
-  it('is nothing without an earlier version, or when nothing was lost', () => {
+  it('is null without an earlier version, or when nothing was lost', () => {
     expect(regressionOf(now, [])).toBeNull();
     expect(regressionOf(now, [report('2.1.340', 1, { b: 'yes' }), report('2.2.0', 2, { b: 'yes' })])).toBeNull();
     expect(regressionOf(now, [report('2.1.330', 1, { b: 'no', c: 'untried' })])).toBeNull();
   });
 });
 
-it('is whole only when every promise is known to hold', () => {
+it('is complete only if every promise is known to be kept', () => {
   expect(isWhole(report('1', 1, { a: 'yes', b: 'yes' }))).toBe(true);
   expect(isWhole(report('1', 1, { a: 'yes', b: 'untried' }))).toBe(false);
 });

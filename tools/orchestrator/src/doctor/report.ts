@@ -1,35 +1,35 @@
 import { z } from 'zod';
 import { compareVersions } from '../lib/versions.ts';
 
-/** Whether one version of `claude` keeps one of the promises that Callboard is built on. */
+/** Whether one version of `claude` keeps one of the promises that Callboard relies on. */
 export const HandshakeCheck = z.object({
   id: z.string(),
-  /** What a version that keeps it does, to follow the version's name: "2.1.330 asks before it runs a tool". */
+  /** What a version that keeps it does; follows the version's name: "2.1.330 asks before it runs a tool". */
   sentence: z.string(),
   /** What would not work without it. */
   reliedOnFor: z.string(),
-  /** What people see of it where it does not hold, in a few words. */
+  /** What people notice when it is not kept, in a few words. */
   lack: z.string().default(''),
   verdict: z.enum(['yes', 'no', 'untried']),
-  /** Why it is not a yes; null for a yes. */
+  /** Why the verdict is not `yes`; null if it is. */
   why: z.string().nullable(),
 });
 export type HandshakeCheck = z.infer<typeof HandshakeCheck>;
 
-/** One build of the program, told from the next without running it. */
+/** Tells one build of the program from another without running it. */
 const Binary = z.object({ path: z.string(), mtimeMs: z.number(), size: z.number() });
 
-/** What came of a handshake with one version of `claude`. */
+/** The result of a handshake with one version of `claude`. */
 export const HandshakeReport = z.object({
   version: z.string().min(1),
-  /** The file that was tried; null for a report of before this was kept, or for one that came with Callboard. */
+  /** The file that was tried; null for an old report, and for one that was published with Callboard. */
   binary: Binary.nullable().default(null),
   at: z.iso.datetime(),
   checks: z.array(HandshakeCheck),
 });
 export type HandshakeReport = z.infer<typeof HandshakeReport>;
 
-/** What a program said of itself, so that it need not be asked at each start of Callboard. */
+/** What a program reported about itself, so that it need not be asked at each start of Callboard. */
 export const KnownProgram = z.object({
   binary: Binary,
   version: z.string().nullable(),
@@ -38,21 +38,21 @@ export const KnownProgram = z.object({
 });
 export type KnownProgram = z.infer<typeof KnownProgram>;
 
-/** The file `doctor.json` of a data directory: the newest report of each version and file, the newest of all first. */
+/** The file `doctor.json` of a data directory: the newest report of each version and file, newest first. */
 export const DoctorFile = z.object({
   reports: z.array(HandshakeReport),
   programs: z.array(KnownProgram).default([]),
 });
 export type DoctorFile = z.infer<typeof DoctorFile>;
 
-/** Whether every promise is known to hold. */
+/** Whether every promise is known to be kept. */
 export const isWhole = ({ checks }: HandshakeReport): boolean => checks.every(({ verdict }) => verdict === 'yes');
 
-/** What does not hold, as people see it; what could not be tried for want of another promise is not listed beside that. */
+/** The broken promises, as people notice them. Those that could not be tried because another one is broken are not listed. */
 export const lacksOf = ({ checks }: HandshakeReport): string[] =>
   checks.flatMap(({ verdict, lack, sentence }) => (verdict === 'no' ? [lack || `does not do this: ${sentence}`] : []));
 
-/** What `now` does not do any more, against the newest report of an earlier version. */
+/** The promises that a version no longer keeps, compared with an earlier version. */
 export interface Regression {
   /** The earlier version. */
   since: string;
@@ -60,8 +60,8 @@ export interface Regression {
 }
 
 /**
- * Compares with the last earlier version that was tried; null where there is none, or nothing was lost. What could not be
- * tried is not counted as lost: something that is, kept it from being tried.
+ * Compares with the earlier version that was tried last; null if there is none, or nothing was lost. An untried promise does
+ * not count as lost: the one that kept it from being tried does.
  */
 export function regressionOf(now: HandshakeReport, known: readonly HandshakeReport[]): Regression | null {
   const before = known

@@ -14,7 +14,7 @@ function watch(...results: SandboxSupport[]) {
   return { made, attempt, heard };
 }
 
-it('tries it once for launches at the same time, and not again once it works', async () => {
+it('checks once for concurrent launches, and not again once the sandbox works', async () => {
   const { made, attempt, heard } = watch(WORKS);
   expect(made.support().state).toBe('untried');
   made.begin();
@@ -23,7 +23,7 @@ it('tries it once for launches at the same time, and not again once it works', a
   expect([attempt.mock.calls.length, heard.mock.calls.length]).toEqual([1, 1]);
 });
 
-it('tries again for a launch what has failed before, and tells only what is new', async () => {
+it('checks again for a launch after a failure, and reports only changes', async () => {
   const { made, heard } = watch(FAILS, FAILS, WORKS);
   expect(await made.forLaunch()).toMatchObject(FAILS);
   expect(await made.forLaunch()).toMatchObject(FAILS);
@@ -32,7 +32,7 @@ it('tries again for a launch what has failed before, and tells only what is new'
   expect(heard).toHaveBeenCalledTimes(2);
 });
 
-it('believes Claude Code itself before a trial', async () => {
+it('trusts Claude Code itself more than a check', async () => {
   const { made, attempt } = watch(WORKS, WORKS);
   await made.forLaunch();
   made.refused('ripgrep not found');

@@ -5,28 +5,28 @@ import type { Logger } from '../lib/logger.ts';
 
 export interface SandboxWatchParts {
   log: Logger;
-  /** `checkSandbox` with the environment that `claude` is given. */
+  /** `checkSandbox` with the environment that `claude` gets. */
   attempt: (signal: AbortSignal) => ReturnType<typeof checkSandbox>;
-  /** How long the first trial lets everything else get started. */
+  /** Delays the first check, so that everything else can start. */
   delayMs?: number;
 }
 
 /** Knows whether Claude Code's sandbox works on this machine. */
 export interface SandboxWatch {
-  /** What is known now. */
+  /** The result of the last check. */
   support(): SandboxSupport;
   /**
-   * What a launch goes by: waits for a trial that runs, and tries again what has failed before. `isRefused`: Claude Code itself has
-   * said that it cannot. Never rejects.
+   * The result for a launch: waits for a running check, and checks again after a failure. `isRefused`: Claude Code itself
+   * has reported that the sandbox does not work. Never rejects.
    */
   forLaunch(): Promise<SandboxSupport & { isRefused: boolean }>;
-  /** Claude Code itself says that it cannot: that counts until a restart, whatever a trial says. */
+  /** Claude Code itself reports that the sandbox does not work. This counts until a restart, whatever a check finds. */
   refused(why: string): void;
-  /** Called when what is known has changed. Returns how to stop listening. */
+  /** Calls the listener when the result has changed. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
-  /** Begins the first trial, in the background. */
+  /** Starts the first check in the background. */
   begin(): void;
-  /** Ends a trial that runs; resolves when nothing of it is left. */
+  /** Ends a running check; resolves when nothing of it is left. */
   stop(): Promise<void>;
 }
 
@@ -44,12 +44,12 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
     return found;
   }
 
-  /** Launches at the same time try it once. */
-  function again(): Promise<SandboxSupport> {
+  /** Concurrent launches share one check. */
+  function check(): Promise<SandboxSupport> {
     running ??= attempt(stopping.signal)
       .then((found) => {
         if (stopping.signal.aborted || isRefused) return known;
-        log.info({ sandbox: found }, 'the sandbox was tried');
+        log.info({ sandbox: found }, 'sandbox checked');
         return keep(found);
       })
       .finally(() => {
@@ -61,7 +61,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
   return {
     support: () => known,
     async forLaunch() {
-      const found = running !== null || (known.state !== 'works' && !isRefused) ? await again() : known;
+      const found = running !== null || (known.state !== 'works' && !isRefused) ? await check() : known;
       return { ...found, isRefused };
     },
     refused(why) {
@@ -74,7 +74,7 @@ export function createSandboxWatch({ log, attempt, delayMs = 1_000 }: SandboxWat
     },
     begin() {
       sleep(delayMs, undefined, { signal: stopping.signal, ref: false }).then(
-        () => (known === SANDBOX_UNTRIED ? again() : known), // a launch may have tried it meanwhile
+        () => (known === SANDBOX_UNTRIED ? check() : known), // a launch may have checked it meanwhile
         () => undefined, // stopped
       );
     },

@@ -11,20 +11,20 @@ import { createTestConversation, type TestConversation } from './test-conversati
 import { startTestLaunch, type TestLaunch } from './test-launch.ts';
 import { writeTestSettings } from './test-settings.ts';
 
-/** An empty home, an empty working folder, a model on loopback, and between them the `claude` under test. */
+/** An empty home, an empty working folder, and a model on loopback, with the `claude` under test between them. */
 export interface TestEnvironment extends AsyncDisposable {
-  /** Where it works. */
+  /** The working folder. */
   readonly cwd: string;
-  /** A folder that it has to ask for. */
+  /** A folder that `claude` has to ask for. */
   readonly outside: string;
   release: ScriptedModel['release'];
-  /** A talk with the process that runs, or with a new one whose handshake is done. */
-  talk(signal: AbortSignal): Promise<TestConversation>;
-  /** Ends the process that runs, and talks with one that goes on with a conversation. */
+  /** A conversation with the running process, or with a new one whose handshake is done. */
+  conversation(signal: AbortSignal): Promise<TestConversation>;
+  /** Ends the running process, and resumes a conversation in a new one. */
   resume(sessionId: string, signal: AbortSignal): Promise<TestConversation>;
-  /** Which of these messages stand in a conversation; for when its process has ended. */
+  /** Which of these messages are written in a conversation. Call it after the process has ended. */
   written(sessionId: string, messageIds: readonly string[]): ReturnType<typeof messagesInConversation>;
-  /** Ends the process that runs: what it was at is of no use to the next talk. */
+  /** Ends the running process, so that its work does not disturb the next conversation. */
   discard(): Promise<void>;
 }
 
@@ -33,13 +33,13 @@ export interface TestEnvironmentOptions {
   claude: string;
   /** `PATH` for it. */
   path: string | undefined;
-  /** Let everything else on the machine go first. */
+  /** Runs the program with low priority. */
   isQuiet?: boolean;
   /** Stops in the middle. */
   signal: AbortSignal;
 }
 
-/** Nothing of it is left once it was disposed of, and hardly anything if we are killed before. */
+/** Leaves nothing behind once it is disposed of, and hardly anything if we are killed before. */
 export async function createTestEnvironment(options: TestEnvironmentOptions): Promise<TestEnvironment> {
   const { claude, path, isQuiet = false } = options;
   await using stack = new AsyncDisposableStack();
@@ -47,44 +47,29 @@ export async function createTestEnvironment(options: TestEnvironmentOptions): Pr
   stack.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
   const guard = await startCleanupGuard(root);
   stack.defer(guard.dismiss);
-  const [home, cwd, outside, tmp] = ['home', 'work', 'outside', 'tmp'].map((name) => join(root, name));
-  if (!home || !cwd || !outside || !tmp) throw new Error('unreachable');
-  for (const folder of [home, cwd, outside, tmp]) await mkdir(folder);
-  await writeTestSettings(home, cwd);
+  const folders = await createFolders(root);
+  const { cwd } = folders;
   let current: TestLaunch | null = null;
   const model = await startScriptedModel({ log: () => current?.wake() });
   stack.defer(model.close);
   const discard = async () => {
-    const trial = current;
+    const launch = current;
     current = null;
-    await trial?.end();
+    await launch?.end();
   };
   stack.defer(discard);
-  const env = { ...claudeEnvironment(model.url, home, path), TMPDIR: tmp };
+  const env = { ...claudeEnvironment(model.url, folders.home, path), TMPDIR: folders.tmp };
   const flags = await readFlags(claude, env, options.signal);
 
-  async function launch(
-    conversation: { start: string } | { resume: string },
-    signal: AbortSignal,
-  ): Promise<TestConversation> {
+  async function launch(source: Conversation, signal: AbortSignal): Promise<TestConversation> {
     await discard();
     signal.throwIfAborted();
     const launchId = `doctor-${randomUUID()}`;
     const folder = join(root, 'launches', launchId);
-    const args = claudeArguments({
-      ...{ dataDir: root, permissionMode: 'default', model: null, effort: null, allow: [], directories: [] },
-      hosts: [],
-      sessionMessages: false,
-      flags,
-      ask: [],
-      deny: [],
-      sandbox: null,
-      userSettingsOnly: null,
-      conversation,
-    });
-    current = await startTestLaunch({ command: claude, args, cwd: cwd ?? root, env, folder, launchId });
+    const args = claudeArguments({ ...LAUNCH, dataDir: root, flags, conversation: source });
+    current = await startTestLaunch({ command: claude, args, cwd, env, folder, launchId });
     await guard.watch(current.pid);
-    if (isQuiet) letOthersFirst(current.pid);
+    if (isQuiet) lowerPriority(current.pid);
     await createTestConversation(current, model.requests, signal).control({ subtype: 'initialize' });
     return createTestConversation(current, model.requests, signal);
   }
@@ -92,9 +77,9 @@ export async function createTestEnvironment(options: TestEnvironmentOptions): Pr
   const all = stack.move();
   return {
     cwd,
-    outside,
+    outside: folders.outside,
     release: model.release,
-    talk: async (signal) =>
+    conversation: async (signal) =>
       current?.isRunning()
         ? createTestConversation(current, model.requests, signal)
         : launch({ start: randomUUID() }, signal),
@@ -105,8 +90,28 @@ export async function createTestEnvironment(options: TestEnvironmentOptions): Pr
   };
 }
 
-/** It may have ended already, or the system may not allow it: the trial goes on all the same. */
-function letOthersFirst(pid: number): void {
+type Conversation = Parameters<typeof claudeArguments>[0]['conversation'];
+
+/** As Callboard starts a session, without anything that a person can choose. */
+const LAUNCH = {
+  ...{ permissionMode: 'default', model: null, effort: null, sessionMessages: false },
+  ...{ allow: [], ask: [], deny: [], directories: [], hosts: [], sandbox: null, userSettingsOnly: null },
+} as const;
+
+async function createFolders(root: string) {
+  const folders = {
+    home: join(root, 'home'),
+    cwd: join(root, 'work'),
+    outside: join(root, 'outside'),
+    tmp: join(root, 'tmp'),
+  };
+  for (const folder of Object.values(folders)) await mkdir(folder);
+  await writeTestSettings(folders.home, folders.cwd);
+  return folders;
+}
+
+/** Failure does not matter: the process may have ended already, or the system may not allow it. */
+function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {}

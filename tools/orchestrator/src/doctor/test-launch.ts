@@ -9,31 +9,31 @@ import { encodeRow } from '../claude/wire/encode.ts';
 import { type Frame, parseFrame } from '../claude/wire/frames.ts';
 import { OperationalError } from '../lib/errors.ts';
 
-/** For a signal to end a process. */
+/** How long a process has to end after a signal. */
 const GRACE_MS = 1_000;
-/** For the system to tell that a process has ended which does not read any more. */
+/** How long the system may take to report the end of a process that no longer reads. */
 const EXIT_NOTICE_MS = 500;
 
 /** One launch of the `claude` under test, on a FIFO and a file as in production. */
 export interface TestLaunch {
   readonly pid: number;
-  /** What it printed so far. */
+  /** What it has printed so far. */
   readonly frames: readonly Frame[];
   isRunning(): boolean;
-  /** @throws Error with how it ended, if it has. */
+  /** @throws Error that says how the process ended, if it has */
   write(row: Parameters<typeof encodeRow>[0]): Promise<void>;
   /**
-   * What `look` finds, tried at once and whenever there may be something new.
-   * @throws Error in words for the report, when the process ends or the signal aborts before
+   * Resolves with what `find` returns, called at once and whenever there may be something new.
+   * @throws Error in words for the report, if the process ends or the signal aborts first
    */
-  until<T>(what: string, look: () => T | undefined, signal: AbortSignal): Promise<T>;
-  /** There is something new beyond what the process printed. */
+  until<T>(what: string, find: () => T | undefined, signal: AbortSignal): Promise<T>;
+  /** There is something new besides the output of the process. */
   wake(): void;
-  /** Lets go of both ends, as the end of an orchestrator would. */
+  /** Closes both ends, as the end of an orchestrator would. */
   detach(): void;
-  /** Takes both ends up again, where reading had stopped. */
+  /** Opens both ends again, and continues to read where it stopped. */
   attach(): void;
-  /** Ends it and whatever it has started; resolves when all are gone. */
+  /** Ends the process and everything it has started; resolves when all are gone. */
   end(): Promise<void>;
 }
 
@@ -45,14 +45,12 @@ export async function startTestLaunch({ launchId, ...options }: TestLaunchOption
   const process = await spawnClaude({ ...options, env: { ...options.env, [LAUNCH_MARKER]: launchId } });
   const ending = new AbortController();
   const frames: Frame[] = [];
-  const watchers = new Set<() => void>();
-  const wake = () => {
-    for (const watcher of watchers) watcher();
-  };
   let offset = 0;
   let channel: Channel | null = null;
   let reading: Promise<void> = Promise.resolve();
   let exit: ProcessExit | null = null;
+  const waiters = createWaiters(() => exit);
+  const { wake } = waiters;
 
   const exited = process.exited(ending.signal).then(async (how) => {
     channel?.finish();
@@ -71,7 +69,7 @@ export async function startTestLaunch({ launchId, ...options }: TestLaunchOption
 
   function attach(): void {
     channel = openStdioChannel(folder, offset, process.identity.pid);
-    reading = read(channel).catch(() => undefined); // whoever waits for more runs out of time
+    reading = read(channel).catch(() => undefined); // whoever waits for more times out
   }
 
   function detach(): void {
@@ -79,37 +77,12 @@ export async function startTestLaunch({ launchId, ...options }: TestLaunchOption
     channel = null;
   }
 
-  /** What it said besides, which may be the cause. */
-  async function lastWords(): Promise<string> {
-    const errors = firstLine(await readFile(launchFiles(folder).errors, 'utf8').catch(() => ''));
-    const garbage = frames.find((frame) => frame.kind === 'garbage');
-    if (errors !== '') return `: ${errors}`;
-    return garbage === undefined ? '' : `; it printed what is no JSON: ${JSON.stringify(firstLine(garbage.text))}`;
-  }
-
-  async function until<T>(what: string, look: () => T | undefined, signal: AbortSignal): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const watcher = () => {
-      try {
-        const found = look();
-        if (found !== undefined) resolve(found);
-        else if (exit !== null) reject(new Error(`it ended (${nameOf(exit)}) before ${what}`));
-      } catch (error) {
-        reject(error);
-      }
-    };
-    const giveUp = () => reject(new Error(`waited in vain for ${what}`));
-    watchers.add(watcher);
-    signal.addEventListener('abort', giveUp);
-    watcher();
-    if (signal.aborted) giveUp();
+  async function until<T>(what: string, find: () => T | undefined, signal: AbortSignal): Promise<T> {
     try {
-      return await promise;
+      return await waiters.until(what, find, signal);
     } catch (error) {
-      throw new Error(`${error instanceof Error ? error.message : error}${await lastWords()}`, { cause: error });
-    } finally {
-      watchers.delete(watcher);
-      signal.removeEventListener('abort', giveUp);
+      const message = error instanceof Error ? error.message : error;
+      throw new Error(`${message}${await likelyCause(folder, frames)}`, { cause: error });
     }
   }
 
@@ -121,7 +94,7 @@ export async function startTestLaunch({ launchId, ...options }: TestLaunchOption
       if (!(error instanceof OperationalError)) throw error;
       await settlesWithin(exited, EXIT_NOTICE_MS);
       const how = exit === null ? 'it reads no input' : `it ended (${nameOf(exit)})`;
-      throw new Error(`${how}${await lastWords()}`, { cause: error });
+      throw new Error(`${how}${await likelyCause(folder, frames)}`, { cause: error });
     }
   }
 
@@ -137,9 +110,53 @@ export async function startTestLaunch({ launchId, ...options }: TestLaunchOption
   return { pid, frames, isRunning: () => exit === null, write, until, wake, detach, attach, end };
 }
 
+/** Waits that are checked again whenever there may be something new. @param exitOf how the process ended, if it has */
+function createWaiters(exitOf: () => ProcessExit | null) {
+  const checks = new Set<() => void>();
+  return {
+    wake(): void {
+      for (const check of checks) check();
+    },
+    async until<T>(what: string, find: () => T | undefined, signal: AbortSignal): Promise<T> {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      const check = () => {
+        try {
+          const found = find();
+          const exit = exitOf();
+          if (found !== undefined) resolve(found);
+          else if (exit !== null) reject(new Error(`it ended (${nameOf(exit)}) before ${what}`));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      const onAbort = () => reject(new Error(`timed out waiting for ${what}`));
+      checks.add(check);
+      signal.addEventListener('abort', onAbort);
+      check();
+      if (signal.aborted) onAbort();
+      try {
+        return await promise;
+      } finally {
+        checks.delete(check);
+        signal.removeEventListener('abort', onAbort);
+      }
+    },
+  };
+}
+
+/** Its first error message, or its first line that is not JSON: either may be the cause. Empty if there is none. */
+async function likelyCause(folder: string, frames: readonly Frame[]): Promise<string> {
+  const errors = firstLine(await readFile(launchFiles(folder).errors, 'utf8').catch(() => ''));
+  const garbage = frames.find((frame) => frame.kind === 'garbage');
+  if (errors !== '') return `: ${errors}`;
+  return garbage === undefined
+    ? ''
+    : `; it printed a line that is not JSON: ${JSON.stringify(firstLine(garbage.text))}`;
+}
+
 const firstLine = (text: string) => text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
 
 function nameOf(exit: ProcessExit): string {
-  if (!exit.known) return 'how is not known';
+  if (!exit.known) return 'cause unknown';
   return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
 }

@@ -1,15 +1,16 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// What stands in the files of the lab, and the promises about them look for. Nothing else that is tried there meets any of it.
+// The contents of the test environment's settings and memory files, which the promises about them look for. No other promise
+// is affected by them.
 
-/** In the CLAUDE.md of the folder it works in. */
+/** In the CLAUDE.md of the working folder. */
 export const REMEMBERED = 'The doctor of Callboard keeps a heron.';
 /** A command that a deny rule of the user's settings forbids. */
 export const FORBIDDEN_BY_RULE = 'touch forbidden-by-a-rule';
-/** What a hook of the user's settings says of the one tool that it denies. */
+/** The reason that a hook of the user's settings gives for denying a tool. */
 export const FORBIDDEN_WORDS = 'A hook of the doctor forbids this.';
-/** A call of that tool; without the hook it would be asked for. */
+/** A call of that tool. Without the hook, it would ask for approval. */
 export const HOOKED_TOOL = {
   name: 'Edit',
   input: { file_path: 'CLAUDE.md', old_string: 'heron', new_string: 'stork' },
@@ -23,7 +24,7 @@ const DENIED = {
   },
 };
 
-/** Writes the user's settings and the repository's memory. @param home the user's, @param cwd where `claude` works */
+/** Writes the user's settings and the repository's memory file. @param home the user's home, @param cwd the working folder */
 export async function writeTestSettings(home: string, cwd: string): Promise<void> {
   const hook = { type: 'command', command: `echo '${JSON.stringify(DENIED)}'` };
   const settings = {

@@ -1,26 +1,26 @@
-/** Where and how a command of a stage runs, which may do whatever the agent wrote. All paths are absolute. */
-export interface Place {
-  /** The worktree: it works here, and may write here. */
+/** Where and how to run a command of a stage that may do whatever the agent wrote. All paths are absolute. */
+export interface IsolationOptions {
+  /** The worktree: the working folder, writable. */
   folder: string;
-  /** Callboard's own: hidden, save for the worktree. */
+  /** Callboard's data directory: hidden, except for the worktree. */
   dataDir: string;
-  /** Shown, to be read, although it lies in a place that is hidden (a repository below `/tmp`, say). */
+  /** Readable, even within a hidden folder (for instance a repository below `/tmp`). */
   readable: readonly string[];
-  /** What else it may write to: the caches of package managers, say. */
+  /** Further writable paths, for instance caches of package managers. */
   writable: readonly string[];
-  /** What else it may not see: files with tokens, say. */
+  /** Further hidden paths, for instance files with tokens. */
   hidden: readonly string[];
-  /** `none`: a loopback of its own. `host`: this machine's network with all its ports, Callboard's included. */
+  /** `none`: only its own loopback. `host`: this machine's network with all its ports, Callboard's included. */
   network: 'none' | 'host';
 }
 
-/** A place on this machine as it is now: what is there of it, links followed. */
-export interface Layout extends Pick<Place, 'folder' | 'dataDir' | 'network'> {
-  /** Folders that are empty inside, and may be filled there. */
+/** What to mount on this machine as it is now: existing paths only, symbolic links resolved. */
+export interface MountLayout extends Pick<IsolationOptions, 'folder' | 'dataDir' | 'network'> {
+  /** Folders that are replaced by empty, writable ones. */
   emptied: readonly string[];
   readable: readonly string[];
   writable: readonly string[];
-  /** Files of the worktree that decide what git and Claude Code run. */
+  /** Files of the worktree that decide what git and Claude Code run: read-only. */
   kept: readonly string[];
   hiddenFolders: readonly string[];
   hiddenFiles: readonly string[];
@@ -29,26 +29,26 @@ export interface Layout extends Pick<Place, 'folder' | 'dataDir' | 'network'> {
 const each = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path, path]);
 const over = (source: readonly string[], paths: readonly string[]) => paths.flatMap((path) => [...source, path]);
 
-/** The arguments of `bwrap`. What comes later lies over what comes before, so the order counts. */
-export const bubblewrapArguments = (place: Layout): string[] => [
-  // Other processes, and what they share, are out of sight. No network but a loopback of its own, unless wanted.
+/** The arguments of `bwrap`. Order matters: a later mount covers an earlier one. */
+export const bubblewrapArguments = (place: MountLayout): string[] => [
+  // Hides other processes and their shared resources. No network except its own loopback, unless requested.
   ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...(place.network === 'none' ? ['--unshare-net'] : []),
-  // No rights over the namespaces; no terminal to type into; nothing that lives on.
+  // No capabilities, no access to the terminal, and no process survives the parent.
   ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent'],
-  // The machine, read-only, with devices and processes of its own.
+  // The machine, read-only, with its own devices and processes.
   ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
-  // As root it could otherwise name the program that the kernel runs, outside, when a process crashes (tried).
+  // Otherwise root could set the program that the kernel runs, outside, when a process crashes (tried).
   ...['--ro-bind', '/proc/sys', '/proc/sys'],
-  // Where sockets of agents, D-Bus and docker lie, and other people's temporary files.
+  // These contain the sockets of agents, D-Bus and Docker, and other people's temporary files.
   ...over(['--tmpfs'], place.emptied),
   ...each('--ro-bind', place.readable),
   ...each('--bind', place.writable),
-  // Callboard's data, with the one worktree in it.
+  // Callboard's data directory, with only this worktree in it.
   ...['--tmpfs', place.dataDir],
   ...['--bind', place.folder, place.folder],
   ...each('--ro-bind', place.kept),
-  // Sockets that lie elsewhere, and what the caller named.
+  // Sockets in other folders, and the caller's hidden paths.
   ...over(['--tmpfs'], place.hiddenFolders),
   ...over(['--ro-bind', '/dev/null'], place.hiddenFiles),
   ...['--chdir', place.folder],

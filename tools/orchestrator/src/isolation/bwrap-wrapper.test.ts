@@ -6,14 +6,14 @@ import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { searchPathForSandbox } from './bwrap-wrapper.ts';
 import { canIsolate } from './isolate.ts';
 
-/** A `bwrap` that prints its arguments, one a line. */
+/** A `bwrap` that prints its arguments, one per line. */
 async function printer(): Promise<string> {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'bwrap'), '#!/bin/sh\nprintf "%s\\n" "$@"\n', { mode: 0o755 });
   return folder;
 }
 
-/** What the real one is given by ours. */
+/** The arguments that the real one gets from the wrapper. */
 async function passedOn(isRoot: boolean, given: readonly string[]): Promise<string[]> {
   const path = await searchPathForSandbox(
     `${await printer()}:/usr/bin:/bin`,
@@ -26,7 +26,7 @@ async function passedOn(isRoot: boolean, given: readonly string[]): Promise<stri
 
 const COMMAND = ['--', 'sh', '-c', 'x "y" *', '--proc', '/proc', '--ro-bind', '/a', '/a'];
 
-it('leaves arguments and the command as they are', async () => {
+it('passes on arguments and the command unchanged', async () => {
   const given = [
     ...['--setenv', 'A', '$B "c" *', '--setenv', '--proc', '/proc', '--setenv', '--ro-bind', 'b', ''],
     ...['--ro-bind', '/', '/', '--bind', '/a', '/a', '--ro-bind', '/dev/null', '/a/.bashrc', '--dev', '/dev'],
@@ -37,7 +37,7 @@ it('leaves arguments and the command as they are', async () => {
   expect(await passedOn(false, [])).toEqual(['']);
 });
 
-it('passes over what is gone since Claude Code looked, and puts nothing in the place of git’s own files', async () => {
+it('skips paths that are gone by now, and masks none of git’s own files', async () => {
   const given = [
     ...['--ro-bind', '/my shop/.git/hooks', '/my shop/.git/hooks'],
     ...[
@@ -58,26 +58,26 @@ it('passes over what is gone since Claude Code looked, and puts nothing in the p
   ]);
 });
 
-it('keeps the settings of the kernel from root, behind the new /proc', async () => {
+it('makes the kernel’s settings read-only for root, behind the new /proc', async () => {
   const given = ['--setenv', 'A', 'B', '--proc', '/proc', '--dev', '/dev', ...COMMAND];
   expect(await passedOn(true, given)).toEqual(given.toSpliced(5, 0, '--ro-bind', '/proc/sys', '/proc/sys'));
 });
 
-it('stands first on the path once, and nowhere where there is no bubblewrap', async () => {
+it('is first on the path exactly once, and absent without bubblewrap', async () => {
   const [real, folder] = [await printer(), join(await temporaryFolder(), 'bin')];
   expect(await searchPathForSandbox(folder, folder, true)).toBe(folder);
   await expect(access(folder)).rejects.toThrow();
   const path = await searchPathForSandbox(`${real}:/usr/bin`, folder, false);
   expect(path).toBe(`${folder}:${real}:/usr/bin`);
   await searchPathForSandbox(path, folder, false);
-  expect(await readFile(join(folder, 'bwrap'), 'utf8')).toContain(`exec '${real}/bwrap'`); // never itself
+  expect(await readFile(join(folder, 'bwrap'), 'utf8')).toContain(`exec '${real}/bwrap'`); // never the wrapper itself
 });
 
 const PATH = process.env.PATH ?? '';
 const isRoot = process.geteuid?.() === 0;
 const lacks = [(await canIsolate({ PATH })).possible ? [] : ['bubblewrap'], isRoot ? [] : ['root']].flat();
 
-it.skipIf(lacks.length > 0)('keeps root from the settings of the kernel (needs bubblewrap and root)', async () => {
+it.skipIf(lacks.length > 0)('keeps root from changing kernel settings (needs bubblewrap and root)', async () => {
   const settings = '/proc/sys/kernel/core_pattern';
   const run = (path: string) =>
     execa(

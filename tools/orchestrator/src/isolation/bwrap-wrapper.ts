@@ -4,15 +4,16 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
 
 /**
- * A `bwrap` that passes its arguments on, but for what goes wrong with those of Claude Code (2.1.330, all tried). What stands behind
- * `--` is the command, and is left alone.
+ * A `bwrap` that passes on its arguments, except those of Claude Code that cause problems (2.1.330, all tried). Everything
+ * behind `--` is the command, and is not changed.
  *
- * - A path that is bound to itself may be gone since Claude Code looked: sessions of one repository share its `.git`, and then
- *   commands fail at random. Such a path is passed over.
- * - Nothing is put in the place of `config.lock`. Outside it would be an empty file, with which nobody can write to the
- *   configuration while the command runs. The configuration itself stays closed: it cannot be replaced where it is bound.
- * - Nothing is put in the place of a branch. Git may have packed it since the session began, and an empty file would hide that.
- * - As root a command could set the program that the kernel runs, outside, when a process crashes, by way of the new `/proc`.
+ * - A path that is bound to itself may be gone by now: sessions of one repository share its `.git`, and commands would fail at
+ *   random. Such a path is skipped.
+ * - `config.lock` is not masked. Outside, the mask would be an empty file that keeps everybody from writing the configuration
+ *   while the command runs. The configuration itself stays protected: a bound file cannot be replaced.
+ * - A branch is not masked. Git may have packed it since the session began, and an empty file would hide that.
+ * - For root, kernel settings in the new `/proc` become read-only. Otherwise a command could set the program that the kernel
+ *   runs, outside, when a process crashes.
  */
 const scriptFor = (bwrap: string, isRoot: boolean) => `#!/bin/sh
 left=$#
@@ -47,22 +48,22 @@ exec '${bwrap.replaceAll("'", "'\\''")}' "$@"
 `;
 
 /**
- * A search path that begins with a folder in which there is such a `bwrap`. Where there is no bubblewrap: the path as it is.
- * @param folder is made; nothing else belongs into it
- * @throws the error of the system where it cannot be written
+ * Returns a search path that begins with a folder with such a `bwrap`; without bubblewrap, the path unchanged.
+ * @param folder created if missing; holds nothing else
+ * @throws a system error when it cannot be written
  */
 export async function searchPathForSandbox(path: string, folder: string, isRoot: boolean): Promise<string> {
   const own = path.split(delimiter).filter((entry) => isAbsolute(entry) && entry !== folder);
   const bwrap = await firstExecutable(own.map((entry) => join(entry, 'bwrap')));
   if (bwrap === null) return path;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await put(join(folder, 'bwrap'), scriptFor(bwrap, isRoot));
+  await writeIfChanged(join(folder, 'bwrap'), scriptFor(bwrap, isRoot));
   return [folder, path].join(delimiter);
 }
 
 /**
- * The environment for `claude` and for trials of its sandbox, with such a search path. Never rejects: where the file cannot be written,
- * a trial of the sandbox finds it open.
+ * Returns the environment for `claude` and for checks of its sandbox, with such a search path. Never rejects: if the file
+ * cannot be written, a check of the sandbox reports that it is open.
  */
 export async function environmentForSandbox(
   env: Readonly<Record<string, string>>,
@@ -72,7 +73,7 @@ export async function environmentForSandbox(
   const { PATH } = env;
   if (PATH === undefined) return { ...env };
   const path = searchPathForSandbox(PATH, folder, process.geteuid?.() === 0).catch((error: unknown) => {
-    log.warn({ err: error }, 'the sandbox of Claude Code is used as it is');
+    log.warn({ err: error }, 'the bwrap wrapper could not be written; Claude Code uses bwrap directly');
     return PATH;
   });
   return { ...env, PATH: await path };
@@ -89,8 +90,8 @@ async function firstExecutable(files: readonly string[]): Promise<string | null>
   return null;
 }
 
-/** Whole or not at all: a session that goes on may be starting it. */
-async function put(file: string, text: string): Promise<void> {
+/** Replaces the file atomically: a running session may be starting it. */
+async function writeIfChanged(file: string, text: string): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => null)) === text) return;
   await writeFile(`${file}.new`, text, { mode: 0o700 });
   await rename(`${file}.new`, file);

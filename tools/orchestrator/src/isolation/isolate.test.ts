@@ -8,14 +8,14 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { markedBy } from '../../test/support/attack/scene.ts';
-import type { Place } from './bubblewrap.ts';
+import type { IsolationOptions } from './bubblewrap.ts';
 import { canIsolate, isolated } from './isolate.ts';
 
 const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' };
 const trial = await canIsolate(env);
 const why = trial.possible ? '' : ` (needs bubblewrap: ${trial.detail})`;
 
-let place: Place;
+let place: IsolationOptions;
 let beside: string;
 beforeEach(async () => {
   const base = await temporaryFolder();
@@ -28,13 +28,13 @@ beforeEach(async () => {
   place = { folder, dataDir, readable: [], writable: [], hidden: [], network: 'none' };
 });
 
-async function run(script: string, more: Partial<Place> = {}, user: Record<string, string> = env) {
+async function run(script: string, more: Partial<IsolationOptions> = {}, user: Record<string, string> = env) {
   const { command, args, ...options } = await isolated(['sh', '-c', script], { ...place, ...more }, { user });
   return execa(command, args, { ...options, extendEnv: false, reject: false, stdin: 'ignore' });
 }
 
-describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
-  it('works in the worktree, which it may write to, and sees nothing else of the data directory', async () => {
+describe.skipIf(!trial.possible)(`an isolated command${why}`, () => {
+  it('runs in the worktree, may write there, and sees nothing else of the data directory', async () => {
     const { stdout, exitCode } = await run(
       `pwd; echo one > one; ls -A ${place.dataDir} ${place.dataDir}/worktrees/shop; exit 3`,
     );
@@ -50,7 +50,7 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     expect(await readFile(join(place.folder, 'one'), 'utf8')).toBe('one\n');
   });
 
-  it('leaves the files alone that say what git and Claude Code run in the worktree', async () => {
+  it('cannot change the files that decide what git and Claude Code run in the worktree', async () => {
     await mkdir(join(place.folder, '.claude'));
     for (const name of ['.git', '.mcp.json', '.claude/settings.json'])
       await writeFile(join(place.folder, name), 'as it is');
@@ -61,7 +61,7 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     expect((await readdir(place.folder)).toSorted()).toEqual(['.claude', '.git', '.mcp.json']);
   });
 
-  it('has temporary files of its own, and sees of those of others what it is shown', async () => {
+  it('has its own temporary files, and sees only the shown ones of others', async () => {
     const look = `cat ${beside}/notes; echo x > ${beside}/new; echo x > /tmp/mine && ls /tmp`;
     expect((await run(look)).stderr).toContain('No such file');
     const shown = await run(look, { readable: [beside] });
@@ -74,12 +74,12 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     expect((await readdir('/tmp')).includes('mine')).toBe(false);
   });
 
-  it('is not shown the data directory by way of what it may write to', async () => {
+  it('does not see the data directory through a writable parent', async () => {
     const { stdout } = await run(`ls -A ${place.dataDir}`, { writable: [join(place.dataDir, '..')] });
     expect(stdout).toBe('worktrees');
   });
 
-  it('reaches no port of the machine without a network, and no socket in either case', async () => {
+  it('reaches no port of the machine without a network, and never a socket', async () => {
     const listen = async (where: number | string) => {
       const server = createServer((socket) => socket.end('hello')).listen(where);
       await once(server, 'listening');
@@ -100,7 +100,7 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     expect((await run(touch, { readable, network: 'host' })).stdout).toBe('reached port');
   });
 
-  it('is given no more of the environment than it needs', async () => {
+  it('gets no more of the environment than it needs', async () => {
     const user = {
       ...env,
       HOME: '/root',
@@ -114,7 +114,7 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     expect(names.toSorted()).toEqual(['HOME', 'LC_ALL', 'PATH', 'PWD', 'TMPDIR']);
   });
 
-  it('sees no process but its own, and leaves none behind', async () => {
+  it('sees no process but its own, and leaves none running', async () => {
     const marker = `isolated-${process.pid}`;
     const { stdout } = await run(
       `(setsid sh -c 'while :; do sleep 1; done' ${marker} >/dev/null 2>&1 &) ; ls -d /proc/[0-9]* | wc -l`,
@@ -123,7 +123,7 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
     await until('it has ended', async () => (await markedBy(marker)).length === 0);
   });
 
-  it('ends when whoever started it dies', async () => {
+  it('ends when its parent dies', async () => {
     const marker = `orphan-${process.pid}`;
     const {
       command,
@@ -140,12 +140,12 @@ describe.skipIf(!trial.possible)(`a command that is isolated${why}`, () => {
   });
 });
 
-it('says where a worktree is not there', async () => {
+it('rejects when the worktree does not exist', async () => {
   const missing = isolated(['true'], { ...place, folder: join(beside, 'none') }, { user: env });
   await expect(missing).rejects.toMatchObject({ kind: 'operational', code: 'isolation_place' });
 });
 
-it('says why it cannot isolate a command', async () => {
+it('reports why commands cannot be isolated', async () => {
   const nowhere = await temporaryFolder();
   expect(await canIsolate({ PATH: nowhere })).toMatchObject({ possible: false, reason: 'missing' });
   const script = '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n';

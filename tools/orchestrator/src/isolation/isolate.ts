@@ -3,35 +3,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { systemCode } from '../lib/errors.ts';
-import { bubblewrapArguments, type Place } from './bubblewrap.ts';
-import { layOut } from './mount-layout.ts';
+import { bubblewrapArguments, type IsolationOptions } from './bubblewrap.ts';
+import { resolveLayout } from './mount-layout.ts';
 
-/** What to start in place of a command. */
+/** The command to start instead of the original one. */
 export interface IsolatedCommand {
   command: string;
   args: string[];
   cwd: string;
-  /** Nothing but this: what the command is to see is in it. */
+  /** The complete environment. */
   env: Record<string, string>;
 }
 
-/** Of the user's environment, what no command can do without. No keys, no addresses of agents, nothing of ours. */
+/** The variables of the user's environment that every command needs: no keys, no agent sockets, nothing of Callboard's. */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|TZ)$/;
 
 /**
- * The command line that runs a command of a stage where it can do no harm: it sees the machine read-only, its own processes
- * alone, and none of Callboard's data but its worktree, which it may write to. It ends, with all that it has started, as soon as its
- * first process ends, or whoever started it. A signal to it ends it at once; nothing in it can catch that.
+ * Returns the command line that runs a command of a stage where it can do no harm. The command sees the machine read-only,
+ * only its own processes, and of Callboard's data only its worktree, which is writable. It ends, with everything it has
+ * started, as soon as its first process or its parent ends. A signal ends it at once and cannot be caught inside.
  * @param command the program and its arguments
- * @param env the user's environment, of which little is passed on, and what the command is to have besides
- * @throws OperationalError `isolation_place` where the worktree or the data directory is not there
+ * @param env the user's environment, of which little is passed on, and further variables for the command
+ * @throws OperationalError `isolation_place` when the worktree or the data directory does not exist
  */
 export async function isolated(
   command: readonly string[],
-  place: Place,
+  place: IsolationOptions,
   env: { user: Readonly<Record<string, string>>; own?: Readonly<Record<string, string>> },
 ): Promise<IsolatedCommand> {
-  const layout = await layOut(place);
+  const layout = await resolveLayout(place);
   const passed = Object.entries(env.user).filter(([name]) => PASSED.test(name));
   return {
     command: 'bwrap',
@@ -41,16 +41,16 @@ export async function isolated(
   };
 }
 
-/** Whether commands can be isolated here; if not, why, in words for people, and in one that a program understands. */
-export type IsolationTrial =
+/** Whether commands can be isolated on this machine; if not, why, for programs and for people. */
+export type IsolationSupport =
   | { possible: true }
   | { possible: false; reason: 'unsupported' | 'missing' | 'forbidden'; detail: string };
 
 /**
- * Tries it, since having the program says nothing: the system may forbid what it needs (AppArmor, a container).
- * @param env the user's environment: its PATH says where `bwrap` is
+ * Tries to isolate a command. Finding the program is not enough: the system may forbid what it needs (AppArmor, a container).
+ * @param env the user's environment; its PATH is searched for `bwrap`
  */
-export async function canIsolate(env: Readonly<Record<string, string>>): Promise<IsolationTrial> {
+export async function canIsolate(env: Readonly<Record<string, string>>): Promise<IsolationSupport> {
   if (process.platform !== 'linux')
     return { possible: false, reason: 'unsupported', detail: 'Callboard isolates commands on Linux only.' };
   const dataDir = await mkdtemp(join(tmpdir(), 'callboard-isolation-'));
@@ -64,7 +64,7 @@ export async function canIsolate(env: Readonly<Record<string, string>>): Promise
       return { possible: false, reason: 'missing', detail: 'bubblewrap (bwrap) is not installed.' };
     const written = await readFile(join(folder, 'trial'), 'utf8').catch(() => '');
     if (!tried.failed && written === 'inside\n') return { possible: true };
-    return { possible: false, reason: 'forbidden', detail: tried.stderr.trim() || 'bwrap ended without a word.' };
+    return { possible: false, reason: 'forbidden', detail: tried.stderr.trim() || 'bwrap ended without output.' };
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }

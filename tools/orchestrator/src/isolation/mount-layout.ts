@@ -1,20 +1,20 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperationalError } from '../lib/errors.ts';
-import type { Layout, Place } from './bubblewrap.ts';
+import type { IsolationOptions, MountLayout } from './bubblewrap.ts';
 
-/** Where sockets and other people's files lie on every Linux. */
+/** Folders with sockets and other people's files on every Linux. */
 const EMPTIED = ['/run', '/var/run', '/tmp', '/var/tmp'];
-/** Parts of them that programs need: the system itself on NixOS, and the name servers. */
+/** Paths in these folders that programs need: the system itself on NixOS, and the name servers. */
 const NEEDED = ['/run/current-system', '/etc/resolv.conf'];
-/** A process that may write to the worktree does not write these: they decide what others run there. */
+/** Read-only even in a writable worktree: they decide what others run there. */
 const KEPT = ['.git', '.claude', '.mcp.json'];
 
 /**
- * Looks at what there is of a place.
- * @throws OperationalError `isolation_place` where the worktree or the data directory is not there
+ * Resolves the options against this machine.
+ * @throws OperationalError `isolation_place` when the worktree or the data directory does not exist
  */
-export async function layOut({ folder, dataDir, network, ...place }: Place): Promise<Layout> {
+export async function resolveLayout({ folder, dataDir, network, ...place }: IsolationOptions): Promise<MountLayout> {
   const own = { folder: await required(folder), dataDir: await required(dataDir), network };
   const emptied = await present(EMPTIED);
   const readable = await present(place.readable);
@@ -39,7 +39,7 @@ export async function layOut({ folder, dataDir, network, ...place }: Place): Pro
 const isWithin = (path: string, folders: readonly string[]) =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 
-/** Where they lead to, each once; those that are not there, or may not be looked at, are left out. */
+/** The real paths, without duplicates. Paths that do not exist, or may not be accessed, are omitted. */
 async function present(paths: readonly string[]): Promise<string[]> {
   const found = await Promise.all(paths.map((path) => realpath(path).catch(() => null)));
   return [...new Set(found.filter((path) => path !== null))];
@@ -47,11 +47,11 @@ async function present(paths: readonly string[]): Promise<string[]> {
 
 async function required(path: string): Promise<string> {
   const [found] = await present([path]);
-  if (found === undefined) throw new OperationalError('isolation_place', `${path} is not there.`);
+  if (found === undefined) throw new OperationalError('isolation_place', `${path} does not exist.`);
   return found;
 }
 
-/** Unix sockets with a path: on a read-only file system they can be connected to all the same. */
+/** Unix sockets with a path. Even on a read-only file system a process can connect to them. */
 async function listeningSockets(): Promise<string[]> {
   const lines = (await readFile('/proc/net/unix', 'utf8')).split('\n').slice(1);
   return lines.map((line) => line.trim().split(/\s+/).slice(7).join(' ')).filter((path) => path.startsWith('/'));

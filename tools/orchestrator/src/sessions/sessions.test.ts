@@ -28,7 +28,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
   };
   const env = { PATH: process.env.PATH ?? '', HOME: folder };
   const program = async () => ({ path: claude, version: null, flags: null, gaps: [] });
-  const known = { program, saw: () => undefined, doubt: () => undefined };
+  const known = { program, saw: () => undefined, invalidate: () => undefined };
   const sessions = createSessions({
     store: { ...store, read: withFields(store.read, { launches: { ...store.read.launches, find } }) },
     ...{ edges, log: silent },

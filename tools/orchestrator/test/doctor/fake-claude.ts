@@ -12,13 +12,13 @@ export async function fakeClaude(folder: string, script: string): Promise<string
   return path;
 }
 
-/** The real CLI behind a program that keeps none of these promises: each of its lies is one. */
+/** The real CLI behind a program that breaks promises. */
 export function lyingClaude(folder: string): Promise<string> {
   const program = fileURLToPath(new URL('lying-claude.ts', import.meta.url));
   return fakeClaude(folder, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' "$@"\n`);
 }
 
-/** Living processes that a doctor has started whose temporary files lie in `tmp`. */
+/** Living processes that a doctor has started with `tmp` as its temporary folder. */
 export async function doctorsProcesses(tmp: string): Promise<number[]> {
   const marked = await findMarkedProcesses();
   const pids = [...marked].flatMap(([id, found]) => (id.startsWith('doctor-') ? found : []));

@@ -11,7 +11,7 @@ import { HandshakeReport, isWhole, runHandshake } from '../../src/doctor/doctor.
 import { doctorsProcesses, fakeClaude, lyingClaude } from './fake-claude.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
-/** For a machine that has a lot else to do. */
+/** For a busy machine. */
 const PATIENT = { stepMs: 60_000, wholeMs: 170_000 };
 
 let folder: string;
@@ -24,7 +24,7 @@ beforeEach(async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
 });
 
-/** Runs it, and looks that nothing is left of it. */
+/** Runs the handshake, and checks that nothing is left behind. */
 async function shakeHands(claude: string, limits = PATIENT, signal = new AbortController().signal) {
   try {
     return await runHandshake({ claude, version: '2.1.330', path: PATH, signal, limits });
@@ -38,15 +38,15 @@ const verdicts = ({ checks }: HandshakeReport) => Object.fromEntries(checks.map(
 const whyOf = ({ checks }: HandshakeReport, id: string) => checks.find((check) => check.id === id)?.why;
 
 describe('the handshake', () => {
-  it('holds wholly with the CLI that Callboard is made for', async () => {
+  it('finds every promise kept by the pinned CLI', async () => {
     const report = await shakeHands(REAL_CLAUDE);
     expect(report.checks.filter(({ verdict }) => verdict !== 'yes')).toEqual([]);
     expect(isWhole(HandshakeReport.parse(report))).toBe(true);
     expect(report.checks).toHaveLength(20);
   });
 
-  it('sees each promise that is broken, and those that are not', { timeout: 480_000 }, async () => {
-    // What never comes is waited for as long as this machine needs now for what comes, and not much longer.
+  it('tells broken promises from kept ones', { timeout: 480_000 }, async () => {
+    // Wait a little longer for what never comes than this machine now needs for what does come.
     const before = performance.now();
     await shakeHands(REAL_CLAUDE);
     const stepMs = 2_500 + Math.round((performance.now() - before) / 2);
@@ -75,11 +75,11 @@ describe('the handshake', () => {
     });
     expect(whyOf(report, 'deny-reason')).toContain('NOT LIKE THIS');
     expect(whyOf(report, 'text')).toBe('it ran /clear as a command');
-    expect(whyOf(report, 'cancel')).toBe('waited in vain for the cancel of its request');
+    expect(whyOf(report, 'cancel')).toBe('timed out waiting for the withdrawal of its request');
   });
 
   it.each([
-    ['prints nothing', 'sleep 600', 2_000, /^waited in vain for the reply to initialize$/],
+    ['prints nothing', 'sleep 600', 2_000, /^timed out waiting for the reply to initialize$/],
     ['ends at once', 'exit 1', 30_000, /^it ended \(exit code 1\)/],
     [
       'refuses its arguments',
@@ -87,26 +87,31 @@ describe('the handshake', () => {
       30_000,
       /exit code 1\).*: error: unknown option$/,
     ],
-    ['talks nonsense', 'while read -r line; do echo "hello"; done', 3_000, /it printed what is no JSON: "hello"$/],
-    ['is no program of this system', '\u007fELF', 30_000, /could not be started|ended/],
-  ])('is soon over with a program that %s', async (_what, script, stepMs, why) => {
+    [
+      'talks nonsense',
+      'while read -r line; do echo "hello"; done',
+      3_000,
+      /it printed a line that is not JSON: "hello"$/,
+    ],
+    ['is not an executable of this system', '\u007fELF', 30_000, /could not be started|ended/],
+  ])('ends soon with a program that %s', async (_what, script, stepMs, why) => {
     const claude = await fakeClaude(folder, script.startsWith('\u007f') ? script : `#!/bin/sh\n${script}\n`);
     const before = performance.now();
     const report = await shakeHands(claude, { stepMs, wholeMs: 170_000 });
-    expect(performance.now() - before).toBeLessThan(stepMs + 20_000); // and not as many times as there are promises
+    expect(performance.now() - before).toBeLessThan(stepMs + 20_000); // not once for each promise
     const { initialize, ...others } = verdicts(report);
     expect(initialize).toBe('no');
     expect(new Set(Object.values(others))).toEqual(new Set(['untried']));
     expect(whyOf(report, 'initialize')).toMatch(why);
   });
 
-  it('tries no more once its time is up', async () => {
+  it('tries nothing more once it runs out of time', async () => {
     const report = await shakeHands(REAL_CLAUDE, { stepMs: 60_000, wholeMs: 1 });
     expect(verdicts(report)).toMatchObject({ initialize: 'untried', end: 'untried' });
-    expect(whyOf(report, 'end')).toBe('the time for the whole handshake was up');
+    expect(whyOf(report, 'end')).toBe('the handshake ran out of time');
   });
 
-  it('can be stopped in the middle', async () => {
+  it('can be aborted in the middle', async () => {
     const stop = new AbortController();
     const claude = await fakeClaude(folder, '#!/bin/sh\nsleep 600\n');
     const stopped = shakeHands(claude, PATIENT, stop.signal);
@@ -115,7 +120,7 @@ describe('the handshake', () => {
     await expect(stopped).rejects.toThrow('enough');
   });
 
-  it('leaves nothing even if it is killed', async () => {
+  it('leaves nothing behind even if it is killed', async () => {
     const program = fileURLToPath(new URL('run-handshake.ts', import.meta.url));
     const env = { PATH, TMPDIR: tmp };
     const child = spawn(process.execPath, [program, REAL_CLAUDE], { env, stdio: 'inherit' });

@@ -8,7 +8,7 @@ import { fakeClaude } from './fake-claude.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
 
-it('finds the given one before all others, and its version', async () => {
+it('prefers the given program, and finds its version', async () => {
   const folder = await temporaryFolder();
   await fakeClaude(folder, '#!/bin/sh\necho "9.9.9 (Claude Code)"\n');
   const survey = await inspectClaude(REAL_CLAUDE, { PATH: `${folder}:${PATH}`, HOME: folder });
@@ -16,7 +16,7 @@ it('finds the given one before all others, and its version', async () => {
   expect(survey.version).toMatch(/^\d+\.\d+\.\d+$/);
 });
 
-it('finds the one on PATH, past what npm put there', async () => {
+it('finds the program on PATH, ignoring what npm added to it', async () => {
   const folder = await temporaryFolder();
   const npm = join(folder, 'node_modules', '.bin');
   const own = join(folder, 'own');
@@ -31,7 +31,7 @@ it('finds the one on PATH, past what npm put there', async () => {
   expect(survey).toEqual({ path: join(own, 'claude'), where: 'path', version: '2.3.4', complaint: null });
 });
 
-it('finds the one that came with Callboard', async () => {
+it('falls back to the bundled program', async () => {
   const survey = await inspectClaude(null, { PATH: '/nonexistent', HOME: await temporaryFolder() });
   expect(survey).toMatchObject({ where: 'bundled', complaint: null });
 });
@@ -40,16 +40,16 @@ it.each([
   ['echo "something else 1.2.3"', 'it prints "something else 1.2.3"'],
   ['echo "no such option" >&2; exit 3', 'it prints "no such option"'],
   ['exit 3', 'it exits with code 3'],
-])('says what a program did that does not tell its version: %s', async (script, complaint) => {
+])('reports what a program without a version did: %s', async (script, complaint) => {
   const claude = await fakeClaude(await temporaryFolder(), `#!/bin/sh\n${script}\n`);
   expect(await inspectClaude(claude, { PATH })).toEqual({ path: claude, where: 'given', version: null, complaint });
 });
 
-it('is refused where there is none', async () => {
+it('rejects if there is no program', async () => {
   await expect(inspectClaude('/nonexistent/claude', { PATH })).rejects.toMatchObject({ code: 'claude_missing' });
 });
 
-it('asks the CLI for its login, and leaves no file in the home of who never ran it', async () => {
+it('asks the CLI for its login, and leaves no file in a home where it has never run', async () => {
   const home = await temporaryFolder();
   expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home })).toEqual({ loggedIn: false, authMethod: 'none' });
   expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home, ANTHROPIC_API_KEY: 'x' })).toMatchObject({ loggedIn: true });
@@ -58,7 +58,7 @@ it('asks the CLI for its login, and leaves no file in the home of who never ran 
   expect(await askLogin(REAL_CLAUDE, { PATH, HOME: home })).toMatchObject({ loggedIn: false });
 });
 
-it('does not know the login of a CLI that does not tell', async () => {
+it('returns null for a CLI that does not report its login', async () => {
   const claude = await fakeClaude(await temporaryFolder(), '#!/bin/sh\necho unknown command; exit 1\n');
   expect(await askLogin(claude, { PATH })).toBeNull();
 });

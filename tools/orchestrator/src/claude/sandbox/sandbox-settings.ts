@@ -1,5 +1,6 @@
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathExists } from '../../lib/path-exists.ts';
 import { configFolder } from '../user-settings.ts';
 
 /** What the sandbox of a launch allows and denies. All paths are absolute, and exist. */
@@ -96,13 +97,6 @@ export async function mainBranchFiles(checkout: string): Promise<string[]> {
 }
 
 async function existing(paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map((path) =>
-      access(path).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
+  const found = await Promise.all(paths.map(pathExists));
   return paths.filter((_, index) => found[index]);
 }

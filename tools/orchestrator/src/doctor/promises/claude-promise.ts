@@ -1,21 +1,21 @@
 import type { TestEnvironment } from '../test-environment.ts';
 
-/** Something that `claude` does and Callboard is built on. */
+/** A behaviour of `claude` that Callboard relies on. */
 export interface ClaudePromise {
   readonly id: string;
-  /** What a version that keeps it does, to follow the version's name. */
+  /** What a version that keeps it does; follows the version's name. */
   readonly sentence: string;
   /** What would not work without it. */
   readonly reliedOnFor: string;
-  /** What people see of it where it is not kept, in a few words for a card: "tools that a hook allows go unnoticed". */
+  /** What people notice when it is not kept, in a few words for a card: "tools that a hook allows go unnoticed". */
   readonly lack: string;
-  /** Those without which there is no sense in trying this one. */
+  /** Promises without which this one cannot be tried. */
   readonly needs: readonly string[];
-  /** Tries it. @throws Error whose message says in what way it is not kept */
-  keep(lab: TestEnvironment, signal: AbortSignal): Promise<void>;
+  /** Tries it. @throws Error that says how it is not kept */
+  check(environment: TestEnvironment, signal: AbortSignal): Promise<void>;
 }
 
-/** Throws, with what happened instead, unless the promise was kept. */
-export function require(kept: boolean, otherwise: string): asserts kept {
+/** Throws an error with that message unless the promise was kept. */
+export function assertKept(kept: boolean, otherwise: string): asserts kept {
   if (!kept) throw new Error(otherwise);
 }

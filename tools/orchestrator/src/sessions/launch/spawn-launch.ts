@@ -46,7 +46,7 @@ export interface LaunchPrograms {
   /** A process reported this version. If another one was expected, the program is checked again at the next start. */
   saw(version: string): void;
   /** The program did not come up as expected, so it is checked again at the next start. */
-  doubt(): void;
+  invalidate(): void;
 }
 
 interface LaunchProgram {
@@ -179,7 +179,7 @@ async function untilUp(
   try {
     await initialized;
   } catch (error) {
-    claude.doubt(); // the program may have been replaced
+    claude.invalidate(); // the program may have been replaced
     const isLate = error instanceof DOMException && error.name === 'TimeoutError';
     if (isLate) await running.stop(`Claude Code did not answer within ${initializeTimeoutMs / 1000} s of its start.`);
     if (error instanceof ProtocolError) await running.stop(`Claude Code refused to begin: ${error.message}.`);
