@@ -23,7 +23,7 @@ import { useStreamState } from '../stream/stream-context.tsx';
 import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import css from './frame.module.css';
 import { openHelp, openLogins, openPalette } from './frame-store.ts';
-import { FRAME_KEYS, type KeyEntry } from './keys.ts';
+import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
 /** The header above every page. */
 export function Header() {
@@ -60,8 +60,6 @@ export function Header() {
 
 /** What it does and its keys. `aria-keyshortcuts` cannot describe a sequence of keys. */
 const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' ')})`;
-
-const isMac = navigator.userAgent.includes('Mac');
 
 function SearchButton() {
   return (

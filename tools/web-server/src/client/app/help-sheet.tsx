@@ -2,9 +2,7 @@ import { Switch } from '@mantine/core';
 import { Dialog } from '../ui/dialog.tsx';
 import { useLetterKeys } from '../ui/shortcuts.ts';
 import css from './help-sheet.module.css';
-import { KEY_GROUPS, type KeyEntry } from './keys.ts';
-
-const isMac = navigator.userAgent.includes('Mac');
+import { isMac, KEY_GROUPS, type KeyEntry } from './keys.ts';
 
 /** Lists every key and what it does. */
 export default function HelpSheet({ opened, close }: { opened: boolean; close: () => void }) {

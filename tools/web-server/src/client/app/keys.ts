@@ -1,3 +1,6 @@
+/** Whether the command key takes the place of Ctrl. */
+export const isMac = navigator.userAgent.includes('Mac');
+
 /** A key, or keys, and what they do. */
 export interface KeyEntry {
   keys: readonly string[];

@@ -27,7 +27,7 @@ const NOTHING: Suggestions = { found: [], note: null };
 /** Suggestions for the text at the caret. */
 export function useSuggestions(stageId: StageId, asked: Completing | null): Suggestions {
   const capabilities = useCapabilities({ stageId });
-  const files = useFiles(stageId, asked?.kind === 'file' ? asked.typed : null);
+  const files = useFileSuggestions(stageId, asked?.kind === 'file' ? asked.typed : null);
   if (asked === null) return NOTHING;
   if (asked.kind === 'file') return files;
   const found = fittingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
@@ -43,7 +43,7 @@ export function useSuggestions(stageId: StageId, asked: Completing | null): Sugg
 /** Files change while Claude works. */
 const FRESH_MS = 5_000;
 
-function useFiles(stageId: StageId, typed: string | null): Suggestions {
+function useFileSuggestions(stageId: StageId, typed: string | null): Suggestions {
   const { data, error } = useQuery({
     queryKey: ['suggested-files', stageId, typed],
     queryFn: ({ signal }) => client.command('suggest_files', { stageId, query: typed ?? '' }, { signal }),
