@@ -119,6 +119,17 @@ it('the lists of request kinds are those that scripts/write-kinds.ts writes', ()
   for (const [path, text] of kindFiles(root)) expect(read(path), path).toBe(text);
 });
 
+it.each([
+  ['A field of a stage', /\bautoStart\b/],
+  ['A route', /\backnowledge_denial\b/],
+])('docs/architecture.md lists the files of a first change: %s', (heading, name) => {
+  const [, section = ''] = read('docs/architecture.md').split(`### ${heading}\n`);
+  const [own = ''] = section.split(/^##/m);
+  const listed = [...own.matchAll(/^\| `([^`]+)`/gm)].map(([, path]) => `tools/${path}`);
+  const files = code.filter((file) => /^(tools\/[^/]+\/src|scripts)\//.test(file) && !file.includes('.test.'));
+  expect(listed.toSorted()).toEqual(files.filter((file) => name.test(read(file))).toSorted());
+});
+
 function unknownToCallboard(line: string): string[] {
   const given = /(?:^|[\s/])(?:npx callboard|callboard|npm (?:start|run demo) --)((?: +[^\s|`;&>]+)+)/.exec(line)?.[1];
   if (given === undefined) return [];
