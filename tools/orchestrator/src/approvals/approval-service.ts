@@ -47,41 +47,39 @@ export interface ApprovalService {
   expire(request: PendingRequest): Promise<void>;
 }
 
+interface Deciding {
+  answerTo: (request: PendingRequest) => Answer;
+  /** Stored with the decision. */
+  alsoStore?: (tx: Tx, request: PendingRequest) => Promise<void>;
+}
+
 export function createApprovalService({ store, edges, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
-  /** Stores the decision and its answer in one step; from then on it will be delivered, and delivered once. */
+  /** Stores the decision and its answer in one transaction. From then on the answer is delivered, exactly once. */
   async function decide(
     stageId: StageId,
     requestId: RequestId,
     actor: string | null,
-    answerTo: (request: PendingRequest) => Answer,
-    alsoStore: (tx: Tx, request: PendingRequest) => Promise<void> = async () => undefined,
+    { answerTo, alsoStore }: Deciding,
   ): Promise<Decision> {
     return store.transact(async (tx) => {
       const { request, launchId } = await requireOpen(tx, stageId, requestId);
       const { verdict, response } = answerTo(request);
       const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
-      await tx.outbox.insert({
-        id: edges.newId(),
-        stageId,
-        launchId,
-        wireId: requestId,
-        body,
-        actor,
-        createdAt: tx.now,
-      });
+      const row = { id: edges.newId(), stageId, launchId, wireId: requestId, body, actor };
+      await tx.outbox.insert({ ...row, createdAt: tx.now });
       const change = await openChange(tx, stageId);
       const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, delivery: 'accepted' });
       const input = verdict.updatedInput ?? request.input;
       if (verdict.outcome === 'allowed' && leavesByInput(request.toolName, input))
         commandLeft(change, tx.now, decision.asked);
-      await alsoStore(tx, request);
+      await alsoStore?.(tx, request);
       await saveChange(tx, change);
       tx.afterCommit(() => outboxBell.ring(stageId));
       return decision;
     });
   }
 
-  /** Decides, and waits a moment for the CLI to confirm, so that the reply can tell what really happened. */
+  /** Decides, and waits a moment for the CLI to confirm, so that the reply can say what really happened. */
   async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const unlisten = store.onEvent((event) => {
@@ -98,25 +96,17 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     }
   }
 
-  /** A session goes on over its processes, and each of them begins without the rules of the one before. */
-  async function remember(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
-    const granted = kept(request, body);
-    const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
-    if (stage !== null)
-      await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, newId: edges.newId });
-  }
-
   return {
     async approve(stageId, body, actor) {
-      const answer = (request: PendingRequest) =>
-        body.decision === 'allow' ? allow(request, body) : deny(request, body);
-      return settled(stageId, body.requestId, () =>
-        decide(stageId, body.requestId, actor, answer, (tx, request) => remember(tx, request, body, actor)),
-      );
+      const deciding: Deciding = {
+        answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
+        alsoStore: (tx, request) => keepGranted(tx, request, body, { by: actor, newId: edges.newId }),
+      };
+      return settled(stageId, body.requestId, () => decide(stageId, body.requestId, actor, deciding));
     },
     async answer(stageId, body, actor) {
-      const answer = (request: PendingRequest) => answerQuestion(request, body);
-      return settled(stageId, body.requestId, () => decide(stageId, body.requestId, actor, answer));
+      const answerTo = (request: PendingRequest) => answerQuestion(request, body);
+      return settled(stageId, body.requestId, () => decide(stageId, body.requestId, actor, { answerTo }));
     },
     revoke: (ruleId) =>
       store.transact(async (tx) => {
@@ -128,9 +118,21 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
         return rule;
       }),
     async expire({ stageId, requestId }) {
-      await decide(stageId, requestId, null, timeOut);
+      await decide(stageId, requestId, null, { answerTo: timeOut });
     },
   };
+}
+
+/** Keeps the rules that a decision granted: a session outlives its processes, and each of them begins without the rules of the last one. */
+async function keepGranted(
+  tx: Tx,
+  request: PendingRequest,
+  body: ApproveBody,
+  { by, newId }: { by: string; newId: () => string },
+): Promise<void> {
+  const granted = kept(request, body);
+  const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
+  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, newId });
 }
 
 async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId) {

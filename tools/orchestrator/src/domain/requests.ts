@@ -12,9 +12,7 @@ import { addEntry, type SessionChange } from './session-change.ts';
 export async function openRequest(
   tx: Tx,
   change: SessionChange,
-  requestId: RequestId,
-  kind: RequestKind,
-  ask: Ask,
+  { requestId, kind, ask }: { requestId: RequestId; kind: RequestKind; ask: Ask },
 ): Promise<void> {
   const { stageId, launchId, agents, alarm } = change.record;
   if (launchId === null || alarm !== null) return;

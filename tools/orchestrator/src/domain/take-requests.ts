@@ -30,11 +30,11 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
   const ask = withLeaving(told, sandbox.isOn);
   const id = RequestId.parse(requestId);
   const bytes = Buffer.byteLength(JSON.stringify(ask));
-  if (bytes <= SMALL_ASK) return openRequest(tx, change, id, kind, ask);
+  if (bytes <= SMALL_ASK) return openRequest(tx, change, { requestId: id, kind, ask });
   const isRefused = (await tx.outbox.findByWireId(launchId, requestId)) !== null;
   if (isRefused || (await tx.requests.find(change.record.stageId, id)) !== null) return; // or open, when it was first printed
   const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
-  if (refusal === null) return openRequest(tx, change, id, kind, ask);
+  if (refusal === null) return openRequest(tx, change, { requestId: id, kind, ask });
   const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
   const response = requestKinds[kind].decline(message);
   await answer(context, requestId, { subtype: 'success', response });

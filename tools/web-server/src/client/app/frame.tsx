@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
+import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
 import { followPerson } from '../features/interaction/model/arming-store.ts';
 import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices.tsx';
 import { errorText, isTransient } from '../lib/api-client.ts';
@@ -24,6 +25,7 @@ const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
 /** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. */
 export function Frame() {
+  useEffect(saveDraftsOnLeave, []);
   const loggedOut = useStreamState((state) => state.loggedOut);
   const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
   useTabTitle();

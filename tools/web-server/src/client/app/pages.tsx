@@ -5,7 +5,7 @@ import { CardRequest } from '../features/interaction/components/card-request.tsx
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 
-const RulesOf = lazyComponent(() => import('../features/interaction/components/rules-of.tsx'));
+const ProjectRules = lazyComponent(() => import('../features/interaction/components/project-rules.tsx'));
 const DecisionLog = lazyComponent(() => import('../features/decisions/components/decision-log.tsx'));
 const SessionsTable = lazyComponent(() => import('../features/board/components/sessions-table.tsx'));
 const InboxPageContent = lazyComponent(() => import('./inbox-page.tsx'));
@@ -14,7 +14,7 @@ const StagePageContent = lazyComponent(() => import('./stage-page.tsx'));
 
 const Rules = ({ projectId }: { projectId: ProjectId }) => (
   <ErrorBoundary name="The rules">
-    <RulesOf projectId={projectId} />
+    <ProjectRules projectId={projectId} />
   </ErrorBoundary>
 );
 

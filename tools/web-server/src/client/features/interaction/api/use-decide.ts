@@ -13,15 +13,13 @@ import { boardQuery } from '../../../data/queries.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-words.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
-import { decisionThatStands } from '../model/conflict.ts';
-import { askBeforeLeaving } from '../model/leaving.ts';
-import { isOwn, markOwn, unmarkOwn } from '../model/own-answers.ts';
+import { askBeforeLeaving, isOwn, markOwn, unmarkOwn } from '../model/answers-under-way.ts';
 import type { Approval, QuestionAnswer, Verdict } from '../model/verdict.ts';
-import { decisionWords } from '../words/decision-words.ts';
+import { decisionThatStands, decisionWords } from '../words/decision-words.ts';
 import { askTitle } from '../words/request-words.ts';
-import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
+import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
 import { dropDraft } from './use-draft.ts';
-import { stageInCache } from './use-ending-told.ts';
+import { stageInCache } from './use-ending-notice.ts';
 
 /** Allows or denies a request. */
 export const useApprove = (request: PendingRequest): Approval =>
@@ -137,7 +135,7 @@ function tellConflict(cache: QueryClient, request: PendingRequest, error: Transp
   const decision = decisionThatStands(error);
   const stage = stageInCache(cache, request);
   if (decision !== null && isAnswered(decision)) {
-    tellElsewhere({ request, stage, decision, isUnused: true });
+    notifyDecidedElsewhere({ request, stage, decision, isUnused: true });
     return;
   }
   const name = askTitle(request, stage?.title ?? request.stageId, stage?.worktree?.path ?? null);

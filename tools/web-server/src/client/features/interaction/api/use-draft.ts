@@ -2,17 +2,24 @@ import type { PendingRequest } from '@callboard/contract';
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { createDraftSaver } from '../model/draft-saver.ts';
-import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/drafts.ts';
+import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/request-drafts.ts';
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
-const saver = createDraftSaver();
-// Not `unload`: a page in the background may be thrown away without it.
-window.addEventListener('pagehide', saver.flush);
-document.addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'hidden') saver.flush();
-});
+/** Saves what was typed when the page is left or hidden. @returns how to stop */
+export function saveDraftsOnLeave(): () => void {
+  const { saver } = useUnsaved.getState();
+  const onVisibility = () => {
+    if (document.visibilityState === 'hidden') saver.flush();
+  };
+  // Not `unload`: a page in the background may be thrown away without it.
+  window.addEventListener('pagehide', saver.flush);
+  document.addEventListener('visibilitychange', onVisibility);
+  return () => {
+    window.removeEventListener('pagehide', saver.flush);
+    document.removeEventListener('visibilitychange', onVisibility);
+  };
+}
 
 /** What was typed and chosen for a request so far, and how to change it. */
 export function useDraft(request: Place): [RequestDraft, (change: Partial<RequestDraft>) => void] {
@@ -32,7 +39,7 @@ const storedDraft = (cache: QueryClient, { stageId, requestId }: Place) =>
 
 function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): void {
   const key = requestKey(request);
-  const { set, drop } = useUnsaved.getState();
+  const { set, drop, saver } = useUnsaved.getState();
   set(key, draft);
   saver.plan(key, async ({ keepalive }) => {
     const isSame = JSON.stringify(draft) === JSON.stringify(EMPTY_DRAFT);
@@ -42,11 +49,12 @@ function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): v
   });
 }
 
-/** The request is answered: nothing of its draft is needed any more. */
+/** Removes the draft of a request that is answered. */
 export function dropDraft(cache: QueryClient, request: Place): void {
   const key = requestKey(request);
   const isKnown = key in useUnsaved.getState().byRequest || storedDraft(cache, request) !== undefined;
-  useUnsaved.getState().drop(key);
+  const { drop, saver } = useUnsaved.getState();
+  drop(key);
   if (!isKnown) return;
   saver.now(key, () => putDraft(cache, { stageId: request.stageId, key: request.requestId, value: null }));
 }

@@ -5,7 +5,7 @@ import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder, useProject } from '../api/use-request.ts';
-import type { AlwaysAllowOffer } from '../model/always-allow.ts';
+import type { AlwaysAllowOffer } from '../model/always-allow-offers.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import type { Approval, Verdict } from '../model/verdict.ts';
 import css from './content.module.css';

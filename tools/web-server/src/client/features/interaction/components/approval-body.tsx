@@ -9,7 +9,7 @@ import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
-import { alwaysAllowOffers } from '../model/always-allow.ts';
+import { alwaysAllowOffers } from '../model/always-allow-offers.ts';
 import { changedInput, editableText, editProblem } from '../model/edited-input.ts';
 import type { FormProps } from '../model/verdict.ts';
 import { AlwaysAllow } from './always-allow.tsx';

@@ -1,14 +1,5 @@
 import { Button, type ButtonProps } from '@mantine/core';
-import {
-  createContext,
-  type MouseEvent,
-  type ReactNode,
-  type RefObject,
-  use,
-  useEffect,
-  useRef,
-  useState,
-} from 'react';
+import { createContext, type MouseEvent, type ReactNode, type RefObject, use, useEffect, useId, useRef } from 'react';
 import {
   armedSelector,
   DECIDES,
@@ -34,14 +25,10 @@ interface DecisionPlaceProps {
 /** The attribute that says where a place stands. */
 export const LAYER = 'data-request-layer';
 const Place = createContext('');
-let drawn = 0;
 
 /** What holds the buttons that decide something: they can be pressed, and their keys work, by the rules of `model/arming.ts`. */
 export function DecisionPlace({ about, layer = 'page', takesKeys = true, className, children }: DecisionPlaceProps) {
-  const [id] = useState(() => {
-    drawn += 1;
-    return `place-${drawn}`;
-  });
+  const id = useId();
   const root = useRef<HTMLDivElement>(null);
   useDrawn({ id, key: about, layer, takesKeys }, root);
   return (

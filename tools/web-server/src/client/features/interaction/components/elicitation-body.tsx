@@ -9,7 +9,7 @@ import {
   fieldProblem,
   fieldsOf,
   isFilledIn,
-} from '../model/elicitation.ts';
+} from '../model/form-fields.ts';
 import type { FormProps } from '../model/verdict.ts';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';

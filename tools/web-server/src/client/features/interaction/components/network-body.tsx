@@ -1,17 +1,23 @@
-import { hostPlace, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
+import { type HostPlace, hostPlace, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useId, useState } from 'react';
 import { hostWords } from '../../../lib/request-words.ts';
 import { field } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Seen } from '../../../ui/seen.tsx';
-import { PLACE_WORDS } from '../model/host-words.ts';
 import type { FormProps } from '../model/verdict.ts';
 import { AskedCommand } from './asked-command.tsx';
 import content from './content.module.css';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
+
+/** What it means to reach it, in a sentence. */
+const PLACE_WORDS: Record<HostPlace, string> = {
+  'this-machine': 'This is your own machine: every server that listens on it can be reached, Callboard’s included.',
+  metadata: 'Cloud machines hand out their credentials at this address.',
+  'local-network': 'This is a host of your local network.',
+};
 
 type Duration = RuleScope | 'process';
 

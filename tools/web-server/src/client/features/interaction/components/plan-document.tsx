@@ -3,8 +3,8 @@ import { ActionIcon, Button, Textarea } from '@mantine/core';
 import { IconMessagePlus, IconX } from '@tabler/icons-react';
 import { type RefObject, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { Markdown } from '../../../ui/markdown.tsx';
-import type { BegunComment, PlanComment, RequestDraft } from '../model/drafts.ts';
 import { planBlocks, quoteOf, withBegun } from '../model/plan-comments.ts';
+import type { BegunComment, PlanComment, RequestDraft } from '../model/request-drafts.ts';
 import css from './plan.module.css';
 
 interface PlanDocumentProps {

@@ -5,7 +5,7 @@ import { useId, useState } from 'react';
 import { CodeBlock } from '../../../ui/code.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { Seen } from '../../../ui/seen.tsx';
-import { type AnswerDraft, choose, typeOther } from '../model/answers.ts';
+import { type AnswerDraft, choose, typeOther } from '../model/question-answers.ts';
 import css from './request.module.css';
 
 interface QuestionFieldProps {

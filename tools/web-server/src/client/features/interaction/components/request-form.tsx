@@ -1,7 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
 import type { FormEvent } from 'react';
 import { useAnswer, useApprove } from '../api/use-decide.ts';
-import { useEndingTold } from '../api/use-ending-told.ts';
+import { useEndingNotice } from '../api/use-ending-notice.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { askTitle } from '../words/request-words.ts';
@@ -18,7 +18,7 @@ const stay = (event: FormEvent) => event.preventDefault();
 
 /** The one form of a request, wherever it stands. */
 export function RequestForm({ request, labelledBy }: RequestFormProps) {
-  useEndingTold(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
+  useEndingNotice(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const approve = useApprove(request);
   const answer = useAnswer(request);
   const { Body } = requestKinds[request.kind];

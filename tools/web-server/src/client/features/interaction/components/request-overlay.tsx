@@ -5,16 +5,16 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { requestKey } from '../../../lib/request-words.ts';
 import { useCoversPage, useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
-import { usePending } from '../api/use-request.ts';
+import { useFolder, usePending, useStageTitle } from '../api/use-request.ts';
 import { askFor, tell, turnToPage, useArming } from '../model/arming-store.ts';
 import { useFieldText } from '../model/field-text.ts';
 import { overlayQueue, useOverlayState } from '../model/overlay-queue.ts';
 import { useTypingPause } from '../model/typing-pause.ts';
+import { askWords } from '../words/request-words.ts';
 import { CornerCard } from './corner-card.tsx';
 import { DecisionPlace, LAYER } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
-import { RequestTitle } from './request-title.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
 import { TrustDialog } from './trust-dialog.tsx';
 
@@ -191,6 +191,24 @@ function OverlayContent({ request, waiting, aside, isCovered, setAside }: Overla
         <RequestForm request={request} />
         <TextHint />
       </Modal.Body>
+    </>
+  );
+}
+
+/** Beyond this the stage's title has lines of its own, and the last ones may be cut off: what is asked never is. */
+const LONG = 80;
+
+/** "Login form wants to run a command": who asks, and for what. */
+function RequestTitle({ request }: { request: PendingRequest }) {
+  const stageTitle = useStageTitle(request.stageId);
+  const words = askWords(request, useFolder(request.stageId));
+  if (stageTitle.length <= LONG) return `${stageTitle} ${words}`;
+  return (
+    <>
+      <span className={css.stageTitle} title={stageTitle}>
+        {stageTitle}
+      </span>{' '}
+      <span className={css.asks}>{words}</span>
     </>
   );
 }

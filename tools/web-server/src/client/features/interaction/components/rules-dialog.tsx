@@ -6,7 +6,7 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 
-const RulesOf = lazyComponent(() => import('./rules-of.tsx'));
+const ProjectRules = lazyComponent(() => import('./project-rules.tsx'));
 
 /** What was allowed for good in a project, to be looked at and taken back. Stands once in the page. */
 export function RulesDialog() {
@@ -16,7 +16,7 @@ export function RulesDialog() {
       {projectId !== null && (
         <ErrorBoundary name="The rules">
           <ProjectChoice projectId={projectId} />
-          <RulesOf key={projectId} projectId={projectId} />
+          <ProjectRules key={projectId} projectId={projectId} />
         </ErrorBoundary>
       )}
     </Dialog>

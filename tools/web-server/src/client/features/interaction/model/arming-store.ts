@@ -13,7 +13,7 @@ import {
 } from './arming.ts';
 import { hasFieldText } from './field-text.ts';
 
-// Tells the machine what happens on this page, and its verdicts to whoever decides.
+// Tells the machine what happens on this page, and passes its verdicts on to the forms.
 
 /** The attribute by which a form is found from what is in it, and the one of a button that decides. */
 export const PLACE = 'data-request-place';
@@ -22,9 +22,11 @@ export const DECIDES = 'data-decides';
 interface Armed {
   state: Arming;
   now: number;
+  /** The timer that tells the machine when time alone changes a verdict. */
+  timer: { at: number; id: ReturnType<typeof setTimeout> } | null;
 }
 
-export const useArming = create<Armed>(() => ({ state: START, now: 0 }));
+export const useArming = create<Armed>(() => ({ state: START, now: 0, timer: null }));
 
 export const readySelector =
   (id: string) =>
@@ -37,8 +39,6 @@ export const armedSelector =
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 
-let timer: { at: number; id: ReturnType<typeof setTimeout> } | null = null;
-
 /** @param when when it happened, which can be before this page came to it */
 export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
   const { state, now } = useArming.getState();
@@ -50,16 +50,17 @@ export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()):
 
 function planTick(state: Arming, now: number): void {
   const at = nextChange(state, now);
+  const { timer } = useArming.getState();
   if (at === null || (timer !== null && timer.at <= at)) return;
   if (timer !== null) clearTimeout(timer.id);
   const id = setTimeout(
     () => {
-      timer = null;
+      useArming.setState({ timer: null });
       tell({ type: 'passed' });
     },
     Math.max(1, at - performance.now() + 1),
   );
-  timer = { at, id };
+  useArming.setState({ timer: { at, id } });
 }
 
 /** Somebody has asked to see this: by a key, or a press on what stands for it. */

@@ -1,7 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-words.ts';
 import { requestKinds } from '../kinds/registry.ts';
-import { alwaysAllowOffers } from './always-allow.ts';
+import { alwaysAllowOffers } from './always-allow-offers.ts';
 import { inOrder } from './overlay-queue.ts';
 
 /** Requests that ask for the same thing, so that one look decides them; or a single one. */

@@ -1,4 +1,4 @@
-import type { BegunComment, PlanComment } from './drafts.ts';
+import type { BegunComment, PlanComment } from './request-drafts.ts';
 
 /** A plan in its paragraphs, lists, headings and code blocks, so that each can be commented on. */
 export function planBlocks(plan: string): string[] {

@@ -10,7 +10,20 @@ const PIECES =
 
 const ASSIGNMENT = /^\w+=/;
 const STARTS_COMMAND = /^(?:&&|\|\||[|&;(`]|\$\()$/;
-const GO_ON = new Set(['sudo', 'env', 'time', 'then', 'do', 'else', 'if', 'while', '!', 'exec', 'xargs', 'nohup']);
+const KEEPS_EXPECTING_COMMAND: ReadonlySet<string> = new Set([
+  'sudo',
+  'env',
+  'time',
+  'then',
+  'do',
+  'else',
+  'if',
+  'while',
+  '!',
+  'exec',
+  'xargs',
+  'nohup',
+]);
 
 /** Cuts a command into pieces whose texts together are the command. */
 export function shellPieces(command: string): ShellPiece[] {
@@ -37,7 +50,7 @@ export function shellPieces(command: string): ShellPiece[] {
   return pieces;
 }
 
-const staysOpen = (word: string) => ASSIGNMENT.test(word) || GO_ON.has(word);
+const staysOpen = (word: string) => ASSIGNMENT.test(word) || KEEPS_EXPECTING_COMMAND.has(word);
 
 function kindOf(
   groups: Record<string, string | undefined>,

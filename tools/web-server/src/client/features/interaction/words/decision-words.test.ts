@@ -1,7 +1,7 @@
 import type { Decision } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { decision, request } from '../../../test/samples.ts';
-import { answerWords, decisionWords, deliveryWords } from './decision-words.ts';
+import { answerWords, decisionThatStands, decisionWords, deliveryWords } from './decision-words.ts';
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
 
@@ -49,4 +49,14 @@ it('says what was answered in one line, each after the first with its short name
   expect(answerWords(answered, [])).toBe('yes; Which database?: PostgreSQL');
   expect(answerWords(made({ outcome: 'answered', answers: {} }), questions)).toBeNull();
   expect(answerWords(made({ outcome: 'denied', kind: 'question', answers: null }), questions)).toBeNull();
+});
+
+it('takes every decision, that of the time limit too, for one that stands, but not a request that was only closed', () => {
+  const asked = request('STAGE-1', 'r1');
+  for (const outcome of ['allowed', 'denied', 'answered', 'timed-out'] as const) {
+    const made = decision(asked, { outcome });
+    expect(decisionThatStands({ decision: made })).toBe(made);
+  }
+  expect(decisionThatStands({ decision: decision(asked, { outcome: 'closed' }) })).toBeNull();
+  expect(decisionThatStands({ decision: null })).toBeNull();
 });

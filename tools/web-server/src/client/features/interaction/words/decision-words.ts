@@ -66,3 +66,7 @@ function settledWords({ settlement }: Decision): string {
   if (settlement === null) return '';
   return `; ${settlement.how === 'retried' ? 'sent to Claude again' : 'dismissed'} by ${settlement.by}`;
 }
+
+/** What a person or the time limit decided first; null for a request that was closed without a decision. */
+export const decisionThatStands = ({ decision }: { decision: Decision | null }): Decision | null =>
+  decision === null || decision.outcome === 'closed' ? null : decision;

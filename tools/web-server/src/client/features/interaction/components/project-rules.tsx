@@ -13,7 +13,7 @@ import css from './content.module.css';
 import TrustPanel from './trust-panel.tsx';
 
 /** The rules of one project and its stages, and what its repository brings along. */
-export default function RulesOf({ projectId }: { projectId: ProjectId }) {
+export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
   const { data, error } = useQuery(rulesQuery(projectId));
   return (
     <>

@@ -1,7 +1,8 @@
 import { PermissionMode } from '@callboard/contract';
 import { z } from 'zod';
 import { create } from 'zustand';
-import { type AnswerDraft, EMPTY_ANSWER } from './answers.ts';
+import { createDraftSaver } from './draft-saver.ts';
+import { type AnswerDraft, EMPTY_ANSWER } from './question-answers.ts';
 
 const Answer = z.object({ chosen: z.array(z.string()), other: z.string(), otherOn: z.boolean() });
 const Begun = z.object({ block: z.int(), quote: z.string(), text: z.string() });
@@ -36,6 +37,7 @@ export const readDraft = (value: unknown): RequestDraft | null => RequestDraft.s
 
 interface Unsaved {
   byRequest: Readonly<Record<string, RequestDraft>>;
+  saver: ReturnType<typeof createDraftSaver>;
   set(key: string, draft: RequestDraft): void;
   drop(key: string): void;
 }
@@ -43,6 +45,7 @@ interface Unsaved {
 /** What the server does not have yet; it comes before what the server has. */
 export const useUnsaved = create<Unsaved>((set) => ({
   byRequest: {},
+  saver: createDraftSaver(),
   set: (key, draft) => set(({ byRequest }) => ({ byRequest: { ...byRequest, [key]: draft } })),
   drop: (key) => set(({ byRequest: { [key]: _, ...byRequest } }) => ({ byRequest })),
 }));

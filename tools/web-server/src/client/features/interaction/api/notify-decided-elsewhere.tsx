@@ -24,7 +24,7 @@ interface Elsewhere {
 }
 
 /** Says of a request that somebody decided it in another tab, on another device, or by another program: who, what, when. */
-export function tellElsewhere({ request, stage, decision, isUnused }: Elsewhere): void {
+export function notifyDecidedElsewhere({ request, stage, decision, isUnused }: Elsewhere): void {
   const { outcome, by, at } = decision;
   notifications.show({
     // Told once, however many forms of it were open.

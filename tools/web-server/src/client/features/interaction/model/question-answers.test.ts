@@ -1,6 +1,6 @@
 import type { Question } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, openWords, typeOther } from './answers.ts';
+import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, openWords, typeOther } from './question-answers.ts';
 
 const options = [{ label: 'Red' }, { label: 'Green' }, { label: 'Blue' }];
 const single: Question = { question: 'Which one?', options };

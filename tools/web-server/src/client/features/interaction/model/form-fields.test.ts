@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { contentOf, fieldsOf, isFilledIn } from './elicitation.ts';
+import { contentOf, fieldsOf, isFilledIn } from './form-fields.ts';
 
 const input = {
   message: 'Where to?',

@@ -4,12 +4,12 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
 import { boardQuery, type Ending, endingKey, stageOf } from '../../../data/queries.ts';
 import { requestKey } from '../../../lib/request-words.ts';
-import { isOwn } from '../model/own-answers.ts';
+import { isOwn } from '../model/answers-under-way.ts';
 import { decisionWords } from '../words/decision-words.ts';
-import { isAnswered, tellElsewhere } from './tell-elsewhere.tsx';
+import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
 
 /** Says why a form went that was open: somebody answered it elsewhere, its time was up, Claude took it back. */
-export function useEndingTold(request: PendingRequest, title: string): void {
+export function useEndingNotice(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
   const tell = useEffectEvent(() => {
     if (!isOwn(requestKey(request))) tellEnding(cache, request, title);
@@ -22,7 +22,7 @@ function tellEnding(cache: QueryClient, request: PendingRequest, name: string): 
   if (ending === undefined) return;
   if (ending.kind === 'decided' && isAnswered(ending.decision)) {
     const stage = stageInCache(cache, request);
-    tellElsewhere({ request, stage, decision: ending.decision, isUnused: false });
+    notifyDecidedElsewhere({ request, stage, decision: ending.decision, isUnused: false });
     return;
   }
   const { title, message } = endingWords(ending);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alwaysAllowOffers } from './always-allow.ts';
+import { alwaysAllowOffers } from './always-allow-offers.ts';
 
 const rules = {
   type: 'addRules',
