@@ -27,7 +27,7 @@ import { z } from 'zod';
 import { requestKinds } from '../tools/orchestrator/src/kinds/registry.ts';
 import { markdownTable } from './markdown-table.ts';
 
-/** Those that stand under their own name. */
+/** Shapes that are documented under their own name. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
   Project,
   ProjectSettings,
@@ -56,33 +56,33 @@ const requested = Object.fromEntries(
 const when: Readonly<Record<Exclude<EventType, `${RequestKind}-requested`>, string>> = {
   'project-updated': 'A project was registered, renamed, or its settings changed',
   'project-removed': 'A project was removed from the board',
-  'rules-updated': 'Something was allowed for good, or taken back: all rules of the project, as they are now',
+  'rules-updated': 'A rule was kept or removed: all rules of the project, as they are now',
   'stage-created': 'A stage was written or imported',
   'stage-updated': 'A stage was changed, completed, or got its worktree',
-  'stage-removed': 'A stage was removed from the board; what was pending of it is gone as well',
-  'session-updated': 'Anything that is shown of a session changed, its `state` first of all',
+  'stage-removed': 'A stage was removed from the board, and its pending requests with it',
+  'session-updated': 'Anything shown of a session changed, such as its `state`',
   'approval-cancelled':
-    "A request of any kind was withdrawn, or its process ended: nobody's decision. `approval-resolved` comes as well",
+    'A request of any kind was withdrawn, or its process ended: nobody decided. `approval-resolved` follows',
   'approval-resolved': 'A request of any kind is answered or closed; from here on every answer is a conflict',
   'call-denied': 'Claude Code itself denied a tool call, by its mode, a rule or a hook, and asked nobody',
-  'decision-updated': 'The delivery of an answer went a step further, or several at once',
+  'decision-updated': 'The delivery of an answer progressed, by one step or several',
   'message-queued': 'A message waits in the queue',
   'message-sent': 'A message is on its way to Claude',
-  'draft-updated': 'Somebody goes on writing a message or an answer, or has sent it',
-  'queue-updated': 'The queue changed in any way: all that waits, as it is now',
+  'draft-updated': 'Somebody is typing a message or an answer, or has sent it',
+  'queue-updated': 'The queue changed in any way: all waiting messages, as they are now',
   'mode-changed': 'The permission mode of a session changed',
-  'transcript-appended': 'There are new entries: up to `index` they can be read from the transcript',
+  'transcript-appended': 'There are new entries: the transcript can be read up to `index`',
   'login-created': 'A browser has logged in through a link',
-  'login-ended': 'A login was revoked, or has logged out: nothing more is taken from it, and its streams end',
+  'login-ended': 'A login was revoked or logged out: its requests are refused and its streams end',
 };
 
 const whenPassing: Readonly<Record<StreamEventType, string>> = {
   stream: 'First of every stream: its id, for `watch`, and the number after which it goes on',
   'orchestrator-status': 'Second of every stream, and whenever it changes: whether commands can be given',
-  resync: 'What came before `seq` cannot be replayed: load the board anew. The stream goes on after `seq`',
+  resync: 'Events before `seq` cannot be replayed: load the board again. The stream continues after `seq`',
   'notices-updated':
-    'Third of every stream, and whenever it changes: what the board says of the machine (`warnings`), and why nothing is started or delivered just now (`paused`)',
-  'text-delta': 'Text of a watched stage while it is written. The stored entry that follows has the same `blockId`',
+    'Third of every stream, and whenever it changes: what is wrong on the machine (`warnings`), and why nothing is started or delivered at the moment (`paused`)',
+  'text-delta': 'Text of a watched stage while Claude writes it. The stored entry that follows has the same `blockId`',
 };
 
 const Json = z.looseObject({
@@ -132,10 +132,10 @@ function typeOf({ $ref, type, const: only, enum: values, format, anyOf, items, p
 
 const linkTo = (name: string): string => `[${name}](#${name.toLowerCase()})`;
 
-/** The one shape without a name of its own is `z.json()`, which refers to itself. */
+/** The only unnamed reference is `z.json()`, which refers to itself. */
 const refTo = (name: string): string => (Object.hasOwn(shapes, name) ? linkTo(name) : 'any JSON');
 
-/** The name and the type of each field; one that may be missing has a question mark. */
+/** The name and type of each field; an optional one has a question mark. */
 const fieldsOf = ({ properties = {}, required = [] }: Json): [string, string][] =>
   Object.entries(properties).map(([name, field]) => [
     `\`${name}\`${required.includes(name) ? '' : '?'}`,

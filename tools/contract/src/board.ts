@@ -7,24 +7,24 @@ import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
 import { SessionState, type SessionSummary } from './sessions.ts';
 import { Column, type Stage, StageView } from './stages.ts';
 
-/** All that the board shows, true at `seq`. */
+/** Everything the board shows, as of `seq`. */
 export const BoardView = z.object({
   seq: z.int().nonnegative(),
   projects: z.array(Project),
   stages: z.array(StageView),
   pending: z.array(PendingRequest),
-  /** Answers whose fate is unknown, until a person settles them; the oldest first. */
+  /** Answers with an unknown delivery that nobody has settled yet; the oldest first. */
   unsettled: z.array(Decision).default([]),
-  /** What is not as it should be on this machine, in words; such as promises that the installed `claude` no longer keeps. */
+  /** What is wrong on this machine, in words, for instance promises that the installed `claude` no longer keeps. */
   warnings: z.array(z.string()).default([]),
-  /** Why nothing is started and no message is delivered just now, in words; null while all goes its way. */
+  /** Why nothing is started and no message is delivered at the moment, in words; null while nothing is paused. */
   paused: z.string().nullable().default(null),
-  /** Whether Claude's commands can be run in a sandbox on this machine. */
+  /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
 });
 export type BoardView = z.infer<typeof BoardView>;
 
-/** What of the board is true of the machine and not of the store: it has no `seq`, and is passed on as it changes. */
+/** The part of the board that describes the machine, not the store: it has no `seq` and is sent whenever it changes. */
 export const BoardNotices = BoardView.pick({ warnings: true, paused: true, sandbox: true });
 export type BoardNotices = z.infer<typeof BoardNotices>;
 
@@ -40,7 +40,7 @@ export interface BoardParts {
   sandbox: SandboxSupport;
 }
 
-/** How many there are of each, for monitoring; a state or column that has none is left out. */
+/** Counts for monitoring; states and columns with none are left out. */
 export const BoardCounts = z.object({
   /** Requests that wait for an answer. */
   pending: z.int().nonnegative(),
@@ -138,7 +138,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'transcript-appended':
     case 'login-created':
     case 'login-ended':
-      return parts; // not shown on the board; what is follows as session-updated
+      return parts; // not on the board, or followed by a session-updated that is
     default:
       return event satisfies never;
   }
@@ -146,7 +146,7 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
 
 const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
 
-/** The same list where the decision is not in it and does not belong there: nearly always. */
+/** Returns the same list if the decision is not in it and does not belong there, which is nearly always so. */
 function withDecision(unsettled: Decision[], decision: Decision): Decision[] {
   if (isUnsettled(decision)) return upsert(unsettled, decision, requestKey);
   const key = requestKey(decision);

@@ -23,25 +23,25 @@ export const eventData = {
   'stage-removed': z.object(ofStage),
   'session-updated': SessionSummary,
   ...requestEvents,
-  /** The CLI withdrew the request, or its process ended: nobody's decision. */
+  /** The CLI withdrew the request, or its process ended: nobody decided. */
   'approval-cancelled': z.object({ ...ofStage, requestId: RequestId, reason: z.string() }),
   /** The request is answered or closed; from here on every answer is a conflict. */
   'approval-resolved': Decision,
-  /** Claude Code itself denied a call and asked nobody. */
+  /** Claude Code denied a call itself and asked nobody. */
   'call-denied': Decision,
-  /** The delivery of an answer went a step further. */
+  /** The delivery of an answer progressed. */
   'decision-updated': Decision,
   'message-queued': QueuedMessage,
   'message-sent': z.object({ ...ofStage, messageId: MessageId, text: z.string() }),
   'queue-updated': z.object({ ...ofStage, queue: z.array(QueuedMessage), held: z.boolean() }),
-  /** Somebody goes on writing; a value of null: it was sent or thrown away. */
+  /** Somebody is typing; null means that the draft was sent or discarded. */
   'draft-updated': Draft,
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
   /** Entries up to `index` can be read from the transcript. */
   'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
   /** A browser logged in through a link. */
   'login-created': Login,
-  /** A login was revoked, or logged out: nothing is taken from it any more. */
+  /** A login was revoked or logged out: its requests are refused from now on. */
   'login-ended': z.object({ loginId: z.string(), by: z.string() }),
 } as const;
 

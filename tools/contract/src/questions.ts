@@ -19,16 +19,16 @@ export function questionsOf(input: unknown): Question[] {
   return parsed.success ? parsed.data.questions : [];
 }
 
-/** zod leaves this key out of every record; a question can have that text all the same. */
+/** zod leaves this key out of every record, but a question can have that text. */
 const LEFT_OUT = '__proto__';
-/** What stands for it while the record is read: no question has a NUL in it. */
+/** Replaces it while the record is read: no question contains a NUL. */
 const STAND_IN = '\0__proto__';
 
-/** With another name for one of its keys; what is no object is left as it is. */
+/** Renames one key of an object; returns any other value unchanged. */
 function renamed<T>(value: T, from: string, to: string): T {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, from)) return value;
   const entries = Object.entries(value).map(([key, entry]) => [key === from ? to : key, entry]);
-  // `fromEntries` makes a key of its own of any name.
+  // `fromEntries` makes an own key of any name.
   return Object.fromEntries(entries);
 }
 
@@ -40,7 +40,7 @@ export const Answers = z.preprocess(
     .overwrite((answers) => renamed(answers, STAND_IN, LEFT_OUT)),
 );
 
-/** What is wrong with these answers to these questions, in words; null when nothing is. */
+/** Returns what is wrong with the answers, in words; null if nothing is. */
 export function answersProblem(
   questions: readonly Question[],
   answers: Readonly<Record<string, string>>,
@@ -53,5 +53,5 @@ export function answersProblem(
   return null;
 }
 
-/** Several chosen labels as the one string that the CLI recognises as labels. */
+/** Joins the chosen labels into the string that the CLI splits into labels again. */
 export const joinLabels = (labels: readonly string[]): string => labels.join(', ');

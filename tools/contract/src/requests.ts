@@ -13,18 +13,18 @@ export type RequestKind = z.infer<typeof RequestKind>;
 export const ToolInput = z.record(z.string(), z.unknown());
 export type ToolInput = z.infer<typeof ToolInput>;
 
-/** A permission change the CLI suggests or a person grants; kept as it is, since its shapes are the CLI's. */
+/** A permission change that the CLI suggests or a person grants. It is passed on unchanged, since its shapes are the CLI's. */
 export const PermissionUpdate = z.looseObject({ type: z.string() });
 export type PermissionUpdate = z.infer<typeof PermissionUpdate>;
 
-/** What is said of a command that asks to leave the sandbox. */
+/** A command that asks to leave the sandbox. */
 export const LeavesSandbox = z.object({
   /** Why, in Claude's or the CLI's words; null where neither says. */
   reason: z.string().nullable(),
 });
 export type LeavesSandbox = z.infer<typeof LeavesSandbox>;
 
-/** Something of a session that runs commands while a `network` request is made: one of them wants the host. */
+/** A command that runs while a `network` request is made: one of them wants the host. */
 export const AskingCommand = z.object({
   /** The call that runs it; of a command in the background, its task. */
   id: z.string(),
@@ -35,9 +35,9 @@ export const AskingCommand = z.object({
 export type AskingCommand = z.infer<typeof AskingCommand>;
 
 /**
- * What Claude waits for. A `network` request comes from a command in the sandbox that wants to reach a host: `input` has the
- * `host`, `toolUseId` is empty, as Claude Code does not say which call it belongs to. An `elicitation` comes from an MCP server, not
- * from a tool call: `displayName` is the server, `input` has its `message` and the JSON Schema `requested_schema` of the form to fill in, `toolUseId` is empty.
+ * A request that waits for a person. A `network` request comes from a command in the sandbox that wants to reach a host: `input` has the
+ * `host`, and `toolUseId` is empty because Claude Code does not say which call it belongs to. An `elicitation` comes from an MCP server, not
+ * from a tool call: `displayName` is the server, `input` has its `message` and the form's JSON Schema `requested_schema`, and `toolUseId` is empty.
  */
 export const PendingRequest = z.object({
   stageId: StageId,
@@ -53,17 +53,17 @@ export const PendingRequest = z.object({
   agent: z.string().nullable(),
   /** Why no rule allowed it, in the CLI's words. */
   reason: z.string().nullable(),
-  /** A path outside of what is allowed that the call would write. */
+  /** A path outside the allowed folders that the call would write to. */
   blockedPath: z.string().nullable(),
   suggestions: z.array(PermissionUpdate),
   /** True where "always allow" must not be offered. */
   suppressAlwaysAllow: z.boolean(),
-  /** The command is to run outside of the sandbox: no rule covers that, and none can be kept from it. Null for all others. */
+  /** Set if the command asks to run outside the sandbox: no rule covers that, and none can be kept. Null for all others. */
   leavesSandbox: LeavesSandbox.nullable().default(null),
-  /** Of a `network` request: the commands that ran when it was made. If there is one, that is the one that asks. */
+  /** For a `network` request, the commands that ran when it was made. If there is only one, that one asks. */
   commands: z.array(AskingCommand).default([]),
   createdAt: z.iso.datetime(),
-  /** When it is denied by itself, where the project has a time limit. */
+  /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),
 });
 export type PendingRequest = z.infer<typeof PendingRequest>;
@@ -80,19 +80,19 @@ export type RequestOutcome = z.infer<typeof RequestOutcome>;
 export const Delivery = z.enum(['accepted', 'written', 'confirmed', 'not-applied', 'unknown', 'none']);
 export type Delivery = z.infer<typeof Delivery>;
 
-/** What is known of an answer that was not confirmed before its process, or its turn, ended. */
+/** The trace of an answer that was not confirmed before its process or its turn ended. */
 export const LostTrace = z.object({
   /** Which of them ended. */
   ended: z.enum(['process', 'turn']).default('process'),
-  /** When it was handed to the process; null where it may have been, while nobody watched. */
+  /** When it was handed to the process; null if it may have been while the orchestrator was down. */
   writtenAt: z.iso.datetime().nullable(),
   endedAt: z.iso.datetime(),
-  /** Why it ended, or what is missing of it, in words. */
+  /** Why it ended, or what is missing, in words. */
   endReason: z.string(),
 });
 export type LostTrace = z.infer<typeof LostTrace>;
 
-/** How a person settled an answer whose fate is unknown: took note of it, or told Claude of it in a message. */
+/** How a person settled an answer with an unknown delivery: by dismissing it, or by telling Claude in a message. */
 export const Settlement = z.object({
   how: z.enum(['dismissed', 'retried']),
   by: z.string(),
@@ -100,7 +100,7 @@ export const Settlement = z.object({
 });
 export type Settlement = z.infer<typeof Settlement>;
 
-/** The recorded end of a pending request: who, when, what, how long Claude waited; or a call that was denied without one. */
+/** How a pending request ended: who decided what and when, and how long Claude waited. Also a call that was denied without a request. */
 export const Decision = z.object({
   stageId: StageId,
   requestId: RequestId,
@@ -110,7 +110,7 @@ export const Decision = z.object({
   asked: z.string().default(''),
   toolUseId: z.string(),
   outcome: RequestOutcome,
-  /** Who decided; null where nobody did. */
+  /** Who decided; null if nobody did. */
   by: z.string().nullable(),
   at: z.iso.datetime(),
   waitedMs: z.int().nonnegative(),
@@ -119,20 +119,20 @@ export const Decision = z.object({
   answers: z.record(z.string(), z.string()).nullable(),
   updatedInput: ToolInput.nullable(),
   delivery: Delivery,
-  /** Claude Code denied the call itself and asked nobody, so there was no request; null where a person was asked. */
+  /** Set if Claude Code denied the call itself and asked nobody, so there was no request; null if a person was asked. */
   denial: Denial.nullable().default(null),
-  /** With the delivery `unknown`: what is known all the same. */
+  /** With the delivery `unknown`: what is known nevertheless. */
   lost: LostTrace.nullable().default(null),
-  /** With the delivery `unknown`: what a person made of it; null as long as nobody has. */
+  /** With the delivery `unknown`: how a person settled it; null until somebody does. */
   settlement: Settlement.nullable().default(null),
-  /** In the decision log: what its stage is called, or was when it was deleted, and its project. */
+  /** In the decision log: the title of its stage, or the last one of a deleted stage, and its project. */
   stageTitle: z.string().nullable().optional(),
   projectId: ProjectId.nullable().optional(),
   isStageDeleted: z.boolean().optional(),
 });
 export type Decision = z.infer<typeof Decision>;
 
-/** Whether a person still has to say what is to become of an answer whose fate is unknown. */
+/** Whether a person still has to settle an answer with an unknown delivery. */
 export const isUnsettled = ({ delivery, settlement }: Pick<Decision, 'delivery' | 'settlement'>): boolean =>
   delivery === 'unknown' && settlement === null;
 
@@ -143,11 +143,11 @@ export const ApproveBody = z.strictObject({
   reason: z.string().max(20_000, 'is longer than 20,000 characters').optional(),
   /** Replaces the whole input of the call. For an elicitation: the content of the form. */
   updatedInput: ToolInput.optional(),
-  /** Granted with it; they take effect at once. What the CLI would pass over is refused. */
+  /** Granted with it; they take effect at once. An update that the CLI would ignore is refused. */
   updatedPermissions: z.array(PermissionUpdate).max(100).optional(),
   /**
-   * For whom the allow rules among them are kept, and given at every start; the stage, unless it says otherwise. Of a
-   * `network` request: for whom its host is kept; for nobody, unless it says so.
+   * For whom the allow rules among them are kept and passed on at every start; for the stage by default. For a
+   * `network` request: for whom its host is kept; by default for nobody.
    */
   remember: RuleScope.optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */

@@ -1,12 +1,12 @@
 import type { Ask } from './agent-event.ts';
 
-/** Whether a call with this input is to run outside of the sandbox. */
+/** Whether a call with this input runs outside the sandbox. */
 export const leavesByInput = (toolName: string, input: Readonly<Record<string, unknown>>): boolean =>
   toolName === 'Bash' && input.dangerouslyDisableSandbox === true;
 
 /**
- * What is asked, as a person is to see it: of a call that leaves the sandbox nothing can be kept. In a process that has the sandbox
- * from Callboard the input alone says so, since the CLI then names the rule that has it asked.
+ * Marks a request that leaves the sandbox and removes the rules it suggests: none can be kept. In a process sandboxed by
+ * Callboard the input alone says so, since the CLI then names the rule that made it ask.
  */
 export function withLeaving(ask: Ask, isSandboxed: boolean): Ask {
   const leaves = ask.leavesSandbox !== null || (isSandboxed && leavesByInput(ask.toolName, ask.input));

@@ -24,13 +24,13 @@ export interface ApprovalParts {
   store: Store;
   edges: Edges;
   outboxBell: Bell<StageId>;
-  /** How long a reply waits for the CLI's confirmation; the decision stands whether it comes in that time or not. */
+  /** How long a reply waits for the CLI's confirmation. The decision stands either way. */
   confirmationMs: number;
 }
 
 /**
- * Pending requests of many sessions, several at once in one session. The first answer wins; a later one is told which
- * decision stands. An answer is stored before it is sent, so none is lost.
+ * Answers pending requests; a session may have several. The first answer wins; a later one is refused with the decision that
+ * stands. An answer is stored before it is sent, so none is lost.
  */
 export interface ApprovalService {
   /**
@@ -41,9 +41,9 @@ export interface ApprovalService {
   approve(stageId: StageId, body: ApproveBody, actor: string): Promise<Decision>;
   /** Answers a question. @throws as `approve` */
   answer(stageId: StageId, body: AnswerBody, actor: string): Promise<Decision>;
-  /** Takes back a kept rule. Running sessions have it until their process ends. @throws Rejection `unknown_rule` */
+  /** Removes a kept rule. Running sessions have it until their process ends. @throws Rejection `unknown_rule` */
   revoke(ruleId: string): Promise<PermissionRule>;
-  /** Denies a request whose time is up, in words that say that nobody answered. @throws as `approve` */
+  /** Denies an expired request and says that nobody answered. @throws as `approve` */
   expire(request: PendingRequest): Promise<void>;
 }
 
@@ -144,7 +144,7 @@ async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId) {
   throw conflict(stored.decision);
 }
 
-/** Tells a later answer which decision stands. */
+/** Refuses a later answer with the decision that stands. */
 function conflict(decision: Decision): Rejection {
   if (decision.outcome === 'closed') {
     const message = `This request is closed; your answer was not used. ${decision.reason ?? ''}`.trim();

@@ -7,20 +7,20 @@ import { retryMessage } from './retry-message.ts';
 
 export interface LostAnswerParts {
   store: Store;
-  /** Gives Claude a message in this transaction; an ended session is resumed for it. */
+  /** Sends Claude a message in this transaction; resumes an ended session for it. */
   sendText: (tx: Tx, stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
 }
 
-/** Answers whose process ended before it confirmed them. A person settles each of them once. */
+/** Answers whose process ended before it confirmed them. A person settles each one once. */
 export interface LostAnswers {
   /**
-   * Takes note of it; nothing is sent. What was dismissed already stays as it is.
+   * Dismisses the answer and sends nothing. Returns an answer that was already dismissed unchanged.
    * @throws Rejection `unknown_request` (also another stage's); with the decision `nothing_to_settle`, `already_settled`
    */
   dismiss(stageId: StageId, requestId: RequestId, actor: string): Promise<Decision>;
   /**
-   * Tells Claude in a message what was decided and that it may not have arrived. Message and settlement are stored in
-   * one step. It allows nothing.
+   * Tells Claude in a message what was decided and that it may not have arrived. Stores message and settlement in one
+   * transaction. It allows nothing.
    * @throws as `dismiss`, and Rejection `already_done` for a stage that is done
    */
   retry(stageId: StageId, requestId: RequestId, actor: string): Promise<Retried>;
@@ -63,7 +63,7 @@ async function requireDecided(tx: Tx, stageId: StageId, requestId: RequestId): P
   }
   const { decision } = stored;
   if (decision !== null) return { ...stored, decision };
-  throw new Rejection('nothing_to_settle', 'This request still waits for an answer. Answer it instead.');
+  throw new Rejection('nothing_to_settle', 'This request is still open. Answer it instead.');
 }
 
 function requireUnsettled(decision: Decision): void {

@@ -11,18 +11,18 @@ export interface TimeLimitParts {
   expire: (request: PendingRequest) => Promise<void>;
 }
 
-/** After a store that failed. */
+/** The delay after a failure of the store. */
 const TRY_AGAIN_MS = 5_000;
-/** The longest that a timer of Node can wait. */
+/** The longest delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /**
- * Denies requests whose time is up, also those that were open before a restart. The store is the truth: the timer only
- * says when to look again. Waiting goes by the clock that nobody sets: a request is not denied because the time of day
- * jumped. How long one had waited before a restart is only known by the time of day.
+ * Denies requests whose time is up, including those that were open before a restart. The store is the truth: the timer only
+ * says when to check again. Waiting time is measured with the monotonic clock, so a jump of the wall clock denies nothing. How long
+ * a request had waited before a restart is known from the wall clock only.
  */
 export async function startTimeLimits({ store, edges, log, expire }: TimeLimitParts): Promise<{ stop: () => void }> {
-  /** By stage and request: when its time is up, in `uptimeMs`. */
+  /** When each request expires, in `uptimeMs`, by stage and request. */
   const deadlines = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -43,8 +43,8 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     try {
       await expire(request);
     } catch (error) {
-      if (error instanceof Rejection) return; // somebody answered in this very moment
-      log.error({ err: error, requestId: request.requestId }, 'a request whose time is up could not be denied');
+      if (error instanceof Rejection) return; // somebody answered at this very moment
+      log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
       deadlines.set(keyOf(request), edges.uptimeMs() + TRY_AGAIN_MS);
     }
   }
@@ -56,7 +56,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     timer = setTimeout(
       () => {
         look().catch((error: unknown) => {
-          log.error({ err: error }, 'looking for requests whose time is up failed');
+          log.error({ err: error }, 'looking for expired requests failed');
           if (!stopped) timer = setTimeout(wait, TRY_AGAIN_MS).unref();
         });
       },

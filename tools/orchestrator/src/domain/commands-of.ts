@@ -2,12 +2,12 @@ import type { AskingCommand, TranscriptEntry } from '@callboard/contract';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** Calls that run now stand close behind one another. */
+/** Running calls are among the newest entries. */
 const LOOK_BACK = 200;
-/** Of each command: enough to recognise it. */
+/** Enough of a command to recognise it. */
 const LONGEST = 2_000;
 
-/** The newest entries, with those that are being added. */
+/** The newest entries, including those not stored yet. */
 export async function newestEntries(tx: Tx, { record, entries }: SessionChange): Promise<TranscriptEntry[]> {
   const stored = await tx.transcript.page(record.stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
   return [...stored, ...entries];
@@ -17,7 +17,7 @@ export async function newestEntries(tx: Tx, { record, entries }: SessionChange):
 export const backgroundCommands = ({ record }: SessionChange) =>
   record.backgroundTasks.filter(({ type }) => type === 'local_bash' || type === 'unknown');
 
-/** The commands of a session that run just now: those that have no result yet and wait for nobody, and those in the background. */
+/** The commands that a session runs now: those without a result that wait for nobody, and those in the background. */
 export async function commandsOf(tx: Tx, change: SessionChange): Promise<AskingCommand[]> {
   const entries = await newestEntries(tx, change);
   const ended = new Set(entries.flatMap((entry) => (entry.kind === 'tool-result' ? [entry.toolUseId] : [])));
@@ -27,8 +27,8 @@ export async function commandsOf(tx: Tx, change: SessionChange): Promise<AskingC
   const running = entries.flatMap((entry, index): AskingCommand[] => {
     if (entry.kind !== 'tool-use' || entry.toolName !== 'Bash') return [];
     const { toolUseId, parentToolUseId, input } = entry;
-    if (input.dangerouslyDisableSandbox === true) return []; // it asks nobody for the network
-    // A call of an earlier turn has ended, whether its result was told or not; but a subagent goes on.
+    if (input.dangerouslyDisableSandbox === true) return []; // outside the sandbox, nobody is asked about the network
+    // A call of an earlier turn has ended, with or without a result; a subagent goes on.
     if (ended.has(toolUseId) || waits.has(toolUseId) || (index < lastEnd && parentToolUseId === null)) return [];
     const text = typeof input.command === 'string' ? input.command.slice(0, LONGEST) : '';
     return [{ id: toolUseId, isBackground: false, text }];

@@ -8,7 +8,7 @@ import type { Tx } from '../store/store.ts';
 import { commandsOf } from './commands-of.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
-/** Records that Claude waits for a person. A request of an id that the stage has had before changes nothing. */
+/** Records that Claude waits for a person. Does nothing if the stage has had a request of this id before. */
 export async function openRequest(
   tx: Tx,
   change: SessionChange,
@@ -43,17 +43,17 @@ const commandFields = async (tx: Tx, change: SessionChange) => ({
   commands: await commandsOf(tx, change),
 });
 
-/** When a request that comes now is denied by itself; null without a time limit in its project. */
+/** When a request made now is denied automatically; null if its project has no time limit. */
 async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {
   const stage = await tx.stages.find(stageId);
   const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
   return limitMs == null ? null : new Date(Date.parse(tx.now) + limitMs).toISOString();
 }
 
-/** What a person, a time limit or nobody decided, before its bookkeeping. */
+/** The outcome of a request, before its bookkeeping is added. */
 export type Verdict = Pick<Decision, 'outcome' | 'by' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
 
-/** Records how a request ended and tells of it. From here on every answer to it is a conflict. */
+/** Records how a request ended and emits `approval-resolved`. From here on every answer is a conflict. */
 export async function decideRequest(
   tx: Tx,
   change: SessionChange,
@@ -74,7 +74,7 @@ export async function decideRequest(
   return decision;
 }
 
-/** Closes a request that nobody answered: the CLI withdrew it, or its process is gone. */
+/** Closes a request that nobody answered because the CLI withdrew it or its process ended. */
 export async function closeRequest(
   tx: Tx,
   change: SessionChange,
@@ -87,7 +87,7 @@ export async function closeRequest(
   await decideRequest(tx, change, request, verdict);
 }
 
-/** Records how far an answer got, which is not `unknown` any more. */
+/** Records how far an answer got; its delivery is then no longer `unknown`. */
 export async function setDelivery(
   tx: Tx,
   { decision }: StoredRequest,
@@ -97,13 +97,13 @@ export async function setDelivery(
     await updateDecision(tx, { ...decision, delivery, lost: null });
 }
 
-/** Records what became of a decision, and tells of it. */
+/** Stores a changed decision and emits `decision-updated`. */
 export async function updateDecision(tx: Tx, decision: Decision): Promise<void> {
   await tx.requests.decide(decision);
   await tx.emit({ type: 'decision-updated', data: decision });
 }
 
-/** The request that an outbox row answers; null for an answer of our own (a refusal). */
+/** The request that an outbox row answers; null for a refusal that nobody decided. */
 export async function requestOf(tx: Tx, row: OutboxRow): Promise<StoredRequest | null> {
   // The wire id of an answer is the id of its request.
   return tx.requests.find(row.stageId, RequestId.parse(row.wireId));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** What of an answer decides what happens. Whatever else a CLI adds to its echo (one of tomorrow, say) does not. */
+/** The fields of an answer that have an effect. Fields that a future CLI adds to its echo do not count. */
 const Answer = z.object({
   subtype: z.string(),
   error: z.string().nullish(),
@@ -20,8 +20,8 @@ const Answer = z.object({
 });
 
 /**
- * Whether the echo of an answer says what was answered.
- * @param input what the request asked to do: an answer that changes nothing may be echoed with it
+ * Whether an echo has the effect of our answer.
+ * @param input the request's input: an answer that changes nothing may be echoed with it
  */
 export function isSameAnswer(
   ours: Readonly<Record<string, unknown>>,
@@ -33,7 +33,7 @@ export function isSameAnswer(
   return isDeepStrictEqual(effectOf(given.data, input), effectOf(told.data, input));
 }
 
-/** Without what says nothing: a key that is not there means the same. */
+/** Leaves out the keys whose absence means the same. */
 function effectOf({ subtype, error, response }: z.infer<typeof Answer>, input: unknown): unknown {
   const entries = Object.entries(response ?? {}).filter(([key, value]) => {
     if (value === null || value === undefined || (key === 'interrupt' && value === false)) return false;

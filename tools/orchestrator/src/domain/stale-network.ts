@@ -7,9 +7,9 @@ import { closeRequest } from './requests.ts';
 const ENDED = 'The command that asked has ended. Its next try asks again.';
 
 /**
- * Closes network requests whose command has ended: the CLI leaves them open for ever, and would let each later connection
- * to that host wait for them without a word (seen with 2.1.330). It is told no, so that the next connection asks anew.
- * @param isTurnOver whether nothing but what works in the background can ask any more
+ * Closes requests whose command has ended. The CLI leaves them open for ever and lets every later connection to that host
+ * wait for them silently (seen with 2.1.330), so it gets a denial: the next connection asks anew.
+ * @param isTurnOver whether only background work can still ask
  */
 export async function closeStaleNetwork(context: EventContext, isTurnOver: boolean): Promise<void> {
   const { tx, change, launchId, edges } = context;

@@ -12,18 +12,18 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addRaw, type SessionChange } from './session-change.ts';
 
 const MIB = 1024 * 1024;
-/** More than a person can look through, and enough to fill every board and every frame that it would be sent in, as JSON. */
+/** More JSON than a person can read, and enough to fill every board and frame that would carry it. */
 const LONGEST_ASK = 4 * MIB;
-/** All that waits is in one frame to the web server and on every board: room for it, and for the small ones that come after. */
+/** The limit for all open requests together: they travel in one frame to the web server and stand on every board. */
 const ALL_ASKS = 32 * MIB;
-/** Such a request is put to a person however much waits. */
+/** A request up to this size is always shown, however many others wait. */
 const SMALL_ASK = MIB / 16;
 
 type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' | 'ask'>;
 
 /**
- * Claude waits for a person. What is too large to be shown is denied at once, in words that the model reads: nobody is
- * asked to allow what cannot be looked at.
+ * Opens a request. One that is too large to be shown is denied at once, in words that the model reads: nobody is
+ * asked to allow what cannot be read.
  */
 export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
   const { tx, change, launchId, sandbox } = context;
@@ -44,7 +44,7 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
 
 const inMib = (bytes: number) => (bytes < MIB ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / MIB)} MiB`);
 
-/** Null where there is room for it. @param waiting the bytes of all requests that wait. */
+/** Why a request is not shown; null if there is room for it. @param waiting the bytes of all open requests */
 function whyNotShown(bytes: number, waiting: number) {
   if (bytes > LONGEST_ASK)
     return {
@@ -61,7 +61,7 @@ function whyNotShown(bytes: number, waiting: number) {
   return null;
 }
 
-/** An answer that no person is asked for. */
+/** Sends an answer without asking anybody. */
 async function answer(
   { tx, change, launchId, edges }: EventContext,
   requestId: string,
@@ -71,7 +71,7 @@ async function answer(
   await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, actor: null, createdAt: tx.now });
 }
 
-/** The agent is up, for the first time or again: what we hold open is checked against what it waits for. */
+/** The agent is up, for the first time or again: compares our open requests with those it waits for. */
 export async function initialized(
   context: EventContext,
   event: Extract<AgentEvent, { type: 'initialized' }>,
@@ -95,7 +95,7 @@ export async function initialized(
   }
 }
 
-/** An unknown request is answered at once, so that the CLI cannot hang on it. */
+/** Refuses an unknown request at once, so that the CLI cannot hang on it. */
 export async function refuse(
   context: EventContext,
   {
@@ -119,10 +119,10 @@ export async function refuse(
   change.record = { ...change.record, cliGaps };
 }
 
-/** Kept with the session, so that its card says it. */
+/** Kept with the session, so that its card shows it. */
 const UNASKED = 'it asks permission in a way that Callboard does not understand, so all of it is denied';
 
-/** The CLI took its request back. An answer that it has not confirmed until now did not count. */
+/** Handles a request that the CLI withdrew. An answer that it has not confirmed did not count. */
 export async function withdrawn({ tx, change, launchId }: EventContext, requestId: string): Promise<void> {
   const stored = await tx.requests.find(change.record.stageId, RequestId.parse(requestId));
   if (stored === null) return;
@@ -138,7 +138,7 @@ export async function withdrawn({ tx, change, launchId }: EventContext, requestI
 
 const ENDS_TURN = new Set(['interrupt', 'end_session']);
 
-/** The CLI does not say why; but where its turn is being ended from here, that is why, and who wanted it is known. */
+/** The CLI does not say why it withdrew a request. If we are ending its turn, that is the reason, and we know who asked for it. */
 async function whyWithdrawn(
   tx: Tx,
   { record }: SessionChange,
@@ -153,18 +153,18 @@ async function whyWithdrawn(
   );
   if (endings.length === 0)
     return 'Claude Code withdrew the request: its turn was interrupted or something else decided.';
-  // The first of them has done it; a stop is an interrupt and then `end_session`, for one reason.
+  // The first one ended the turn; a stop sends an interrupt and then `end_session`, for one reason.
   return `Claude Code withdrew the request, since its turn was ended. ${endings.at(-1)}`.trim();
 }
 
-/** A reply of the CLI, or its echo of the answer that counted. */
+/** Handles a reply of the CLI, or its echo of the answer that counted. */
 export async function response(context: EventContext, event: Extract<AgentEvent, { type: 'response' }>): Promise<void> {
   const { tx, change, launchId } = context;
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
     if (row.state === 'confirmed') return foreignControl(context); // by the one reply that there is
     await tx.outbox.setConfirmed(row.id, tx.now);
-    // Whatever the reply looks like: who answers is up.
+    // Whatever the reply says: a process that replies is up.
     const isUp = event.ok && row.body.request.subtype === 'initialize';
     if (isUp && change.record.launchState === 'starting') change.record = { ...change.record, launchState: 'live' };
     if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(change, event.response);
@@ -185,7 +185,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   await raiseAlarm(context, alarmOf('foreign-answer'));
 }
 
-/** The mode that the CLI says it is in, which need not be the one that was asked for. The status line that follows says the same. */
+/** The mode that the CLI is in, which may differ from the one requested. The status line that follows says the same. */
 const ModeReply = z.object({ response: z.object({ mode: z.string() }) });
 
 function modeConfirmed(change: SessionChange, reply: Record<string, unknown>): void {
@@ -193,6 +193,6 @@ function modeConfirmed(change: SessionChange, reply: Record<string, unknown>): v
   if (data !== undefined) change.record = { ...change.record, mode: data.response.mode };
 }
 
-/** A hook that nobody agreed to: seen to take effect in the middle of a session, as soon as its file is written. */
+/** Raises an alarm for a hook that nobody agreed to: hooks take effect as soon as their file is written, even within a session. */
 export const foreignHook = (context: EventContext): Promise<void> =>
   raiseAlarm(context, alarmOf('foreign-hook', 'Look at the settings files of the worktree.'));
