@@ -16,13 +16,13 @@ export const newLoginsQuery = queryOptions<readonly Login[]>({
 });
 
 /** Adds a login that was just created. */
-export function takeNewLogin(cache: QueryClient, login: Login): void {
+export function addNewLogin(cache: QueryClient, login: Login): void {
   cache.setQueryData(newLoginsQuery.queryKey, (old = []) => [...old, login]);
   void cache.invalidateQueries({ queryKey: loginsQuery.queryKey });
 }
 
 /** Removes a login that has ended. */
-export function dropLogin(cache: QueryClient, ended: string): void {
+export function removeLogin(cache: QueryClient, ended: string): void {
   cache.setQueryData(newLoginsQuery.queryKey, (old) => old?.filter(({ loginId }) => loginId !== ended));
   cache.setQueryData(
     loginsQuery.queryKey,

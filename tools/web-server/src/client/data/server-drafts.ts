@@ -27,11 +27,11 @@ export async function putDraft(
   options: CallOptions = {},
 ): Promise<void> {
   const kept = await client.command('put_draft', { ...draft, writer: TAB_ID }, options);
-  takeDraft(cache, kept.draft);
+  applyDraft(cache, kept.draft);
 }
 
 /** Puts a newer state of a draft into the cache; an older one changes nothing. */
-export function takeDraft(cache: QueryClient, draft: Draft): void {
+export function applyDraft(cache: QueryClient, draft: Draft): void {
   const { queryKey } = draftsQuery(draft.stageId);
   // A response on its way may be older than this.
   if (cache.getQueryState(queryKey)?.fetchStatus === 'fetching') void cache.invalidateQueries({ queryKey });

@@ -7,7 +7,7 @@ import {
   type StageId,
 } from '@callboard/contract';
 import type { QueryClient } from '@tanstack/react-query';
-import { dropLogin, takeNewLogin } from '../data/login-queries.ts';
+import { addNewLogin, removeLogin } from '../data/login-queries.ts';
 import {
   boardQuery,
   type Ending,
@@ -18,7 +18,7 @@ import {
   transcriptQuery,
 } from '../data/queries.ts';
 import { recentEventsOf } from '../data/recent-events.ts';
-import { takeDraft } from '../data/server-drafts.ts';
+import { applyDraft } from '../data/server-drafts.ts';
 import { withDecisions } from '../data/transcript-pages.ts';
 
 /** Applies one event to the query cache. A known event changes nothing; after a gap the board is reloaded. */
@@ -86,7 +86,7 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       refreshDecisionLog(cache);
       break;
     case 'draft-updated':
-      takeDraft(cache, event.data);
+      applyDraft(cache, event.data);
       break;
     case 'rules-updated':
       cache.setQueryData(
@@ -95,10 +95,10 @@ function applyToStage(cache: QueryClient, event: BoardEvent): void {
       );
       break;
     case 'login-created':
-      takeNewLogin(cache, event.data);
+      addNewLogin(cache, event.data);
       break;
     case 'login-ended':
-      dropLogin(cache, event.data.loginId);
+      removeLogin(cache, event.data.loginId);
       break;
     case 'stage-removed':
       cache.removeQueries({ queryKey: queueQuery(event.data.stageId).queryKey });

@@ -1,7 +1,7 @@
 import type { Login } from '@callboard/contract';
 import { serviceRoutes } from '@callboard/contract/client';
 import { useQueryClient } from '@tanstack/react-query';
-import { dropLogin } from '../../../data/login-queries.ts';
+import { removeLogin } from '../../../data/login-queries.ts';
 import { useCommand } from '../../../data/use-command.ts';
 import { client } from '../../../lib/api-client.ts';
 import { forgetKey } from '../../../lib/page-key.ts';
@@ -12,7 +12,7 @@ export function useRevoke() {
   return useCommand({
     run: ({ loginId }: Login) => client.command('remove_login', { loginId }),
     failed: ({ browser }) => `The login of ${browser} was not revoked`,
-    done: ({ login }) => dropLogin(cache, login.loginId),
+    done: ({ login }) => removeLogin(cache, login.loginId),
   });
 }
 

@@ -2,8 +2,8 @@ import type { StageId } from '@callboard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useCapabilities } from '../../../data/queries.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
-import type { Completing } from '../model/completion.ts';
-import { COMMANDS_BEFORE_START, fittingCommands } from '../model/slash-commands.ts';
+import type { Completion } from '../model/completion.ts';
+import { COMMANDS_BEFORE_START, matchingCommands } from '../model/slash-commands.ts';
 
 /** A completion for the typed text. */
 export interface Suggestion {
@@ -25,12 +25,12 @@ interface Suggestions {
 const NOTHING: Suggestions = { found: [], note: null };
 
 /** Suggestions for the text at the caret. */
-export function useSuggestions(stageId: StageId, asked: Completing | null): Suggestions {
+export function useSuggestions(stageId: StageId, asked: Completion | null): Suggestions {
   const capabilities = useCapabilities({ stageId });
   const files = useFileSuggestions(stageId, asked?.kind === 'file' ? asked.typed : null);
   if (asked === null) return NOTHING;
   if (asked.kind === 'file') return files;
-  const found = fittingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
+  const found = matchingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
     value: command.name,
     shown: `/${command.name}`,
     hint: command.argumentHint,

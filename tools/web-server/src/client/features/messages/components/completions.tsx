@@ -1,7 +1,7 @@
 import type { StageId } from '@callboard/contract';
 import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
 import { type Suggestion, useSuggestions } from '../api/use-suggestions.ts';
-import { completingAt, withMention } from '../model/completion.ts';
+import { completionAt, withMention } from '../model/completion.ts';
 import css from './messages.module.css';
 
 interface TextCompletionInput {
@@ -17,7 +17,7 @@ interface TextCompletionInput {
 /** Completes commands and file paths at the caret of the message box: props of its field, its keys and its list. */
 export function useTextCompletion({ stageId, text, isStarted, change, commandChosen }: TextCompletionInput) {
   const { box, caret, caretMoved, put } = useCaret(text, change);
-  const asked = isStarted ? completingAt(text, caret) : null;
+  const asked = isStarted ? completionAt(text, caret) : null;
   const { found, note } = useSuggestions(stageId, asked);
   const completions = useCompletions({
     asked: asked === null ? '' : `${asked.kind} ${asked.typed}`,

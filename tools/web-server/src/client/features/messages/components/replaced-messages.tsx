@@ -2,8 +2,8 @@ import type { StageId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { count } from '../../../lib/format.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { useDiscardKept, useKeptAside, useSendKept } from '../api/use-replaced-messages.ts';
-import type { KeptAside } from '../model/replaced-messages.ts';
+import { useDiscardReplaced, useReplacedMessages, useSendReplaced } from '../api/use-replaced-messages.ts';
+import type { StoredReplacedMessage } from '../model/replaced-messages.ts';
 import css from './messages.module.css';
 
 interface ReplacedMessagesProps {
@@ -13,23 +13,23 @@ interface ReplacedMessagesProps {
 
 /** Messages that were replaced by another one. They are kept until a person sends or discards them. */
 export function ReplacedMessages({ stageId, isWorking }: ReplacedMessagesProps) {
-  const kept = useKeptAside(stageId);
+  const kept = useReplacedMessages(stageId);
   if (kept.length === 0) return null;
   return (
     <section aria-label="Replaced messages">
       <p className={css.aside}>Replaced: kept here, and not sent unless you say so.</p>
       <ul className={css.queue}>
         {kept.map((message) => (
-          <KeptRow key={message.key} stageId={stageId} message={message} isWorking={isWorking} />
+          <ReplacedRow key={message.key} stageId={stageId} message={message} isWorking={isWorking} />
         ))}
       </ul>
     </section>
   );
 }
 
-function KeptRow({ stageId, message, isWorking }: ReplacedMessagesProps & { message: KeptAside }) {
-  const send = useSendKept(stageId);
-  const discard = useDiscardKept(stageId);
+function ReplacedRow({ stageId, message, isWorking }: ReplacedMessagesProps & { message: StoredReplacedMessage }) {
+  const send = useSendReplaced(stageId);
+  const discard = useDiscardReplaced(stageId);
   const busy = send.isPending || discard.isPending;
   const off = !useCanCommand() || busy;
   const { files, isCommand } = message;

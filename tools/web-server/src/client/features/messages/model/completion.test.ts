@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { completingAt, mention, withMention } from './completion.ts';
+import { completionAt, mention, withMention } from './completion.ts';
 
 /** The vertical bar marks the caret. */
-const at = (marked: string) => completingAt(marked.replace('|', ''), marked.indexOf('|'));
+const at = (marked: string) => completionAt(marked.replace('|', ''), marked.indexOf('|'));
 
 it('completes a command if the text is only its beginning', () => {
   expect(at('/co|')).toEqual({ kind: 'command', typed: 'co' });

@@ -1,8 +1,8 @@
 /** Typed text that can be completed: a command, or a file path from `from` to `to`. */
-export type Completing = { kind: 'command'; typed: string } | { kind: 'file'; typed: string; from: number; to: number };
+export type Completion = { kind: 'command'; typed: string } | { kind: 'file'; typed: string; from: number; to: number };
 
 /** The completable text at the caret; null if there is none. */
-export function completingAt(text: string, caret: number): Completing | null {
+export function completionAt(text: string, caret: number): Completion | null {
   const command = /^\/([^\s/]*)$/.exec(text);
   if (command !== null) return { kind: 'command', typed: command[1] ?? '' };
   // An @ at the start of a word, followed by the path: in quotes, or without a space.

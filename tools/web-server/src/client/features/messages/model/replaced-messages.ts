@@ -2,7 +2,7 @@ import { type Draft, MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callbo
 import { z } from 'zod';
 
 /** A replaced message, with the id under which it can still be sent. */
-export interface KeptAside extends ReplacedMessage {
+export interface StoredReplacedMessage extends ReplacedMessage {
   messageId: MessageId;
   /** The key of the draft it is stored as. */
   key: string;
@@ -11,7 +11,7 @@ export interface KeptAside extends ReplacedMessage {
 const Id = z.uuid().pipe(MessageId);
 
 /** The replaced messages that were neither sent nor discarded, in their queue order. */
-export const keptAside = (drafts: readonly Draft[]): KeptAside[] =>
+export const replacedMessages = (drafts: readonly Draft[]): StoredReplacedMessage[] =>
   drafts
     .filter(({ key }) => key.startsWith(REPLACED_PREFIX))
     .flatMap(({ key, value }) => {

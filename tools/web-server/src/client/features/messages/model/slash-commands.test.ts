@@ -1,6 +1,6 @@
 import type { SlashCommand } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { fittingCommands, mayBeCommand } from './slash-commands.ts';
+import { matchingCommands, mayBeCommand } from './slash-commands.ts';
 
 const command = (name: string, aliases: string[] = []): SlashCommand => ({
   name,
@@ -10,7 +10,7 @@ const command = (name: string, aliases: string[] = []): SlashCommand => ({
   isBuiltIn: true,
 });
 const names = (typed: string) =>
-  fittingCommands(
+  matchingCommands(
     [command('auto-compact'), command('compact'), command('usage', ['cost']), command('init'), command('context')],
     typed,
   ).map(({ name }) => name);

@@ -21,7 +21,7 @@ export const COMMANDS_BEFORE_START: readonly SlashCommand[] = [
 export const mayBeCommand = (text: string): boolean => /^\/[a-z]/i.test(text);
 
 /** The commands that match the text after the slash: by name first, then by alias, then by a part of either. */
-export function fittingCommands(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
+export function matchingCommands(commands: readonly SlashCommand[], typed: string): SlashCommand[] {
   const wanted = typed.toLowerCase();
   const rankOf = ({ name, aliases }: SlashCommand) => {
     if (name.toLowerCase().startsWith(wanted)) return 0;

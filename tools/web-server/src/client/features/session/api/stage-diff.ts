@@ -24,10 +24,10 @@ export const filePatchQuery = (stageId: StageId, { base, tree }: StageDiff, path
   });
 
 /** Whether the changes a person was shown are outdated. */
-export const isMoved = (error: unknown): boolean => error instanceof TransportError && error.code === 'head_moved';
+export const isOutdated = (error: unknown): boolean => error instanceof TransportError && error.code === 'head_moved';
 
 /** Returns a function that reloads a stage's changes. */
-export function useLookAgain(stageId: StageId): () => void {
+export function useReloadDiff(stageId: StageId): () => void {
   const queryClient = useQueryClient();
   return () => void queryClient.invalidateQueries(stageDiffQuery(stageId));
 }

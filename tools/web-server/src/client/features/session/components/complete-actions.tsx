@@ -7,7 +7,7 @@ import { useCompleteStage, useMergeStage } from '../../../data/stage-commands.ts
 import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
-import { isMoved, useLookAgain } from '../api/stage-diff.ts';
+import { isOutdated, useReloadDiff } from '../api/stage-diff.ts';
 import { MergeConfirm } from './merge-confirm.tsx';
 import css from './stage-head.module.css';
 
@@ -17,15 +17,15 @@ export function CompleteActions({ stage, isQuiet }: { stage: StageView; isQuiet:
   const [asked, setAsked] = useState(0);
   const complete = useCompleteStage(stage.title);
   const merge = useMergeStage();
-  const lookAgain = useLookAgain(stage.id);
+  const reloadDiff = useReloadDiff(stage.id);
   const navigate = useNavigate();
   const mergeSeen = ({ head, tree }: StageDiff) =>
     merge.mutate(
       { stageId: stage.id, head, tree },
       {
         onError: (error) => {
-          if (!isMoved(error)) return;
-          lookAgain();
+          if (!isOutdated(error)) return;
+          reloadDiff();
           void navigate(`/stages/${stage.id}?tab=changes`, { replace: true });
         },
         onSettled: () => setAsking(false),

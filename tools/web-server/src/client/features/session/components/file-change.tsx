@@ -7,7 +7,7 @@ import { useId, useMemo, useState } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
-import { filePatchQuery, isMoved, useLookAgain } from '../api/stage-diff.ts';
+import { filePatchQuery, isOutdated, useReloadDiff } from '../api/stage-diff.ts';
 import { emptyWords, kindWords, unseenWords } from '../model/file-change-words.ts';
 import { type PatchLine, patchLines } from '../model/patch.ts';
 import { useOpen } from '../model/session-ui.ts';
@@ -75,13 +75,13 @@ function FileBody({ stageId, diff, file }: FileChangeProps) {
     ...query,
     enabled: (state) => inViewport || state.state.data !== undefined,
   });
-  const lookAgain = useLookAgain(stageId);
+  const reloadDiff = useReloadDiff(stageId);
   if (error !== null)
     return (
       <FailureNote>
         {errorText(error)}{' '}
-        {isMoved(error) && (
-          <Button size="compact-sm" variant="default" onClick={lookAgain}>
+        {isOutdated(error) && (
+          <Button size="compact-sm" variant="default" onClick={reloadDiff}>
             Reload the changes
           </Button>
         )}
