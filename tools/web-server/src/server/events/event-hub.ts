@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { OrchestratorUnreachable, Rejection } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
 import { NOT_CONNECTED } from '../orchestrator/connection.ts';
-import type { ToldEvent } from '../orchestrator/told-event.ts';
+import type { RawEvent } from '../orchestrator/raw-event.ts';
 import { createEventStream, type EventStream } from './event-stream.ts';
 import { type EventText, passingEvent, storedEvent } from './sse.ts';
 
@@ -169,7 +169,7 @@ function createRecentSet(limit: number) {
 
 /** Collects the events that arrive in one tick; each stream gets them in one write, and they are formatted once for all. */
 function createBatch(write: (texts: readonly EventText[]) => void) {
-  let batch: ToldEvent[] = [];
+  let batch: RawEvent[] = [];
 
   function flush(): void {
     const events = batch;
@@ -181,7 +181,7 @@ function createBatch(write: (texts: readonly EventText[]) => void) {
   }
 
   return {
-    add(event: ToldEvent): void {
+    add(event: RawEvent): void {
       if (batch.length === 0) process.nextTick(flush);
       batch.push(event);
     },

@@ -4,7 +4,7 @@ import type { BoardEvent, CommandReply } from '@callboard/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable } from '../errors.ts';
 import type { OrchestratorClient } from '../orchestrator/client.ts';
-import { toldFrom } from '../orchestrator/told-event.ts';
+import { toRawEvent } from '../orchestrator/raw-event.ts';
 import { type EventText, HEARTBEAT, passingEvent, resyncEvent, storedEvent } from './sse.ts';
 
 export interface EventStreamParts {
@@ -106,7 +106,7 @@ export function createEventStream(parts: EventStreamParts): EventStream {
   async function writePage(events: readonly BoardEvent[], mine: number): Promise<void> {
     let piece = '';
     for (const [index, event] of events.entries()) {
-      piece += storedEvent(toldFrom(event));
+      piece += storedEvent(toRawEvent(event));
       if (piece.length < PIECE_LENGTH && index < events.length - 1) continue;
       sent = event.seq;
       if (!write(piece)) await once(out, 'drain', { signal });

@@ -1,10 +1,10 @@
-import type { ToldEvent } from '../orchestrator/told-event.ts';
+import type { RawEvent } from '../orchestrator/raw-event.ts';
 
 /**
  * Formats a stored event as a server-sent event: `seq` is the id. `at` is our own field; the standard lets clients that do
  * not know it, browsers among them, ignore it.
  */
-export const storedEvent = ({ type, seq, at, data }: ToldEvent): string =>
+export const storedEvent = ({ type, seq, at, data }: RawEvent): string =>
   `event: ${type}\nid: ${seq}\nat: ${at}\ndata: ${data}\n\n`;
 
 /** A stored event, formatted. */

@@ -14,18 +14,17 @@ import { mark } from '@callboard/runtime/marks';
 import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { fromCommandError, OperationalError, OrchestratorUnreachable } from '../errors.ts';
-import { cutEventFrame, type EventFrameText } from './told-event.ts';
+import { cutEventFrame, type RawEventFrame } from './raw-event.ts';
 
-/** The part of the init frame that is needed here; the rest of the board is asked for when somebody wants it. */
+/** The part of the init frame that is used here; the rest of the board is fetched on demand. */
 const InitHead = InitFrame.extend({ data: BoardNotices });
 export type InitHead = z.infer<typeof InitHead>;
 
-/** Each frame is read with the one schema of its type. */
 const typeOf = (frame: unknown): unknown =>
   typeof frame === 'object' && frame !== null && 'type' in frame ? frame.type : undefined;
 
-/** An event whose frame is not written as ours are. */
-function eventFrame(frame: unknown): EventFrameText {
+/** Reads the frame of an event that `cutEventFrame` could not cut. */
+function eventFrame(frame: unknown): RawEventFrame {
   const { data, ...head } = EventFrame.parse(frame);
   return { ...head, data: JSON.stringify(data ?? null) };
 }
@@ -34,7 +33,7 @@ interface ConnectionHandlers {
   /** Called once, before any event. */
   init(head: InitHead): void;
   /** In the order of arrival. */
-  event(frame: EventFrameText): void;
+  event(frame: RawEventFrame): void;
   textDelta(delta: TextDelta): void;
   notices(notices: BoardNotices): void;
 }
@@ -48,7 +47,7 @@ export interface ConnectionParts {
 
 interface RequestOptions {
   timeoutMs: number;
-  /** Whether it changes nothing, so that one may simply ask again. */
+  /** It changes nothing, so asking again is harmless. */
   isRead: boolean;
   credential?: Credential | undefined;
   signal?: AbortSignal | undefined;
@@ -57,134 +56,151 @@ interface RequestOptions {
 /** One WebSocket to an orchestrator, from its upgrade to its end. */
 export interface Connection {
   /**
-   * Sends a command and waits for its reply's data. Rejects with the refusal, with OrchestratorUnreachable when there
-   * is no connection, it ends first, or nothing is read in time; with `no_confirmation` after the time limit of anything
-   * else, and with the signal's reason. Nothing is sent twice.
+   * Sends a command and resolves with the data of its reply. Rejects with the refusal; with OrchestratorUnreachable if
+   * there is no connection, if it ends first, or after the time limit of a read; with `no_confirmation` after the time
+   * limit of any other command; and with the signal's reason. Nothing is sent twice.
    */
   request(type: CommandType, input: object, options: RequestOptions): Promise<unknown>;
-  /** Resolves once it is over, with the reason; never rejects. */
+  /** Resolves with the reason once the connection has ended; never rejects. */
   readonly ended: Promise<string>;
   close(): void;
 }
 
-export const NOT_CONNECTED =
-  'The orchestrator cannot be reached just now; nothing was changed. It is being tried again.';
+export const NOT_CONNECTED = 'The orchestrator cannot be reached right now; nothing was changed. Retrying.';
 
 const HANDSHAKE_MS = 5_000;
 const SAME_VERSION = 'run both from the same version of Callboard';
 
-/** Opens a connection; that it failed shows in `ended`. */
+/** Opens a connection. A failure to connect shows in `ended`. */
 export function openConnection({ url, secret, heartbeatMs, handlers }: ConnectionParts): Connection {
   const socket = new WebSocket(url, {
     headers: { authorization: `Bearer ${secret}` },
     perMessageDeflate: false,
     handshakeTimeout: HANDSHAKE_MS,
   });
-  const waiters = new Map<string, PromiseWithResolvers<unknown>>();
-  let asked = 0;
-  let alive = true;
   let reason = 'the orchestrator closed the connection';
+  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<string>();
 
   function fail(why: string): void {
     reason = why;
     socket.terminate();
   }
 
-  const heartbeat = setInterval(() => {
-    if (socket.readyState !== WebSocket.OPEN) return;
-    if (!alive) return fail('the orchestrator did not answer a heartbeat');
-    alive = false;
-    socket.ping();
-  }, heartbeatMs);
-
-  const { promise: ended, resolve: tellEnd } = Promise.withResolvers<string>();
+  const requests = createRequests(socket);
+  const heartbeat = startHeartbeat(socket, heartbeatMs, () => fail('the orchestrator did not answer a heartbeat'));
   socket.once('close', () => {
-    clearInterval(heartbeat);
-    const lost = new OrchestratorUnreachable(
-      'The connection to the orchestrator was lost before the reply; look at the state before trying again.',
-    );
-    for (const waiter of waiters.values()) waiter.reject(lost);
-    waiters.clear();
+    heartbeat.stop();
+    requests.rejectAll();
     tellEnd(reason);
   });
   socket.on('error', (error) => {
     reason = error.message;
   });
-  socket.on('pong', () => {
-    alive = true;
-  });
   socket.on('message', (data) => {
-    alive = true;
+    heartbeat.onSignOfLife();
     mark('frame received');
     try {
       const text = data.toString();
       const event = cutEventFrame(text);
-      if (event === null) read(JSON.parse(text));
+      if (event === null) readFrame(JSON.parse(text), { handlers, onReply: requests.onReply, fail });
       else handlers.event(event);
     } catch (error) {
       fail(`the orchestrator sent a frame that cannot be read: ${error instanceof Error ? error.message : error}`);
     }
   });
+  return { request: requests.request, ended, close: () => socket.terminate() };
+}
 
-  function read(frame: unknown): void {
-    switch (typeOf(frame)) {
-      case 'init':
-        readInit(InitHead.parse(frame));
-        break;
-      case 'reply':
-        readReply(ReplyFrame.parse(frame));
-        break;
-      case 'text_delta':
-        handlers.textDelta(TextDeltaFrame.parse(frame).data);
-        break;
-      case 'notices_updated':
-        handlers.notices(NoticesFrame.parse(frame).data);
-        break;
-      default:
-        handlers.event(eventFrame(frame));
+/** Calls `onSilence` once the other side has left a ping unanswered for a whole interval. */
+function startHeartbeat(socket: WebSocket, everyMs: number, onSilence: () => void) {
+  let isAlive = true;
+  const onSignOfLife = () => {
+    isAlive = true;
+  };
+  socket.on('pong', onSignOfLife);
+  const timer = setInterval(() => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!isAlive) return onSilence();
+    isAlive = false;
+    socket.ping();
+  }, everyMs);
+  return { onSignOfLife, stop: () => clearInterval(timer) };
+}
+
+interface FrameReaders {
+  handlers: ConnectionHandlers;
+  onReply: (reply: ReplyFrame) => void;
+  fail: (why: string) => void;
+}
+
+function readFrame(frame: unknown, { handlers, onReply, fail }: FrameReaders): void {
+  switch (typeOf(frame)) {
+    case 'init': {
+      const head = InitHead.parse(frame);
+      if (head.protocol === PROTOCOL_VERSION) handlers.init(head);
+      else
+        fail(`the orchestrator speaks protocol ${head.protocol}, this web server ${PROTOCOL_VERSION}; ${SAME_VERSION}`);
+      break;
     }
+    case 'reply':
+      onReply(ReplyFrame.parse(frame));
+      break;
+    case 'text_delta':
+      handlers.textDelta(TextDeltaFrame.parse(frame).data);
+      break;
+    case 'notices_updated':
+      handlers.notices(NoticesFrame.parse(frame).data);
+      break;
+    default:
+      handlers.event(eventFrame(frame));
   }
+}
 
-  function readInit(head: InitHead): void {
-    if (head.protocol === PROTOCOL_VERSION) handlers.init(head);
-    else
-      fail(`the orchestrator speaks protocol ${head.protocol}, this web server ${PROTOCOL_VERSION}; ${SAME_VERSION}`);
-  }
+/** Commands that were sent and wait for their reply. */
+function createRequests(socket: WebSocket) {
+  const waiters = new Map<string, PromiseWithResolvers<unknown>>();
+  let sent = 0;
 
-  function readReply(reply: ReplyFrame): void {
-    const waiter = waiters.get(reply.id);
-    if (reply.ok) waiter?.resolve(reply.data);
-    else waiter?.reject(fromCommandError(reply.error));
-  }
-
-  async function request(type: CommandType, input: object, { timeoutMs, isRead, credential, signal }: RequestOptions) {
-    signal?.throwIfAborted();
-    if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
-    asked += 1;
-    const id = String(asked); // names the reply on this connection
-    const waiter = Promise.withResolvers<unknown>();
-    const seconds = Math.round(timeoutMs / 1000);
-    const timer = setTimeout(() => {
-      const words = `The orchestrator did not answer within ${seconds} s`;
-      waiter.reject(
-        isRead
-          ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
-          : new OperationalError('no_confirmation', `${words}; look at the state before trying again.`),
+  return {
+    async request(type: CommandType, input: object, options: RequestOptions): Promise<unknown> {
+      const { timeoutMs, isRead, credential, signal } = options;
+      signal?.throwIfAborted();
+      if (socket.readyState !== WebSocket.OPEN) throw new OrchestratorUnreachable(NOT_CONNECTED);
+      sent += 1;
+      const id = String(sent); // names the reply on this connection
+      const waiter = Promise.withResolvers<unknown>();
+      const timer = setTimeout(() => waiter.reject(noReply(timeoutMs, isRead)), timeoutMs);
+      const onAbort = () => waiter.reject(signal?.reason);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      waiters.set(id, waiter);
+      try {
+        mark('command sent', type);
+        socket.send(JSON.stringify({ ...input, type, id, credential }));
+        return await waiter.promise;
+      } finally {
+        waiters.delete(id);
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      }
+    },
+    onReply(reply: ReplyFrame): void {
+      const waiter = waiters.get(reply.id);
+      if (reply.ok) waiter?.resolve(reply.data);
+      else waiter?.reject(fromCommandError(reply.error));
+    },
+    rejectAll(): void {
+      const lost = new OrchestratorUnreachable(
+        'The connection to the orchestrator was lost before the reply; look at the state before trying again.',
       );
-    }, timeoutMs);
-    const onAbort = () => waiter.reject(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    waiters.set(id, waiter);
-    try {
-      mark('command sent', type);
-      socket.send(JSON.stringify({ ...input, type, id, credential }));
-      return await waiter.promise;
-    } finally {
-      waiters.delete(id);
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    }
-  }
+      for (const waiter of waiters.values()) waiter.reject(lost);
+      waiters.clear();
+    },
+  };
+}
 
-  return { request, ended, close: () => socket.terminate() };
+function noReply(timeoutMs: number, isRead: boolean): Error {
+  const words = `The orchestrator did not answer within ${Math.round(timeoutMs / 1000)} s`;
+  return isRead
+    ? new OrchestratorUnreachable(`${words}. Nothing was changed; try again in a moment.`)
+    : new OperationalError('no_confirmation', `${words}; look at the state before trying again.`);
 }

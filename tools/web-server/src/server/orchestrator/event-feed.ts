@@ -10,22 +10,22 @@ export interface EventFeedParts<E> {
   /** The stored events after `since`, ascending, at most a page of them. */
   fetchPage: (since: number) => Promise<EventPage<E>>;
   emit: (event: E) => void;
-  /** Some events up to `seq()` cannot be had: whatever was derived from them must be loaded anew. */
+  /** Some events up to `seq()` cannot be fetched: whatever follows from them must be loaded anew. */
   resync: () => void;
   log: FastifyBaseLogger;
 }
 
 /**
- * Puts the events of many connections into one order: each is emitted once, by ascending `seq`. What is missing
- * (after a reconnect, or between two live events) is fetched before anything newer is emitted; live events that
- * arrive meanwhile are not kept, since the fetch goes on until it has reached them.
+ * Brings the events of many connections into one order: emits each once, by ascending `seq`. Missing events (after a
+ * reconnect, or between two live events) are fetched before anything newer is emitted. Live events that arrive
+ * meanwhile are dropped, since the fetch goes on until it has reached them.
  */
 export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, resync, log }: EventFeedParts<E>) {
   let last: number | null = null;
   /** The newest number known to exist. */
   let newest = 0;
   let fetching = false;
-  /** Raised by everything that makes a fetch under way pointless. */
+  /** Raised by whatever makes a running fetch pointless. */
   let round = 0;
 
   function deliver(event: E): void {
@@ -38,7 +38,7 @@ export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, re
     resync();
   }
 
-  /** A connection has begun, and its state is true at `seq`. */
+  /** A connection has started; its state is true at `seq`. */
   function begin(seq: number): void {
     round += 1;
     fetching = false;
@@ -48,7 +48,7 @@ export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, re
     else if (seq > last) void closeGap(last);
   }
 
-  /** A live event; null when it has a number but cannot be read. */
+  /** Takes a live event; null if it has a number but cannot be read. */
   function take(seq: number, event: E | null): void {
     if (last === null) return;
     newest = Math.max(newest, seq);
@@ -74,7 +74,7 @@ export function createEventFeed<E extends { seq: number }>({ fetchPage, emit, re
         reached = last ?? target;
       }
     } catch (error) {
-      if (mine !== round || error instanceof OrchestratorUnreachable) return; // the next connection begins anew
+      if (mine !== round || error instanceof OrchestratorUnreachable) return; // the next connection starts over
       log.error({ err: error, from: reached, to: newest }, 'missed events could not be fetched');
       skipTo(newest);
     } finally {

@@ -1,7 +1,7 @@
 import { type BoardEvent, wireName } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { modeChanged } from '../../../test/samples.ts';
-import { cutEventFrame, toldEvent, toldFrom } from './told-event.ts';
+import { checkEvent, cutEventFrame, toRawEvent } from './raw-event.ts';
 
 /** As the gateway of the orchestrator writes it. */
 const frameOf = ({ type, seq, at, data }: BoardEvent): string =>
@@ -34,8 +34,8 @@ it('leaves frames that are written another way to be parsed', () => {
 
 it('takes at a look what has the name, the number and the fields of an event, and nothing else', () => {
   const event = modeChanged(7);
-  const frame = { ...toldFrom(event), type: wireName(event.type) };
-  expect(toldEvent(frame)).toEqual(toldFrom(event));
+  const frame = { ...toRawEvent(event), type: wireName(event.type) };
+  expect(checkEvent(frame)).toEqual(toRawEvent(event));
   for (const wrong of [
     { type: 'moon_risen' },
     { type: 'to_string' },
@@ -43,6 +43,6 @@ it('takes at a look what has the name, the number and the fields of an event, an
     { data: '{"nonsense":true}' },
     { data: 'null' },
   ]) {
-    expect([wrong, toldEvent({ ...frame, ...wrong })]).toEqual([wrong, null]);
+    expect([wrong, checkEvent({ ...frame, ...wrong })]).toEqual([wrong, null]);
   }
 });
