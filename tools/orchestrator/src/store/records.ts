@@ -12,15 +12,15 @@ import {
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
 
-/** What the store holds beyond the contract's own shapes. */
+/** What the store holds beyond the types of the contract. */
 
-/** A session as it is stored: what the board shows, and what is needed to go on folding the CLI's lines after a restart. */
+/** A session as it is stored: what the board shows, and what is needed to go on with the CLI's lines after a restart. */
 export const SessionRecord = SessionSummary.extend({
   /** Index of the newest transcript entry; 0 for none. */
   transcriptLength: z.int().nonnegative(),
-  /** A message is being worked on: from the moment it is given to the launch until its `result`. */
+  /** Claude works on a message: from the moment it is given to the launch until its `result`. */
   turnRunning: z.boolean(),
-  /** The CLI has begun a turn and not ended it. Without it, a message that was given can be taken back and no `result` comes. */
+  /** The CLI has begun a turn and not ended it. If false, a message that was given can be taken back, and no `result` follows. */
   turnBegun: z.boolean().default(false),
   /**
    * Outbox rows of the messages that the running turn works on; where its process died in it, of those that the
@@ -32,45 +32,45 @@ export const SessionRecord = SessionSummary.extend({
   lastTurnMessages: z.array(z.string()).default([]),
   /** Wire ids of the messages that the CLI joined into the prompt of the newest turn: its conversation knows the last one alone. */
   joinedMessages: z.array(z.string()).default([]),
-  /** When the turn ended that `changes` was counted after; null before the first count. */
+  /** The end of the turn after which `changes` was counted; null before the first count. */
   changesCountedFor: z.string().nullable().default(null),
-  /** Why a hook kept the message of the running turn from the model; null as long as none did. */
+  /** Why a hook kept the message of the running turn from the model; null if none did. */
   promptBlocked: z.string().nullable().default(null),
   /**
-   * Up to where the CLI's own count of the cost was taken in: what it counts from there on is the next turn's. It goes back
-   * when the CLI forgets what it has counted: with `/clear`, and to where its process had begun when that is killed. Null: its
-   * process died, so the next one is asked.
+   * How much of the CLI's own count of the cost was recorded; what it counts beyond is the next turn's. It goes back when
+   * the CLI forgets its count: with `/clear`, and to where its process began when that is killed. Null: its process died,
+   * so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
   /** The state of the newest launch; `failed`: its process could not be started. */
   launchState: z.enum(['starting', 'live', 'ended', 'failed']),
-  /** How many content blocks of each recent model message were printed, to name them as the stream events do. */
+  /** How many content blocks of each recent model message were printed: they are named as the stream events name them. */
   blocks: z.record(z.string(), z.int()),
-  /** Codes of all that was seen since the session is under alarm: each is told once. */
+  /** Codes of everything seen since the alarm was raised: each is reported once. */
   seenAlarms: z.array(AlarmCode).default([]),
-  /** Messages that were taken by the process and that nobody here sent, where other sessions may: who sent them is told next. */
+  /** Messages that the process took and nobody here sent, where other sessions may send some: the next line says who did. */
   strangers: z.array(z.string()).default([]),
-  /** Tool calls whose fate is not told yet, by their id: who denies one does not always say what it was. */
+  /** Tool calls whose outcome is open, by id: whoever denies one does not always say what it was. */
   calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
-  /** The newest tool call, and what of Claude Code denied it; null where a person has written since. */
+  /** The newest tool call, and what denied it in Claude Code; null once a person has written again. */
   lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
-  /** Running subagents by task id: the tool call that started them, and what they are called. */
+  /** Running subagents by task id: the tool call that started them, and their name. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
-  /** What is known of how tasks were started, by task id, those in the foreground too; only the newest ones. */
+  /** How tasks were started, by task id, those in the foreground too; only the newest ones. */
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
-/** What of it everyone may see. */
+/** The part that everyone may see. */
 export const summaryOf = (record: SessionRecord): SessionSummary =>
   Object.fromEntries(SUMMARY.map((field): unknown[] => [field, record[field]]));
 const SUMMARY = SessionSummary.keyof().options;
 
-/** What of settings files a person agreed to: in a project, or in the user's own settings. */
+/** The parts of settings files that a person agreed to: in a project, or in the user's own settings. */
 export const AgreedSettings = z.object({
-  /** What a repository switched on as a whole, newest last: branches may differ. */
+  /** Everything a repository switched on, newest last: branches may differ. */
   contents: z
     .array(
       z.object({
@@ -83,28 +83,28 @@ export const AgreedSettings = z.object({
     .default([]),
   /** Rules and folders that the person allowed in a terminal, each as `rule:...` or `directory:...`. */
   personal: z.array(z.string()).default([]),
-  /** From before trust was asked for: the first look agrees to what is there, to all of it or to the personal part. */
+  /** From before Callboard asked for trust: the first look agrees to what is there, all of it or the personal part. */
   adopt: z.enum(['all', 'personal']).nullable().default(null),
 });
 export type AgreedSettings = z.infer<typeof AgreedSettings>;
 
-/** What settings files had switched on when a process was started: what is new since then is told from that. */
+/** What settings files had switched on when a process was started, to tell what is new since. */
 export const LaunchSettings = z.object({
-  /** Hooks of the repository run that a person agreed to. */
+  /** The repository's hooks that a person agreed to run. */
   runsRepositoryHooks: z.boolean().default(false),
   /** Everything that settings files switched on then, as `<file> <kind>:<value>`. */
   items: z.array(z.string()).default([]),
   /** The allow rules among them, and those that Callboard gave. */
   rules: z.array(z.string()).default([]),
-  /** Its commands run in the sandbox, as Callboard had it started. */
+  /** Its commands run in the sandbox that Callboard set up. */
   isSandboxed: z.boolean().default(false),
-  /** They run there without a question. */
+  /** They run there without asking. */
   autoAllows: z.boolean().default(false),
   /** The settings files of the repository are read. */
   readsRepository: z.boolean().default(true),
   /** Commands that settings let run outside of it then. */
   excluded: z.array(z.string()).default([]),
-  /** Messages of other sessions reach it: they are none of the user's, and no alarm. */
+  /** Messages of other sessions reach it: those are not the user's, and raise no alarm. */
   sessionMessages: z.boolean().default(false),
   /** False for a process that was started before this was kept. */
   isKnown: z.boolean().default(false),
@@ -123,14 +123,14 @@ export interface LaunchRecord {
   endedAt: string | null;
   endReason: string | null;
   settings: LaunchSettings;
-  /** Processes that it started and that went on without its marker, when that was last looked at. */
+  /** Processes that it started and that run on without its marker, as last seen. */
   leftovers: readonly ProcessIdentity[];
 }
 
 /**
- * What is written to launches. Each kind has its replay rule:
- * `message` is written again as often as needed, since the CLI drops a uuid it has seen; `answer` likewise, since the
- * first answer to a request wins and a repeated one is ignored; `control` is written at most once.
+ * What is written to launches. Each kind has its replay rule: a `message` is written as often as needed, since the CLI
+ * drops a uuid it has seen; an `answer` likewise, since the first answer to a request wins and the CLI ignores others; a
+ * `control` is written at most once.
  */
 export type OutboxKind = 'message' | 'answer' | 'control';
 
@@ -157,7 +157,7 @@ export interface OutboxRow {
 }
 
 export const OutboxBody = z.discriminatedUnion('kind', [
-  /** `entered`: it has its transcript entry, so that a second delivery after a resume does not make another. */
+  /** `entered`: it has its transcript entry, so a second delivery after a resume does not make another. */
   z.object({
     kind: z.literal('message'),
     text: z.string(),
@@ -167,9 +167,9 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     isCommand: z.boolean().default(false),
     /** Have the CLI attach the files that `@path` in it names: only in what a person wrote here. */
     attachesFiles: z.boolean().default(false),
-    /** It goes next, also past a queue that is held: a person asked for it to be sent now. */
+    /** It goes next, even past a queue that is held: a person asked to send it now. */
     urgent: z.boolean().default(false),
-    /** What its sender wrote, where it was edited in the queue since. */
+    /** What its sender wrote, if it was edited in the queue since. */
     sentAs: z.string().nullable().default(null),
     /** It was sent to an ended session while the disk was nearly full: the session is resumed for it when there is room. */
     awaitsRoom: z.boolean().default(false),
@@ -179,7 +179,7 @@ export const OutboxBody = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('control'),
     request: z.looseObject({ subtype: z.string() }),
-    /** Of one that ends a turn or the process: why, and who wanted it, in words. */
+    /** Of one that ends a turn or the process: why, and who asked for it. */
     reason: z.string().optional(),
   }),
 ]);
@@ -191,7 +191,7 @@ export type MessageContent = Pick<
   'text' | 'attachments' | 'isCommand' | 'attachesFiles'
 >;
 
-/** The body of a message that has not been delivered. */
+/** The body of a message that was not delivered yet. */
 export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind: 'message' }> => ({
   kind: 'message',
   entered: false,
@@ -201,7 +201,7 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
   ...content,
 });
 
-/** The body of a message that is nothing but text. */
+/** The body of a message that is only text. */
 export const textMessage = (text: string) =>
   messageBody({ text, attachments: [], isCommand: false, attachesFiles: false });
 
@@ -220,7 +220,7 @@ export interface LoginRecord {
 export interface LoginPage {
   loginId: string;
   key: PageKey;
-  /** The only origin that the login is good under. */
+  /** The only origin under which the login is valid. */
   origin: string;
   /** In words. */
   browser: string;

@@ -1,6 +1,7 @@
+import { isDiskFull } from '@callboard/runtime/disk-errors';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 
-/** The result codes of SQLite that have words of their own. */
+/** Result codes of SQLite that have a message of their own. */
 const READ_ONLY = 8;
 const IO_ERROR = 10;
 const CORRUPT = 11;
@@ -11,13 +12,13 @@ const NOT_A_DATABASE = 26;
 /** Why the store cannot write. */
 export interface StorageTrouble {
   isDiskFull: boolean;
-  /** Whether what was committed before may be missing on the disk as well. */
+  /** Whether earlier commits may be missing on the disk as well. */
   isDoubtful: boolean;
   /** The cause, and what to do. */
   words: string;
 }
 
-/** Null for an error that is not the store's own. */
+/** Describes a failure of the store; null for any other error. */
 export const troubleOf = (error: unknown): StorageTrouble | null =>
   isOfSqlite(error)
     ? {
@@ -27,12 +28,11 @@ export const troubleOf = (error: unknown): StorageTrouble | null =>
       }
     : null;
 
-/** Of a sync that failed, which is the system's error and not SQLite's. */
+/** Describes a failed sync: a system error, not one of SQLite. */
 export function troubleOfSync(error: unknown): StorageTrouble {
-  const isDiskFull = ['ENOSPC', 'EDQUOT'].includes(systemCode(error) ?? '');
-  if (isDiskFull) return { isDiskFull, isDoubtful: true, words: DISK_FULL };
+  if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, words: DISK_FULL };
   const words = `what was written does not reach the disk (${messageOf(error)}). Look at the disk of the data directory.`;
-  return { isDiskFull, isDoubtful: true, words };
+  return { isDiskFull: false, isDoubtful: true, words };
 }
 
 const DISK_FULL = 'the disk of the data directory is full. Free some space.';
@@ -50,11 +50,11 @@ function wordsOf(error: unknown): string {
   }
 }
 
-/** Whether the store itself failed (a full or read-only disk, a damaged file), and not a rule of ours. */
+/** Whether the store itself failed (a full or read-only disk, a damaged file), rather than one of our rules. */
 export const isStorageFailure = (error: unknown): boolean =>
   error instanceof OperationalError ? error.code === 'storage_failed' : isOfSqlite(error);
 
-/** For whoever wanted something stored. */
+/** The error for whoever wanted something stored. */
 export const storageFailed = ({ words }: StorageTrouble, cause: unknown): OperationalError =>
   new OperationalError(
     'storage_failed',
@@ -62,12 +62,12 @@ export const storageFailed = ({ words }: StorageTrouble, cause: unknown): Operat
     { cause },
   );
 
-/** Whether the file does not hold together, or is no database at all. */
+/** Whether the file is damaged, or is not a database. */
 export const isDamage = (error: unknown): boolean => [CORRUPT, NOT_A_DATABASE].includes(resultCode(error) ?? 0);
 
 const isOfSqlite = (error: unknown): boolean =>
   systemCode(error) === 'ERR_SQLITE_ERROR' && !/constraint/i.test(messageOf(error));
 
-/** Without the upper bytes, which tell kinds of the same error apart. */
+/** Without the upper bytes, which distinguish kinds of the same error. */
 const resultCode = (error: unknown): number | null =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : null;

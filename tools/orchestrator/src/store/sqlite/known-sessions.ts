@@ -1,34 +1,34 @@
 import type { StageId } from '@callboard/contract';
 import type { SessionRecord } from '../records.ts';
 
-/** What is known of session records without reading them. Whoever gets one must not change it. */
+/** Session records that are in memory. They must not be changed in place. */
 export interface KnownSessions {
-  /** Undefined where it has to be read. */
+  /** Undefined if it has to be read from the database. */
   find(stageId: StageId): SessionRecord | undefined;
-  /** What was read, or written. */
+  /** Keeps a record that was read or written. */
   keep(record: SessionRecord): void;
   forget(stageId: StageId): void;
 }
 
-/** What one transaction knows: its own changes stand before what is committed. */
+/** The records as one transaction sees them: its own changes before the committed ones. */
 export interface SessionsInTransaction extends KnownSessions {
-  /** The transaction is committed. One that is rolled back is simply dropped. */
+  /** To be called after the commit. After a rollback the object is simply dropped. */
   commit(): void;
 }
 
-/** Records of several kilobytes; a board has some hundred sessions that anything happens to. */
+/** Records take several kilobytes; a board has a few hundred active sessions. */
 const MOST = 1_000;
 
 /**
- * A copy of the records, since each line of a session would have its record read and checked again otherwise. The store
- * is the only writer of its file, and its transactions run one after another, so the copy holds what is committed.
+ * Keeps a copy of the records: otherwise each line of a session would have its record read and checked again. The store
+ * is the only writer of its file and its transactions run one after another, so the copy equals what is committed.
  */
 export function createKnownSessions() {
   const committed = new Map<StageId, SessionRecord>();
 
   function commit(changes: ReadonlyMap<StageId, SessionRecord | undefined>): void {
     for (const [stageId, record] of changes) {
-      committed.delete(stageId); // to stand behind the others
+      committed.delete(stageId); // moves it to the end
       if (record !== undefined) committed.set(stageId, record);
     }
     for (const stageId of committed.keys()) {
@@ -38,7 +38,7 @@ export function createKnownSessions() {
   }
 
   return {
-    /** For those who read beside the transactions: what they read may be outdated by the time that they have it, so they keep nothing. */
+    /** For reads outside of transactions: what they read may be outdated by the time they have it, so nothing is kept. */
     committed: {
       find: (stageId) => committed.get(stageId),
       keep: () => undefined,

@@ -9,16 +9,16 @@ export interface SqliteFile {
   readonly dialect: SqliteDialect;
   /** The log of commits: once it is synced, all commits before are on disk. */
   readonly log: string;
-  /** For whoever has the connection. */
+  /** For the holder of the connection. */
   readonly execute: Execute;
-  /** For the transactions that follow. Not to be called within one: SQLite refuses it. */
+  /** Sets how the following transactions are committed. Must not be called within one: SQLite refuses it. */
   commit(sync: CommitSync): void;
 }
 
 const SYNCHRONOUS = { now: 'full', later: 'normal' };
 
 /**
- * Opens a database file for Kysely, whose SQLite dialect expects the shape of better-sqlite3. One connection; Kysely
+ * Opens a database file for Kysely, whose SQLite dialect expects the interface of better-sqlite3. One connection; Kysely
  * lends it to one query or transaction at a time.
  */
 export function openSqliteFile(file: string): SqliteFile {
@@ -38,14 +38,14 @@ export function openSqliteFile(file: string): SqliteFile {
     log: `${file}-wal`,
     commit: (sync) => {
       if (sync === current) return;
-      // Not through Kysely: this pragma takes effect when it is compiled, so a kept statement would do nothing.
+      // Not through Kysely: this pragma takes effect when it is compiled, so a cached statement would do nothing.
       database.exec(`pragma synchronous = ${SYNCHRONOUS[sync]}`);
       current = sync;
     },
   };
 }
 
-/** SQLite gives its log the mode of the database; one that an older Callboard made may be open to others. */
+/** SQLite gives its log the file mode of the database. An older Callboard may have made one that others can read. */
 function makePrivate(file: string): void {
   const isLog = file.endsWith('-wal') || file.endsWith('-shm');
   if (!existsSync(file)) {
@@ -77,7 +77,7 @@ function adaptStatement(database: DatabaseSync, sql: string): SqliteStatement {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...parameters.map(bindable)),
     run: (parameters) => {
-      // SQLite has rolled back by itself where the disk is full; the error of a second time would hide the first.
+      // SQLite has already rolled back if the disk is full; the error of a second rollback would hide the first.
       if (sql === 'rollback' && !database.isTransaction) return NOTHING;
       if (sql === 'commit') mark('commit begun');
       const { changes, lastInsertRowid } = statement.run(...parameters.map(bindable));

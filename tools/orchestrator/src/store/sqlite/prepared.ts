@@ -10,7 +10,7 @@ import {
 import type { Database } from './database.ts';
 import type { Schema } from './schema.ts';
 
-/** Builds queries, and runs none. */
+/** Builds queries without running them. */
 export const builder = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -27,17 +27,17 @@ class Placeholder {
   }
 }
 
-/** Stands in a prepared query for a value that each run gives by this name. */
+/** A placeholder in a prepared query, for a value that each run passes by this name. */
 export const param = <T = string>(name: string) => sql<T>`${new Placeholder(name)}`;
 
-/** Runs a statement at once, and returns its rows. */
+/** Runs a statement synchronously and returns its rows. */
 export type Execute = (sql: string, parameters: readonly unknown[]) => unknown[];
 
 const executors = new WeakMap<Database, Execute>();
 
 /**
- * Has prepared queries run at once on a transaction, until what is returned is called: it has the connection to itself,
- * and to ask for it by way of Kysely costs more than most of these queries.
+ * Runs prepared queries synchronously on a transaction, until the returned function is called. The transaction has the
+ * connection to itself, and asking Kysely for it costs more than most of these queries.
  */
 export function runAtOnce(transaction: Database, execute: Execute): () => void {
   executors.set(transaction, execute);
@@ -45,15 +45,15 @@ export function runAtOnce(transaction: Database, execute: Execute): () => void {
 }
 
 /**
- * A query that is built and compiled once. For the few that run for each line of each session: building one costs more
- * than running it.
+ * Builds and compiles a query once. For the few that run for each line of each session: building one costs more than
+ * running it.
  */
 export function prepare<Row>(query: Compilable<Row>) {
   const compiled = query.compile();
   return async (db: Database, values: Readonly<Record<string, unknown>>): Promise<Row[]> => {
     const parameters = compiled.parameters.map((value) => (value instanceof Placeholder ? values[value.name] : value));
     const execute = executors.get(db);
-    if (execute !== undefined) return execute(compiled.sql, parameters) as Row[]; // what SQLite gives, as with Kysely
+    if (execute !== undefined) return execute(compiled.sql, parameters) as Row[]; // SQLite's rows, as with Kysely
     return (await db.executeQuery<Row>({ ...compiled, parameters })).rows;
   };
 }

@@ -3,19 +3,19 @@ import type { Tx } from '../store.ts';
 type Work<T> = (tx: Tx) => Promise<T>;
 
 interface Piece {
-  /** Returns what tells that it is committed. */
+  /** Resolves with a function that reports the commit. */
   run: Work<() => void>;
   fail: (error: unknown) => void;
   alone: () => void;
 }
 
-/** More would hold up the event loop for longer than five milliseconds. */
+/** More would block the event loop for longer than five milliseconds. */
 const MOST = 8;
 
 /**
- * Does pieces of work that come at the same time in one transaction: to begin and commit one costs as much as a piece, and so do
- * telling everybody of it and waking them. A piece that comes alone has a transaction of its own. When one fails, each
- * is done anew alone, so that none is held up by another; so a piece has to be repeatable.
+ * Runs pieces of work that arrive at the same time in one transaction: beginning and committing one costs as much as a
+ * piece, and so does waking whoever listens. A piece that arrives alone gets a transaction of its own. If one fails,
+ * each runs again alone, so that none blocks another; a piece must therefore be repeatable.
  */
 export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
   const waiting: Piece[] = [];
@@ -37,7 +37,7 @@ export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(
         for (const tell of told) tell();
       })
       .catch((error: unknown) => {
-        const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // none: the transaction could not even be begun
+        const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // none: the transaction could not even begin
         for (const piece of failed) {
           if (failed.length === 1) piece.fail(error);
           else piece.alone();

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 
 const scopeOf = (scope: AgreedScope) => (scope === 'user' ? 'user' : `project:${scope}`);
 
-/** Which settings of files a person agreed to. */
+/** See `AgreedTable`. */
 export function agreedTable(db: Database): AgreedTable {
   return {
     async find(scope: AgreedScope): Promise<AgreedSettings | null> {

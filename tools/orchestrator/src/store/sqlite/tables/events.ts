@@ -13,7 +13,7 @@ const append = prepare(
     .returning('seq'),
 );
 
-/** The one log of changes. Numbers rise by one in the order of commits and are never used twice. */
+/** See `EventsTable`. */
 export function eventsTable(db: Database): EventsTable {
   /** The highest number that was given or skipped; 0 before the first. */
   async function lastSeq(): Promise<number> {
@@ -21,7 +21,7 @@ export function eventsTable(db: Database): EventsTable {
     return row?.seq ?? 0;
   }
 
-  /** The newest event that the newest `bytes` of data do not reach to; 0 when they reach to all. */
+  /** The newest event that does not fit the newest `bytes` of data; 0 if all fit. */
   async function lastBeyond(bytes: number): Promise<number> {
     const sizes = db
       .selectFrom('events')
@@ -42,7 +42,7 @@ export function eventsTable(db: Database): EventsTable {
     },
     async prune({ keep, keepBytes, olderThan }: KeptEvents): Promise<void> {
       const last = await lastSeq();
-      // All before the first that is not old: one that was written while the clock went wrong takes none along.
+      // Everything before the first young event: one that was written while the clock was wrong takes no others along.
       const young = await db
         .selectFrom('events')
         .select((eb) => eb.fn.min('seq').as('seq'))

@@ -1,9 +1,9 @@
-/** A board has some hundred stages that are looked at all the time. */
+/** A board has a few hundred stages that are read all the time. */
 const MOST = 1_000;
 
 /**
- * Checks a document once for as long as its text stays the same: to compare it costs next to nothing, to check five hundred of them
- * as much as a whole turn. Whoever gets one must not change it.
+ * Parses and checks a document once while its text stays the same: comparing texts costs next to nothing, checking five
+ * hundred documents as much as a whole turn. The values are frozen.
  */
 export function parsedOnce<T>(parse: (text: string) => T): (id: string, text: string) => T {
   const known = new Map<string, { text: string; value: T }>();
@@ -11,7 +11,7 @@ export function parsedOnce<T>(parse: (text: string) => T): (id: string, text: st
     const before = known.get(id);
     if (before?.text === text) return before.value;
     const value = Object.freeze(parse(text));
-    known.delete(id); // to stand behind the others
+    known.delete(id); // moves it to the end
     known.set(id, { text, value });
     for (const oldest of known.keys()) {
       if (known.size <= MOST) break;

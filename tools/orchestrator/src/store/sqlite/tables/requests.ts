@@ -70,7 +70,7 @@ const countOpenOf = prepare(
 export function requestsTable(db: Database): RequestsTable {
   const select = () => db.selectFrom('requests').selectAll();
   const open = () => select().where('state', '=', 'open').orderBy('ordinal');
-  // A request may be megabytes long: whoever wants its decision does not read it.
+  // A request may be megabytes long: reading its decision must not read it.
   const decisions = () => db.selectFrom('requests').select(['decision', 'decided_at']);
   const unsettled = () => decisions().where('state', '=', 'unsettled').orderBy('decided_at').orderBy('ordinal');
   return {
@@ -135,7 +135,7 @@ export function requestsTable(db: Database): RequestsTable {
         .updateTable('requests')
         .set({ stage_title: title, project_id: projectId, state: settled })
         .where('stage_id', '=', id)
-        .where('stage_title', 'is', null) // those of an earlier stage of that id have theirs
+        .where('stage_title', 'is', null) // those of an earlier stage with that id have their title
         .execute();
       await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
     },
