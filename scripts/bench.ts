@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- turn start --against before.json --json after.json`: runs the benches of these names, or all, and
- * prints what they measured beside their goals. Every run is kept as JSON, in `bench-results/` if nothing else is said.
+ * `npm run bench -- turn start --against before.json --json after.json`: runs the named benchmarks, or all, and prints the
+ * results with their goals. Saves every run as JSON, by default in `bench-results/`.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ const { values, positionals } = parseArgs({
 const here = process.env.INIT_CWD ?? process.cwd();
 const at = new Date().toISOString();
 const kept = resolve(here, values.json ?? join(root, 'bench-results', `${at.replaceAll(':', '-')}.json`));
-// Read first: a file that cannot be read should not cost a whole run.
+// Read first, so that an unreadable file does not waste a whole run.
 const before =
   values.against === undefined ? null : Results.parse(JSON.parse(readFileSync(resolve(here, values.against), 'utf8')));
 
 const names = readdirSync(join(root, 'e2e', 'bench')).flatMap((file) => /^(.+)\.bench\.ts$/.exec(file)?.[1] ?? []);
 const unknown = positionals.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
-  console.error(`There is no bench ${unknown.join(', ')}. There are: ${names.join(', ')}.`);
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${names.join(', ')}.`);
   process.exit(2);
 }
 
@@ -50,7 +50,7 @@ try {
   }
   console.log('Goals');
   console.table(goalsTable(benches));
-  console.log(`Kept in ${kept}`);
+  console.log(`Saved to ${kept}`);
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

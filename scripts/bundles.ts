@@ -3,11 +3,11 @@ import { dirname, join, resolve } from 'node:path';
 import { type InputOptions, rolldown } from 'rolldown';
 import { build } from 'vite';
 
-/** The clone. */
+/** The root of the repository. */
 export const root = join(import.meta.dirname, '..');
 const KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** A program: its package, what it is entered by, and where its bundle goes. */
+/** A program: its package, its entry points, and the folder of its bundle. */
 const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>, dist: string])[] = [
   ['cli', { main: 'src/main.ts', 'clear-up': 'src/demo/clear-up-main.ts' }, 'dist'],
   ['orchestrator', { main: 'src/main.ts', spawner: 'src/lib/processes/spawner-main.ts' }, 'dist'],
@@ -17,10 +17,10 @@ const PROGRAMS: readonly (readonly [tool: string, input: Record<string, string>,
 /**
  * Bundles the three programs and builds the board.
  *
- * Programs that run go on meanwhile: each file is put into place whole, and one that no longer belongs to the
- * bundle stays for a week, since a process may still load it.
- * @param target gets them where they lie in a clone, such as `tools/cli/dist`
- * @returns the folders of the packages of others that are in them, sorted
+ * Running programs are not disturbed: each file is replaced atomically, and files that are no longer part of the bundle stay
+ * for a week, since a process may still load them.
+ * @param target receives them at the same paths as in the repository, for example `tools/cli/dist`
+ * @returns the folders of the third-party packages in them, sorted
  */
 export async function buildInto(target: string): Promise<string[]> {
   const packages = await Promise.all(PROGRAMS.map(([tool, input, dist]) => bundle(tool, input, dist, target)));
@@ -28,7 +28,7 @@ export async function buildInto(target: string): Promise<string[]> {
   return [...new Set(packages.flat())].sort();
 }
 
-/** Whoever reads it meanwhile sees the old one or the new one. */
+/** Readers see either the old file or the new one. */
 export function place(path: string, content: string | Uint8Array): void {
   const part = `${path}.${process.pid}.part`;
   writeFileSync(part, content);
@@ -41,7 +41,7 @@ async function bundle(tool: string, input: InputOptions['input'], into: string, 
   await using bundled = await rolldown({ cwd, input, platform: 'node', tsconfig: false });
   const { output } = await bundled.generate({
     format: 'esm',
-    dir: join(cwd, into), // what the source maps are relative to, also in the package
+    dir: join(cwd, into), // source maps are relative to it, also in the package
     sourcemap: true,
     sourcemapExcludeSources: true, // names and lines are enough for a stack
     entryFileNames: '[name].js',
@@ -70,7 +70,7 @@ async function buildBoard(dist: string): Promise<string[]> {
   return packagesOf(sources.map((path) => resolve(folder, path)));
 }
 
-/** The folders of the packages of others that modules come from. */
+/** Returns the folders of the third-party packages that modules come from. */
 function packagesOf(modules: readonly string[]): string[] {
   const inside = modules.flatMap((module) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(module) ?? []);
   return inside.map((folder) => join(dirname(folder), folder.split('/').at(-2) ?? ''));

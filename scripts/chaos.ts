@@ -1,6 +1,6 @@
 /**
- * `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test, with a table at its end. With
- * `--emulator` the emulator runs in place of the real `claude`: `--emulator --stages 300 --messages 3` for load.
+ * `npm run chaos -- --stages 6 --messages 20 --kills 60 --seed 1`: the long crash test; prints a table at the end. With
+ * `--emulator` the emulator replaces the real `claude`; for load: `--emulator --stages 300 --messages 3`.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import { canInstallPackages, installPackages, isExecutable, run } from './debian.ts';
 
-/** Chromium without a window: the same engine, at 60 % of the time to start and two thirds of that to draw. */
+/** Headless Chromium: the same engine, with 60 % of the start time and two thirds of the rendering time. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 const PLACES = [
   '/usr/bin/chromium',
@@ -11,16 +11,16 @@ const PLACES = [
 ];
 
 /**
- * A Chromium or Chrome that is installed, if possible the one without a window; null when none is found.
- * @param needsWhole for what the one without a window lacks, such as notifications
+ * Finds an installed Chromium or Chrome, preferably the headless one; null if there is none.
+ * @param needsWhole for features that headless Chromium lacks, for example notifications
  */
 export function findChromium(needsWhole = false): string | null {
   return [...(needsWhole ? [] : [SHELL]), ...PLACES, chromium.executablePath()].find(isExecutable) ?? null;
 }
 
 /**
- * Installs Chromium where it is missing: Debian's own as root, with and without a window, else Playwright's.
- * @throws Error that says what to do when neither worked
+ * Installs Chromium if it is missing: Debian's packages as root, both variants, else Playwright's build.
+ * @throws Error that says what to do if both fail
  */
 export function ensureChromium(): void {
   const isDebian = canInstallPackages();

@@ -4,13 +4,13 @@ import { accessSync, constants } from 'node:fs';
 /** Whether packages can be installed here: as root on Debian. */
 export const canInstallPackages = (): boolean => process.getuid?.() === 0 && isExecutable('/usr/bin/apt-get');
 
-/** Installs Debian packages; what comes of it is seen by looking for what they bring. */
+/** Installs Debian packages. Callers check the result by looking for the installed programs. */
 export function installPackages(names: readonly string[]): void {
   run('apt-get', ['update']);
   run('apt-get', ['install', '-y', ...names]);
 }
 
-/** Runs a command to its end, and shows what it complains of. */
+/** Runs a command to its end and shows its errors. */
 export function run(command: string, args: string[]): void {
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -1,4 +1,4 @@
-/** Holds the README and `docs/` to the code: what they name has to exist. */
+/** Checks that everything that the README and `docs/` name exists in the code. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, matchesGlob, relative } from 'node:path';
@@ -17,21 +17,21 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .filter((file) => existsSync(join(root, file)));
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const pages = tracked.filter((file) => /^(README\.md|docs\/.*\.md|tools\/[^/]+\/README\.md)$/.test(file));
-/** A decision tells of the day it was made; the other pages tell how things are now. */
+/** Decisions describe the day they were made; all other pages describe the present. */
 const current = pages.filter((file) => !file.startsWith('docs/decisions/'));
 const code = tracked.filter((file) => /\.(tsx?|js|json|yaml|sh)$/.test(file) && !file.endsWith('package-lock.json'));
 const wholeCode = code.map(read).join('\n');
 
-/** The text without its blocks of code. */
+/** The text without its code blocks. */
 const prose = (page: string): string => read(page).replace(/^( *)```[\s\S]*?^ *```/gm, '');
 const spans = (page: string): string[] => [...prose(page).matchAll(/`([^`]+)`/g)].map(([, span]) => span ?? '');
-/** Everything that could be typed into a shell: spans, and lines of blocks. */
+/** Everything that could be typed into a shell: code spans and lines of code blocks. */
 const typed = (page: string): string[] => [
   ...spans(page),
   ...[...read(page).matchAll(/^ *```[\s\S]*?^ *```/gm)].flatMap(([block]) => block.split('\n')),
 ];
 
-/** As a heading is named in a link to it. */
+/** Returns the anchor of a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/[`*]|\]\([^)]*\)/g, '')
@@ -42,9 +42,9 @@ const anchorOf = (heading: string): string =>
 const anchorsOf = (page: string): string[] =>
   [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading ?? ''));
 
-/** A route with each field as `:`, and without what ends a sentence. */
+/** Returns a route with each field as `:`, without punctuation at its end. */
 const shapeOf = (path: string): string => path.replaceAll(/:\w+|\{\w+\}|\.\.\./g, ':').replace(/\.$/, '');
-/** Those of the contract, and those that the web server registers beside them. */
+/** The routes of the contract, and those that the web server adds. */
 const allRoutes = new Set([
   ...Object.values({ ...routes, ...serviceRoutes }).map(({ method, path }) => `${method} ${shapeOf(path)}`),
   ...[...wholeCode.matchAll(/\bapp\.(get|post|put|patch|delete)\(\s*['"`](\/[^'"`]+)['"`]/g)].map(
@@ -53,7 +53,7 @@ const allRoutes = new Set([
 ]);
 
 describe.each(pages)('%s', (page) => {
-  it('links to what is there', () => {
+  it('has no broken links', () => {
     const links = [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
     const broken = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
@@ -67,13 +67,13 @@ describe.each(pages)('%s', (page) => {
 });
 
 describe.each(current)('%s', (page) => {
-  it('names source files that exist', () => {
+  it('names only source files that exist', () => {
     const named = spans(page).filter((span) => /^[\w./*@-]+\.(tsx?|sh)$/.test(span) && !span.startsWith('@'));
     const exists = (path: string) => tracked.some((file) => matchesGlob(file, path) || matchesGlob(file, `**/${path}`));
     expect(named.filter((path) => !exists(path))).toEqual([]);
   });
 
-  it('names scripts of npm, commands and options of callboard that exist', () => {
+  it('names only npm scripts, callboard commands and options that exist', () => {
     const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
     const unknown = typed(page).flatMap((line) => {
       const script = /\bnpm (?:run ([\w:-]+)|(start|test)\b)/.exec(line);
@@ -84,21 +84,21 @@ describe.each(current)('%s', (page) => {
     expect(unknown).toEqual([]);
   });
 
-  it('names variables that Callboard reads', () => {
+  it('names only variables that Callboard reads', () => {
     const variables = [...read(page).matchAll(/\bCALLBOARD_[A-Z0-9_]+\b/g)].map(([name]) => name);
     expect([...new Set(variables)].filter((name) => !wholeCode.includes(name))).toEqual([]);
   });
 
-  it('names routes that exist', () => {
+  it('names only routes that exist', () => {
     const named = [...read(page).matchAll(/\b(GET|POST|PATCH|PUT|DELETE) (\/(?:api|login)[^\s`"')?,;]*)/g)];
     const unknown = named.filter(([, method = '', path = '']) => !allRoutes.has(`${method} ${shapeOf(path)}`));
     expect(unknown.map(([whole]) => whole)).toEqual([]);
   });
 });
 
-/** What is not the CLI's own or git's must be found in the code, wherever it stands. */
+/** Identifiers that belong neither to the CLI nor to git must occur in the code. */
 it.each(['docs/api.md', 'docs/events.md', 'docs/architecture.md', 'docs/interactive-tools.md', 'README.md'])(
-  '%s names identifiers that the code has',
+  '%s names only identifiers that the code has',
   (page) => {
     const identifiers = spans(page)
       .map((span) => span.replace(/\(.*\)$/, ''))

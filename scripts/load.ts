@@ -1,4 +1,4 @@
-/** `npm run load -- --megabytes 1024`: one session prints without end, with clients that read and clients that do not. */
+/** `npm run load -- --megabytes 1024`: one session prints continuously, with clients that read and clients that do not. */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** The oldest Node that the package is said to run on. */
+/** The oldest supported Node. */
 const VERSION = '24.9.0';
 const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'callboard', `node-${VERSION}`);
 const path = join(folder, 'node_modules', 'node', 'bin', 'node');
 
-/** Where it is, once it was installed; null before. */
+/** Returns the path of its binary; null before it is installed. */
 export const findOlderNode = (): string | null => (existsSync(path) ? path : null);
 
-/** Installs it into a cache, outside of the repository, where it is missing. @returns whether it is there now */
+/** Installs it into a cache outside the repository if it is missing. @returns whether it is installed now */
 export function ensureOlderNode(): boolean {
   if (findOlderNode() === null)
     try {

@@ -1,7 +1,7 @@
 /**
- * `npm run pack`: makes the one package that people install, `dist/callboard-<version>.tgz`: bundles, the built board and
- * the licences of what is in them. It has no dependencies, and nothing is compiled or fetched when it is installed.
- * `-- --to FOLDER` puts it elsewhere.
+ * `npm run pack`: builds the package that people install, `dist/callboard-<version>.tgz`: bundles, the built board and the
+ * licences of their contents. It has no dependencies, and its installation compiles and downloads nothing.
+ * `-- --to FOLDER` writes it elsewhere.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const Packed = z.tuple([z.object({ filename: z.string(), entryCount: z.int() })]
 const read = <T>(schema: z.ZodType<T>, folder: string): T =>
   schema.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 
-/** Name, version and licence of each package, with the text that it asks to be given along. */
+/** Name, version and licence of each package, with its licence text. */
 function licences(packages: readonly string[]): string {
   return packages
     .map((folder) => {
@@ -56,12 +56,12 @@ try {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (status !== 0) throw new Error('npm could not pack it');
+  if (status !== 0) throw new Error('npm pack failed');
   const [{ filename, entryCount }] = Packed.parse(JSON.parse(stdout));
   const file = join(target, filename);
   const { size } = statSync(file);
   console.log(`${file}: ${(size / 1024 / 1024).toFixed(2)} MiB, ${entryCount} files`);
-  if (size > LIMIT_BYTES) throw new Error(`It is larger than ${LIMIT_BYTES / 1024 / 1024} MiB.`);
+  if (size > LIMIT_BYTES) throw new Error(`The package is larger than ${LIMIT_BYTES / 1024 / 1024} MiB.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run release -- 0.2.0`: makes everything ready for a release and stops before publishing: sets the version, runs all
- * tests, makes the package, and says which commands remain. It commits nothing.
+ * `npm run release -- 0.2.0`: prepares a release and stops before publishing. Sets the version, runs all tests, builds the
+ * package, and prints the remaining commands. It commits nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const version = process.argv[2] ?? '';
 const run = (program: string, args: string[]) => execFileSync(program, args, { cwd: root, stdio: 'inherit' });
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' });
 
-/** Why it cannot be released now, with the next step; null if it can. */
+/** Returns why a release is not possible now, with the next step; null if it is. */
 function complaint(): string | null {
   if (!/^\d+\.\d+\.\d+$/.test(version)) return 'Give the version: npm run release -- 0.2.0';
   if (git('status', '--porcelain') !== '') return 'There are uncommitted changes. Commit them first.';
@@ -25,7 +25,7 @@ function complaint(): string | null {
   return null;
 }
 
-/** Sets it in each package, and where one package names another. */
+/** Sets the version in each package, and in references between packages. */
 function setVersion(): void {
   const manifests = ['.', ...readdirSync(join(root, 'tools')).map((tool) => join('tools', tool))];
   for (const folder of manifests) {

@@ -1,6 +1,6 @@
 import { canInstallPackages, installPackages, isExecutable } from './debian.ts';
 
-/** What tests use where it is there: the Debian package, and the program that it brings. */
+/** Optional programs of the tests: the Debian package and the program that it contains. */
 const PACKAGES: readonly (readonly [name: string, program: string])[] = [
   ['git-lfs', 'git-lfs'],
   ['bubblewrap', 'bwrap'],
@@ -8,7 +8,7 @@ const PACKAGES: readonly (readonly [name: string, program: string])[] = [
 ];
 
 /**
- * Installs what is missing, as root on Debian; elsewhere nothing, and the tests that need it are skipped.
+ * Installs missing packages, as root on Debian. Elsewhere it installs nothing, and the tests that need them are skipped.
  * @returns the packages that are still missing
  */
 export function ensureSystemPackages(): string[] {

@@ -1,9 +1,9 @@
 /**
- * `npm run versions`: installs releases of Claude Code into a cache outside of the repository, tries the promises of
- * `callboard doctor` and a part of the integration tests with each, and writes what it found.
+ * `npm run versions`: installs releases of Claude Code into a cache outside the repository, checks the promises of
+ * `callboard doctor` and some integration tests with each, and writes the results.
  *
- * `-- --only 2.1.300,2.1.310` tries these alone; `-- --no-tests` leaves the integration tests out; `-- --write` tries
- * nothing and writes the page anew from what was found before.
+ * `-- --only 2.1.300,2.1.310` checks only these; `-- --no-tests` skips the integration tests; `-- --write` checks nothing and
+ * rewrites the page from earlier results.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
@@ -21,16 +21,16 @@ import { versionsPage } from './versions-page.ts';
 const PACKAGE = '@anthropic-ai/claude-code';
 const FORTNIGHT_MS = 14 * 24 * 60 * 60 * 1_000;
 const FORTNIGHTS = 13;
-/** The last release of the line before: what somebody has who did not update for long. */
+/** The last release of the previous line, for people who have not updated for long. */
 const OLD = '2.0.77';
-/** What one installed release takes, and what is left to others. */
+/** The disk space of one installed release, and the reserve for others. */
 const ROOM_BYTES = 2_000_000_000;
 const TESTS = ['first-session', 'protocol', 'approvals', 'queue', 'restart'].map((name) => `integration/${name}`);
 const PATIENT = { stepMs: 30_000, wholeMs: 300_000 };
 
 const root = join(import.meta.dirname, '..');
 const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'callboard', 'claude');
-/** What Callboard takes along, so that it need not try these versions again. */
+/** The results that Callboard ships, so that it need not check these versions again. */
 const file = join(root, 'tools', 'orchestrator', 'src', 'doctor', 'known-versions.json');
 const page = join(root, 'docs', 'cli-versions.md');
 
@@ -46,15 +46,15 @@ const { values } = parseArgs({
 const Manifest = z.object({ devDependencies: z.object({ [PACKAGE]: z.string() }) });
 const pinned = Manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).devDependencies[PACKAGE];
 
-/** When each release was published. One that was published anew has the later day, so days alone do not order them. */
+/** Returns the publication date of each release. A republished release has the later date, so dates alone do not order them. */
 function publishedAt(): Map<string, string> {
   const { stdout, status } = spawnSync('npm', ['view', PACKAGE, 'time', '--json'], { encoding: 'utf8' });
-  if (status !== 0) throw new Error('npm does not tell which releases there are');
+  if (status !== 0) throw new Error('npm does not list the releases');
   const times = z.record(z.string(), z.string()).parse(JSON.parse(stdout));
   return new Map(Object.entries(times).filter(([version]) => /^\d+\.\d+\.\d+$/.test(version)));
 }
 
-/** The pinned release, the newest there was on each fortnight before it, and one that is too old. */
+/** Returns the pinned release, the newest one at each fortnight before it, and one that is too old. */
 function chosen(times: ReadonlyMap<string, string>): string[] {
   const end = Date.parse(times.get(pinned) ?? '');
   if (Number.isNaN(end)) throw new Error(`npm does not know ${PACKAGE} ${pinned}`);
@@ -64,7 +64,7 @@ function chosen(times: ReadonlyMap<string, string>): string[] {
   return [...new Set([...days.flatMap((day) => upTo(day).at(-1) ?? []), OLD])];
 }
 
-/** The program of that release, installed if it is not there yet. */
+/** Returns the program of a release; installs it if it is missing. */
 function install(version: string): string {
   if (version === pinned) return join(root, 'node_modules', '.bin', 'claude');
   const folder = join(cache, version);
@@ -72,7 +72,7 @@ function install(version: string): string {
   if (existsSync(program)) return program;
   mkdirSync(folder, { recursive: true });
   const { bavail, bsize } = statfsSync(folder);
-  if (bavail * bsize < ROOM_BYTES) throw new Error(`there is too little room in ${cache}`);
+  if (bavail * bsize < ROOM_BYTES) throw new Error(`too little disk space in ${cache}`);
   const manifest = { private: true, dependencies: { [PACKAGE]: version }, allowScripts: { [PACKAGE]: true } };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   const options = ['--no-audit', '--no-fund', '--loglevel=error'];
@@ -124,7 +124,7 @@ function readFound(): KnownVersions {
   return { at: new Date().toISOString(), promises: [], versions: [] };
 }
 
-/** After each release, so that what was found is there also if the next one fails. */
+/** Called after each release, so that results are kept even if the next one fails. */
 function keep(found: KnownVersion): void {
   const others = readFound().versions.filter(({ version }) => version !== found.version);
   const versions = [...others, found].sort((a, b) => compareVersions(b.version, a.version));

@@ -1,9 +1,9 @@
 /**
- * `npm run walk`: how many rooms of the house an approval and a message pass. Counts the source files with a function that
- * ran in the orchestrator, the web server and the page (V8's coverage), on the real CLI. An approval is followed on the
- * board: from the line of Claude Code that asks until the dialog is there, and from the click to the line in the FIFO. A
- * message is followed on the page of its stage, from the click to the line in the FIFO. Functions that also run while
- * nothing happens, such as timers, do not count. `--files` prints the names.
+ * `npm run walk`: counts the source files that an approval and a message pass, with the real CLI: files with a function that
+ * ran in the orchestrator, the web server or the page (V8 coverage). An approval is measured on the board: from Claude Code's
+ * request line to the open dialog, and from the click to the line in the FIFO. A message is measured on the page of its
+ * stage, from the click to the line in the FIFO. Functions that also run at rest, like timers, do not count. `--files`
+ * prints the names.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,9 +24,9 @@ import { sourcesOf } from '../e2e/walk/sources.ts';
 import { root } from './bundles.ts';
 
 const GOALS = { approval: 45, message: 25 };
-/** By then the page and the servers have done what the step before asked of them. */
+/** By then the page and the servers have finished the previous step. */
 const SETTLED_MS = 2_000;
-/** Longer than the longest interval of what runs all the time. */
+/** Longer than the longest interval of the background timers. */
 const REST_MS = 6_000;
 const TAKEN_MS = 200;
 const RECORDER = join(root, 'e2e', 'walk', 'record-coverage.ts');
@@ -58,12 +58,7 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const folder = await mkdtemp(join(tmpdir(), 'callboard-walk-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const board = join(folder, 'board');
-  // The same files as those that are served, with their source maps.
-  await build({
-    root: join(root, 'tools', 'web-server'),
-    logLevel: 'warn',
-    build: { outDir: board, emptyOutDir: true, sourcemap: 'hidden', chunkSizeWarningLimit: 1_000 },
-  });
+  await buildBoard(board);
   const recorded = join(folder, 'ran');
   const callboard = await install({ NODE_OPTIONS: `--import=${RECORDER}`, WALK_COVERAGE: recorded }, atEnd);
   const { loginLink, origin, stop, supervisor } = await callboard.start();
@@ -73,19 +68,57 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
 
+  const stage = await addStage(origin);
+  await page.goto(`${origin}/stages/${stage}`);
+  const servers = await Promise.all(
+    (['orchestrator', 'web server'] as const).map((part) => partPid(supervisor.pid ?? -1, part)),
+  );
+  const take = await startTaking(page, servers);
+  await apiOf(origin).start(stage);
+  const sent = await sendMessage(page, take);
+  await page.goto(origin);
+  await page.getByText('Walk').first().waitFor();
+  const approved = await approve(page, take, () => callboard.model.release('ask'));
+
+  const taken = await readTaken(recorded);
+  const atRest = new Set(namesOf([...sent.pageAtRest, ...between(taken, sent.restsAt, sent.sentAt)]));
+  const files = (ran: Ran[]) => sourcesOf(without(ran, atRest), (url) => scriptAndMap(board, url));
+  return {
+    approval: await files([
+      ...between(taken, askedAt(taken, approved.releasedAt), approved.shownAt),
+      ...approved.pageShown,
+      ...between(taken, approved.clickedAt, writtenAt(taken, approved.clickedAt, 'approve_tool')),
+      ...approved.pageClicked,
+    ]),
+    message: await files([
+      ...between(taken, sent.sentAt, writtenAt(taken, sent.sentAt, 'send_message')),
+      ...sent.pageSent,
+    ]),
+  };
+}
+
+/** Builds the files that are served, with their source maps. */
+async function buildBoard(board: string): Promise<void> {
+  await build({
+    root: join(root, 'tools', 'web-server'),
+    logLevel: 'warn',
+    build: { outDir: board, emptyOutDir: true, sourcemap: 'hidden', chunkSizeWarningLimit: 1_000 },
+  });
+}
+
+/** Adds a stage whose model asks for approval once it gets a message. */
+async function addStage(origin: string) {
   const api = apiOf(origin);
   await api.patch('/api/projects/shop', { settings: { sandbox: false } });
-  const stage = await api.stage('Walk', [
+  return api.stage('Walk', [
     { text: 'Ready.' },
     { gate: 'ask', tools: [{ name: 'Bash', input: { command: 'touch made.txt', description: 'Make a file' } }] },
     { text: 'Done.' },
   ]);
-  await page.goto(`${origin}/stages/${stage}`);
-  const take = await startTaking(page, [
-    await partPid(supervisor.pid ?? -1, 'orchestrator'),
-    await partPid(supervisor.pid ?? -1, 'web server'),
-  ]);
-  await api.start(stage);
+}
+
+/** Waits until nothing happens, and sends a message. */
+async function sendMessage(page: Page, take: Take) {
   const message = page.getByRole('textbox', { name: 'Message' });
   await page.getByText('Ready.').waitFor();
   await message.fill('Go on');
@@ -99,14 +132,15 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const sending = page.waitForRequest((request) => request.url().endsWith('/message'));
   await message.press('Enter');
   await sending;
-  const pageSent = await take();
+  return { restsAt, pageAtRest, sentAt, pageSent: await take() };
+}
 
-  await page.goto(origin);
-  await page.getByText('Walk').first().waitFor();
+/** Has the model ask, and allows what it asks for. */
+async function approve(page: Page, take: Take, ask: () => void) {
   await sleep(SETTLED_MS);
   await take();
   const releasedAt = clock();
-  callboard.model.release('ask');
+  ask();
   const allow = page.getByRole('button', { name: 'Allow', exact: true });
   await allow.waitFor();
   const shownAt = clock();
@@ -120,28 +154,18 @@ async function walk(): Promise<Record<'approval' | 'message', string[]>> {
   const pageClicked = await take();
   await allow.waitFor({ state: 'hidden' });
   await sleep(SETTLED_MS);
-
-  const taken = await readTaken(recorded);
-  const atRest = new Set(namesOf([...pageAtRest, ...between(taken, restsAt, sentAt)]));
-  const files = (ran: Ran[]) => sourcesOf(without(ran, atRest), find);
-  return {
-    approval: await files([
-      ...between(taken, askedAt(taken, releasedAt), shownAt),
-      ...pageShown,
-      ...between(taken, clickedAt, writtenAt(taken, clickedAt, 'approve_tool')),
-      ...pageClicked,
-    ]),
-    message: await files([...between(taken, sentAt, writtenAt(taken, sentAt, 'send_message')), ...pageSent]),
-  };
-
-  function find(url: string) {
-    const path = url.startsWith('file:') ? fileURLToPath(url) : join(board, 'assets', basename(new URL(url).pathname));
-    return { path, map: `${path}.map` };
-  }
+  return { releasedAt, shownAt, pageShown, clickedAt, pageClicked };
 }
 
-/** What is called takes what has run since it was called last: returns it of the page, has the servers record it. */
-async function startTaking(page: Page, servers: readonly (number | null)[]): Promise<() => Promise<Ran[]>> {
+function scriptAndMap(board: string, url: string) {
+  const path = url.startsWith('file:') ? fileURLToPath(url) : join(board, 'assets', basename(new URL(url).pathname));
+  return { path, map: `${path}.map` };
+}
+
+/** Takes the functions that ran since the last call: returns those of the page; the servers record theirs. */
+type Take = () => Promise<Ran[]>;
+
+async function startTaking(page: Page, servers: readonly (number | null)[]): Promise<Take> {
   const session = await page.context().newCDPSession(page);
   await session.send('Profiler.enable');
   await session.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
@@ -153,7 +177,7 @@ async function startTaking(page: Page, servers: readonly (number | null)[]): Pro
   };
 }
 
-/** Functions by names of their own. */
+/** Returns unique names of the functions. */
 function namesOf(ran: readonly Ran[]): string[] {
   return ran.flatMap(({ url, starts }) => starts.map((start) => `${url}:${start}`));
 }
@@ -162,13 +186,13 @@ function without(ran: readonly Ran[], names: ReadonlySet<string>): Ran[] {
   return ran.map(({ url, starts }) => ({ url, starts: starts.filter((start) => !names.has(`${url}:${start}`)) }));
 }
 
-/** When the line had been read that asks. */
+/** Returns when the request line was read. */
 function askedAt(taken: readonly Taken[], from: number): number {
   const told = taken.findIndex(({ at, step, of }) => at > from && step === 'frame sent' && of === 'approval_requested');
   return found(taken.slice(0, told).findLast(({ step }) => step === 'lines read'));
 }
 
-/** When the line of a command was in the FIFO. */
+/** Returns when the line of a command was in the FIFO. */
 function writtenAt(taken: readonly Taken[], from: number, command: string): number {
   const sent = taken.findIndex(({ at, step, of }) => at > from && step === 'command dispatched' && of === command);
   return found(taken.slice(sent).find(({ step }) => step === 'line written'));

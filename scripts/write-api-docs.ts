@@ -1,6 +1,6 @@
 /**
- * Writes the tables of `docs/events.md` and `docs/api.md`, between their markers, from the schemas that the code itself
- * uses. Run it after a change of the contract: `node scripts/write-api-docs.ts`.
+ * Generates the tables between the markers of `docs/events.md` and `docs/api.md` from the schemas in the code. Run it after a
+ * change of the contract: `node scripts/write-api-docs.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,13 +28,13 @@ const tables: Readonly<Record<string, () => string>> = {
   shapes: shapeTables,
 };
 
-/** The text with each generated part made anew. */
+/** Returns the text with its tables regenerated. */
 export function withTables(text: string): string {
   return text.replaceAll(
     /(<!-- generated: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, head: string, name: string, end: string) => {
       const table = tables[name];
-      if (table === undefined) throw new Error(`there is no table "${name}"`);
+      if (table === undefined) throw new Error(`unknown table "${name}"`);
       return `${head}\n${table()}\n\n${end}`;
     },
   );

@@ -346,7 +346,7 @@ it('changes the mode, shows what was changed, and merges it or says why not', as
   await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();
   await page
     .getByRole('alert')
-    .getByText(/Not merged.*1 file has changes that are not committed/)
+    .getByText(/Not merged.*1 file has uncommitted changes/)
     .waitFor();
   await page.getByRole('button', { name: 'Dismiss' }).click();
   await page.getByRole('link', { name: 'Details' }).click();

@@ -47,14 +47,14 @@ it('moves the card of a stage as its session goes on', () => {
   expect(seen).toEqual(['ready', 'running', 'needs-you']);
 });
 
-it('frees a stage when the one it waits for is done', () => {
+it('makes a stage ready when its dependency is done', () => {
   const view = fold([created('STAGE-1'), created('STAGE-2', { dependsOn: ['STAGE-1'] })]);
   expect(view.stages.map((stage) => stage.column)).toEqual(['ready', 'backlog']);
   const after = fold([updated('STAGE-1', { completedAt: AT })], view);
   expect(after.stages.map((stage) => stage.column)).toEqual(['done', 'ready']);
 });
 
-it("shows a request until it is resolved, and takes a removed stage's requests along", () => {
+it('shows a request until it is resolved or its stage is removed', () => {
   const asked: NewEvent = { type: 'approval-requested', data: sampleRequest() };
   const view = fold([created('STAGE-1'), session('STAGE-1'), asked]);
   expect(view.pending).toHaveLength(1);
@@ -64,7 +64,7 @@ it("shows a request until it is resolved, and takes a removed stage's requests a
   expect(fold([sampleEvent('stage-removed')], view)).toMatchObject({ pending: [], stages: [] });
 });
 
-it('tells requests of the same id in two stages apart', () => {
+it('distinguishes requests with the same id in two stages', () => {
   const both = ['STAGE-1', 'STAGE-2'].map(
     (stageId): NewEvent => ({ type: 'approval-requested', data: sampleRequest({ stageId }) }),
   );
@@ -72,19 +72,19 @@ it('tells requests of the same id in two stages apart', () => {
   expect(view.pending.map((request) => request.stageId)).toEqual(['STAGE-2']);
 });
 
-it('keeps the session of a stage that is changed', () => {
+it('keeps the session when its stage changes', () => {
   const view = fold([created('STAGE-1'), session('STAGE-1'), updated('STAGE-1', { title: 'Other' })]);
   expect(view.stages[0]).toMatchObject({ title: 'Other', column: 'running', session: { state: 'busy' } });
 });
 
-it('gives a view back as it is for an event that it holds already', () => {
+it('returns the same view for an event that it already contains', () => {
   const view = fold([created('STAGE-1'), session('STAGE-1')]);
   for (const type of Object.keys(eventData) as EventType[]) {
     expect(foldBoard(view, numbered(sampleEvent(type), view.seq))).toBe(view);
   }
 });
 
-it('counts every event, also one that the board does not show', () => {
+it('advances seq for every event, even one that the board does not show', () => {
   const view = fold([created('STAGE-1')]);
   for (const type of ['transcript-appended', 'queue-updated', 'message-queued', 'mode-changed'] as const) {
     const after = foldBoard(view, numbered(sampleEvent(type), view.seq + 1));
@@ -94,7 +94,7 @@ it('counts every event, also one that the board does not show', () => {
   }
 });
 
-it('does not change the view it was given', () => {
+it('does not mutate its input', () => {
   const view = fold([created('STAGE-1'), created('STAGE-2'), session('STAGE-1')]);
   const copy = structuredClone(view);
   for (const type of Object.keys(eventData) as EventType[]) foldBoard(view, numbered(sampleEvent(type), view.seq + 1));
@@ -207,7 +207,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
   };
 }
 
-it('ends, after any events, at the board that they describe', () => {
+it('produces the board that any sequence of events describes', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
       expect(fold(events)).toEqual(boardView(describe(events)));
@@ -215,7 +215,7 @@ it('ends, after any events, at the board that they describe', () => {
   );
 });
 
-it('keeps every stage that an event did not change, so that only changed cards are drawn again', () => {
+it('keeps the identity of unchanged stages, so that only changed cards render again', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), anyEvent, (events, last) => {
       const before = fold(events);
@@ -231,7 +231,7 @@ it('keeps every stage that an event did not change, so that only changed cards a
   );
 });
 
-it('may be given every event twice', () => {
+it('is idempotent', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
       const twice = events.flatMap((event, index) => [numbered(event, index + 1), numbered(event, index + 1)]);

@@ -1,26 +1,26 @@
 import { isActive, type SessionSummary } from './sessions.ts';
 import type { Column, Stage } from './stages.ts';
 
-/** All that a stage's column follows from. */
+/** The facts that determine a stage's column. */
 export interface ColumnFacts {
   stage: Pick<Stage, 'completedAt' | 'held' | 'dependsOn'>;
   session: Pick<SessionSummary, 'state' | 'lastTurn' | 'atGate' | 'stalledSince' | 'alarm' | 'openDenial'> | null;
-  /** How many requests of the stage wait for an answer. */
+  /** The number of the stage's pending requests. */
   pending: number;
-  /** How many answers there are whose fate is unknown, and that nobody has settled. */
+  /** The number of its unconfirmed answers that nobody has settled. */
   unsettled: number;
-  /** Whether the stage of that id is done; an unknown id is not (dependencies fail closed). */
+  /** Whether the stage with this id is done; false for an unknown id (dependencies fail closed). */
   isDone: (stageId: string) => boolean;
 }
 
-/** The column in which a stage stands. The server and the browser use this one function, so they cannot disagree. */
+/** Returns the column of a stage. The server and the browser share this function, so they cannot disagree. */
 export function column({ stage, session, pending, unsettled, isDone }: ColumnFacts): Column {
   if (stage.completedAt !== null) return 'done';
   if (pending > 0 || unsettled > 0) return 'needs-you';
   if (session?.alarm != null) return 'needs-you';
   if (session === null) return stage.held || !stage.dependsOn.every(isDone) ? 'backlog' : 'ready';
   const { state } = session;
-  // `waiting` without an open request: between the answer and the next sign of life.
+  // `waiting` without an open request: the answer was given, and Claude has not reacted yet.
   if (isActive(state)) return session.stalledSince === null ? 'running' : 'needs-you';
   switch (state) {
     case 'failed':

@@ -3,7 +3,7 @@ import { commands, timeOf } from './commands.ts';
 
 const stageId = 'STAGE-1';
 
-it('takes a message that says something, of a known mode, and nothing beside it', () => {
+it('accepts a message with text and a known mode, and no other fields', () => {
   const { input } = commands.send_message;
   expect(input.parse({ stageId, message: ' Go on\n' })).toEqual({ stageId, message: ' Go on\n' });
   expect(input.safeParse({ stageId, message: ' \n\t' }).success).toBe(false);
@@ -12,7 +12,7 @@ it('takes a message that says something, of a known mode, and nothing beside it'
   expect(input.safeParse({ stageId: '../x', message: 'Go' }).success).toBe(false);
 });
 
-it('takes an approval that says allow or deny, and no misspelt field beside it', () => {
+it('accepts an approval with allow or deny, and no misspelt field', () => {
   const { input } = commands.approve_tool;
   const answer = { stageId, requestId: 'r', decision: 'allow', updatedInput: { command: 'ls' } };
   expect(input.parse(answer)).toEqual(answer);
@@ -21,7 +21,7 @@ it('takes an approval that says allow or deny, and no misspelt field beside it',
   expect(input.safeParse({ ...answer, updatedInput: 'ls' }).success).toBe(false);
 });
 
-it('takes a stage with title and prompt, and fills in nothing by itself', () => {
+it('accepts a stage with title and prompt, and adds no defaults', () => {
   const { input } = commands.create_stage;
   expect(input.parse({ projectId: 'shop', title: ' A ', prompt: 'Do it' })).toEqual({
     projectId: 'shop',

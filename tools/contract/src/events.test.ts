@@ -12,7 +12,7 @@ it('lets every event of the table across a process', () => {
   expect([...known].sort()).toEqual([...types].sort());
 });
 
-it('gives no stored event the name of one that streams carry beside them', () => {
+it('uses no name for both a stored event and one that is not stored', () => {
   expect(types.filter((type) => Object.hasOwn(streamEventData, type))).toEqual([]);
 });
 
@@ -21,13 +21,13 @@ it.each(types)('carries %s unchanged', (type) => {
   expect(BoardEvent.parse(JSON.parse(JSON.stringify(event)))).toEqual(event);
 });
 
-it.each(types)('gives %s a name on the wire that leads back to it and to no other', (type) => {
+it.each(types)('gives %s a unique name on the wire', (type) => {
   expect(wireName(type)).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(eventName(wireName(type))).toBe(type);
   expect(types.filter((other) => wireName(other) === wireName(type))).toEqual([type]);
 });
 
-it("refuses an event of an unknown type, without a number, or whose data is another event's", () => {
+it('refuses an event of an unknown type, without a number, or with the data of another type', () => {
   const event = { ...sampleEvent('stage-removed'), seq: 1, at: AT };
   expect(BoardEvent.safeParse({ ...event, type: 'stage-painted' }).success).toBe(false);
   expect(BoardEvent.safeParse({ ...event, seq: 0 }).success).toBe(false);
@@ -49,7 +49,7 @@ it.each(types)(
   },
 );
 
-it('tells at a look what is no event', () => {
+it('recognises by shape what is no event', () => {
   const event = { ...sampleEvent('stage-removed'), seq: 1, at: AT };
   const others = [{ type: 'stage-painted' }, { type: 'toString' }, { type: 7 }, { seq: 0 }, { seq: 1.5 }, { seq: '1' }];
   for (const wrong of [...others, { at: undefined }, { data: null }, { data: undefined }, { data: 'STAGE-1' }]) {

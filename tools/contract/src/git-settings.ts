@@ -1,25 +1,25 @@
 import { z } from 'zod';
 
-/** Something in a repository's git settings that can run a program when git is called. */
+/** A git setting of a repository that can make git run a program. */
 export const GitSettingItem = z.object({
-  /** `config`: a key; `hook`: a hook's file; `repository`: the `.git` of the main checkout leads elsewhere. */
+  /** `config`: a key. `hook`: a hook's file. `repository`: the `.git` of the main checkout points elsewhere. */
   kind: z.enum(['config', 'hook', 'repository']),
   /** The key (`core.fsmonitor`), the hook (`pre-commit`), or `.git`. */
   name: z.string(),
-  /** The key's value, the beginning of the hook, or where `.git` leads. */
+  /** The key's value, the beginning of the hook, or the target of `.git`. */
   value: z.string(),
-  /** The file that it stands in. */
+  /** The file that contains it. */
   file: z.string(),
-  /** SHA-256 of the hook, or of the files in the repository that the value names; null: it names none that is there. */
+  /** SHA-256 of the hook, or of the existing files that the value names; null if there are none. */
   contents: z.string().nullable(),
 });
 export type GitSettingItem = z.infer<typeof GitSettingItem>;
 
-/** What of a repository's git settings nobody has agreed to yet; Callboard's own git calls leave it off. */
+/** The git settings of a repository that nobody has agreed to yet; Callboard's own calls of git leave them out. */
 export const GitSettings = z.object({
   /** Whether there is anything to agree to. */
   needed: z.boolean(),
-  /** Stands for exactly these items; empty where there are none. */
+  /** Identifies exactly these items; empty if there are none. */
   hash: z.string(),
   items: z.array(GitSettingItem),
 });

@@ -9,7 +9,7 @@ it.each([
   ['10.0.0.1', '10.0.0.1'],
   ['2001:DB8::1', '[2001:db8::1]'],
   ['[::ffff:10.0.0.1]', '[::ffff:10.0.0.1]'],
-])('keeps %s as the one host that it is', (host, rule) => {
+])('makes a rule for exactly the host %s', (host, rule) => {
   expect(hostRule(host)).toBe(rule);
 });
 

@@ -38,7 +38,7 @@ it.each([
   expect(accepts(id)).toBe(false);
 });
 
-it('takes ids only that are one folder name and need no escaping in a URL', () => {
+it('accepts only ids that are a single folder name and need no escaping in a URL', () => {
   fc.assert(
     fc.property(idLike, (id) => {
       fc.pre(accepts(id));
@@ -48,7 +48,7 @@ it('takes ids only that are one folder name and need no escaping in a URL', () =
   );
 });
 
-it('takes ids only that git takes in a branch name', async () => {
+it('accepts only ids that git accepts in a branch name', async () => {
   const ids = fc.sample(idLike.filter(accepts), 60);
   for (const id of ids) await run('git', ['check-ref-format', '--branch', `callboard/${id}`]);
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** One path segment that is safe in a URL, a folder name and a git branch name alike. */
+/** A path segment that is safe in URLs, folder names and git branch names. */
 const SEGMENT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 const uuidLike = <B extends string>() => z.string().min(1).max(200).brand<B>();
@@ -9,7 +9,7 @@ const uuidLike = <B extends string>() => z.string().min(1).max(200).brand<B>();
 export const StageId = z
   .string()
   .regex(SEGMENT, 'must be letters, digits, dots, dashes or underscores')
-  .refine((id) => !id.includes('..') && !id.endsWith('.') && !id.endsWith('.lock'), 'is not usable as a branch name')
+  .refine((id) => !id.includes('..') && !id.endsWith('.') && !id.endsWith('.lock'), 'cannot be used as a branch name')
   .brand<'StageId'>();
 export type StageId = z.infer<typeof StageId>;
 
@@ -25,6 +25,6 @@ export type LaunchId = z.infer<typeof LaunchId>;
 export const RequestId = uuidLike<'RequestId'>();
 export type RequestId = z.infer<typeof RequestId>;
 
-/** The uuid that a user message keeps for life, in the queue, on the wire and in the CLI's transcript. */
+/** The uuid that a user message keeps in the queue, on the wire and in the CLI's transcript. */
 export const MessageId = uuidLike<'MessageId'>();
 export type MessageId = z.infer<typeof MessageId>;

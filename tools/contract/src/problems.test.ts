@@ -4,7 +4,7 @@ import { CommandError, Problem, ProblemCode, problems } from './problems.ts';
 
 const codes = Object.entries(problems);
 
-it.each(codes)('says %s with the HTTP status %i, which is an error', (code, status) => {
+it.each(codes)('maps %s to the HTTP error status %i', (code, status) => {
   expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(status).toBeGreaterThanOrEqual(400);
   expect(status).toBeLessThan(600);
@@ -29,7 +29,7 @@ it.each([
   for (const code of its) expect(problems[code]).toBe(status);
 });
 
-it('knows no other code', () => {
+it('has no other code', () => {
   expect(ProblemCode.safeParse('teapot').success).toBe(false);
   expect(ProblemCode.safeParse('toString').success).toBe(false);
 });

@@ -4,21 +4,21 @@ import { ProjectId } from './ids.ts';
 import { SandboxHost, SandboxSocket } from './sandbox.ts';
 import { NOTHING_TO_TRUST, ProjectTrust } from './trust.ts';
 
-/** What a project may have its own way; each has a default. */
+/** The settings of a project; each has a default. */
 export const ProjectSettings = z.object({
-  /** A request that nobody answers for this long is denied, in words that say so; null: it waits for ever. */
+  /** A request without an answer for this long is denied, with this reason; null: it waits for ever. */
   requestTimeoutMs: z.int().min(1_000).nullable().default(null),
-  /** Ignored files (globs relative to the repository) that every new worktree gets a copy of, such as `.env`. */
+  /** Globs of ignored files, relative to the repository, that are copied into every new worktree; `.env`, for example. */
   copyIgnored: z.array(z.string().min(1)).max(50).default([]),
-  /** Check the repository's submodules out in every new worktree, which may fetch them from their addresses. */
+  /** Check out the repository's submodules in every new worktree, which may fetch them from their URLs. */
   submodules: z.boolean().default(false),
-  /** Take messages that other Claude Code sessions of this account send to this project's; otherwise they are refused. */
+  /** Accept messages from other Claude Code sessions of this account; otherwise they are refused. */
   sessionMessages: z.boolean().default(false),
-  /** Run Claude's commands in Claude Code's sandbox, where that works. Null: the project is older than the setting, and nobody has decided yet; it counts as off. */
+  /** Run Claude's commands in Claude Code's sandbox where it works. Null: the project is older than the setting and nobody has decided; it counts as off. */
   sandbox: z.boolean().nullable().default(null),
-  /** Commands in the sandbox run without a question. Network access and leaving the sandbox are asked for all the same. */
+  /** Run commands in the sandbox without asking. Network access and leaving the sandbox always need an answer. */
   sandboxAutoAllow: z.boolean().default(false),
-  /** Hosts that commands in the sandbox reach without a question. */
+  /** Hosts that commands in the sandbox may reach without asking. */
   sandboxHosts: z.array(z.string()).default([]),
   /** Unix sockets that commands in the sandbox may connect to. */
   sandboxSockets: z.array(z.string()).default([]),
@@ -33,23 +33,23 @@ export const Project = z.object({
   path: z.string(),
   createdAt: z.iso.datetime(),
   settings: ProjectSettings,
-  /** What of the repository's git settings Callboard's own calls of git leave off, since nobody has agreed to it. */
+  /** The repository's git settings that nobody has agreed to; Callboard's own calls of git leave them out. */
   gitSettings: GitSettings.default(NOTHING_TO_AGREE),
-  /** What the repository's own settings would switch on, as it was when last looked at. */
+  /** What the repository's own settings would switch on, as last read. */
   trust: ProjectTrust.default(NOTHING_TO_TRUST),
 });
 export type Project = z.infer<typeof Project>;
 
-/** A glob that can fit something: paths are relative to the repository, and never lead out of it. */
+/** A glob that can match: paths are relative to the repository and stay inside it. */
 const IgnoredGlob = z
   .string()
   .min(1)
   .refine(
     (glob) => !glob.startsWith('/') && !glob.split('/').includes('..'),
-    'must name files inside the repository, relative to it: without "/" at the beginning, and without ".."',
+    'must be relative to the repository and stay inside it: without a leading "/" and without ".."',
   );
 
-/** A setting of an earlier version: who still sends it is told what has taken its place. */
+/** A setting of an earlier version; the error names its replacement. */
 const replacedByTrust = z
   .never({
     error: 'has been replaced by trust: agree to what the project lists with POST /api/projects/:projectId/trust',
@@ -74,7 +74,7 @@ const ProjectName = z.string().trim().min(1).max(200);
 export const NewProject = z.strictObject({
   path: z.string().trim().min(1, 'is empty'),
   name: ProjectName.optional(),
-  /** What is not named has its default; `sandbox` is on. */
+  /** Settings that are left out have their defaults; `sandbox` is on. */
   settings: SettingsPatch.optional(),
 });
 export type NewProject = z.infer<typeof NewProject>;

@@ -1,73 +1,73 @@
 import { z } from 'zod';
 
-/** Whether Claude Code's own sandbox works on this machine, as a trial command in it has shown. */
+/** Whether Claude Code's sandbox works on this machine, according to a trial command. */
 export const SandboxSupport = z.object({
-  /** `untried`: the trial has not ended yet. */
+  /** `untried`: the trial has not finished yet. */
   state: z.enum(['untried', 'works', 'fails']),
-  /** With `fails`: the cause, in words for a person. */
+  /** With `fails`: the cause, for people. */
   why: z.string().nullable(),
-  /** With `fails`: how to get it here, in words for a person. */
+  /** With `fails`: how to make it work, for people. */
   how: z.string().nullable(),
 });
 export type SandboxSupport = z.infer<typeof SandboxSupport>;
 
 export const SANDBOX_UNTRIED: SandboxSupport = { state: 'untried', why: null, how: null };
 
-/** Why what a session runs can, or cannot, reach what answers it. */
+/** Why a session's commands can, or cannot, tamper with its answers. */
 export const IsolationReason = z.enum([
-  /** `prevented`: every command ran in the sandbox. All others are reasons for `noticed`. */
+  /** The only reason for `prevented`: every command ran in the sandbox. All others lead to `noticed`. */
   'sandboxed',
   'off-for-project',
   'off-for-stage',
-  /** The project is older than the sandbox, and nobody has decided for it yet. */
+  /** The project is older than the sandbox, and nobody has decided yet. */
   'undecided',
   /** It does not work on this machine; `detail` has the cause. */
   'unavailable',
-  /** A person let a command run outside of it; `detail` names the first one. It stays so for the session. */
+  /** A person let a command run outside it; `detail` names the first one. This lasts for the whole session. */
   'command-left',
-  /** The user's own settings, or the project's sockets, let commands out of it; `detail` names what does. */
+  /** The user's settings, or the project's sockets, let commands out of it; `detail` names them. */
   'loosened',
   /** Claude Code was told to use it and did not; `detail` has what it said. */
   'refused-by-claude',
-  /** Settings that let commands out of it appeared while the session ran; `detail` names them. */
+  /** Settings that let commands out of it were added while the session ran; `detail` names them. */
   'settings-changed',
-  /** It was started before Callboard used the sandbox. */
+  /** The session was started before Callboard used the sandbox. */
   'not-known',
 ]);
 export type IsolationReason = z.infer<typeof IsolationReason>;
 
 /**
- * What holds for a session when a command that Claude runs tries to answer for a person: it is `prevented`, or only
+ * How well a session is protected from commands that try to answer in place of a person: it is `prevented`, or only
  * `noticed` afterwards.
  */
 export const Isolation = z.object({
   level: z.enum(['prevented', 'noticed']),
   reason: IsolationReason,
-  /** What the reason does not say by itself, in words for a person. */
+  /** Details of the reason, for people. */
   detail: z.string().nullable(),
 });
 export type Isolation = z.infer<typeof Isolation>;
 
-/** Of a session that Callboard knows nothing better of. */
+/** The isolation of a session whose details are unknown. */
 export const ISOLATION_UNKNOWN: Isolation = { level: 'noticed', reason: 'not-known', detail: null };
 
-/** What the sandbox kept a command from. */
+/** Something that the sandbox blocked. */
 export const SandboxFailure = z.object({
-  /** Claude Code says so. False: what the command printed looks like it. */
+  /** True if Claude Code reported it, false if it was guessed from the command's output. */
   isCertain: z.boolean(),
-  /** What was refused, as Claude Code or the command says it. */
+  /** What was blocked, in the words of Claude Code or the command. */
   detail: z.string(),
 });
 export type SandboxFailure = z.infer<typeof SandboxFailure>;
 
-/** A host that commands in the sandbox may reach without asking: a name, or `*.` and a name for all below it. */
+/** A host that commands in the sandbox may reach without asking: a name, or `*.` and a name for all its subdomains. */
 export const SandboxHost = z
   .string()
   .trim()
   .max(253)
   .regex(
     /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i,
-    'must be a host name such as "packages.example.com", or "*.example.com" for all below it; without scheme, port or path',
+    'must be a host name such as "packages.example.com", or "*.example.com" for all its subdomains; without scheme, port or path',
   );
 
 /** A Unix socket that commands in the sandbox may connect to. */

@@ -17,12 +17,12 @@ export const Phase = z.strictObject({
   name: z.string().trim().min(1).max(100),
   prompt: z.string().trim().min(1, 'is empty').max(200_000, 'is longer than 200,000 characters'),
   permissionMode: PermissionMode.optional(),
-  /** `human`: a person looks at the result before the next phase begins. */
+  /** `human`: a person reviews the result before the next phase begins. */
   gate: z.enum(['none', 'human']).default('none'),
 });
 export type Phase = z.infer<typeof Phase>;
 
-/** One unit of work: a card. Everything that is stored of it; `column` is derived from this and its session. */
+/** A unit of work, shown as a card. These are its stored fields; `column` is derived from them and its session. */
 export const Stage = z.object({
   id: StageId,
   projectId: ProjectId,
@@ -32,14 +32,14 @@ export const Stage = z.object({
   priority: Priority,
   permissionMode: PermissionMode,
   model: z.string().nullable(),
-  /** Whether Claude's commands run in the sandbox; null: as the project says. A change holds from the next start on. */
+  /** Whether Claude's commands run in the sandbox; null: as the project says. A change applies from the next start. */
   sandbox: z.boolean().nullable().default(null),
   autoStart: z.boolean(),
-  /** Kept in the backlog by a person, whatever its dependencies. */
+  /** A person keeps it in the backlog, whatever its dependencies. */
   held: z.boolean(),
-  /** Empty for a stage that is one prompt. The first phase follows the stage's own prompt. */
+  /** Empty for a stage with a single prompt. The first phase follows the stage's own prompt. */
   pipeline: z.array(Phase).default([]),
-  /** The file it was imported from, absolute; null for one written here. */
+  /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
   completedAt: z.iso.datetime().nullable(),
   worktree: Worktree.nullable(),

@@ -6,15 +6,15 @@ import { SandboxFailure } from './sandbox.ts';
 import { AlarmCode } from './sessions.ts';
 
 /**
- * `blockId` of a text or thinking entry equals that of the text deltas it was streamed as, so that a page can put the
- * stored entry in the place of the streamed one.
+ * The `blockId` of a text or thinking entry equals that of its text deltas, so that a page can replace the streamed text with
+ * the stored entry.
  */
 const base = {
   stageId: StageId,
-  /** Place in the stage's transcript, from 1, without gaps. */
+  /** Position in the stage's transcript, from 1, without gaps. */
   index: z.int().positive(),
   at: z.iso.datetime(),
-  /** The tool call of the subagent that this belongs to; null in the main conversation. */
+  /** The tool call that started the subagent; null in the main conversation. */
   parentToolUseId: z.string().nullable(),
 };
 
@@ -77,9 +77,9 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     toolUseId: z.string(),
     isError: z.boolean(),
     text: z.string(),
-    /** `hook`: a hook of a settings file allowed the call, and nobody was asked. */
+    /** `hook`: a hook in a settings file allowed the call, so nobody was asked. */
     allowedBy: z.literal('hook').nullable().default(null),
-    /** The sandbox kept the command from something. Null for all others. */
+    /** Set if the sandbox blocked something; null otherwise. */
     sandboxFailure: SandboxFailure.nullable().default(null),
   }),
   z.object({ ...base, kind: z.literal('decision'), decision: Decision }),
@@ -89,7 +89,7 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     outcome: z.enum(['succeeded', 'failed', 'interrupted']),
     message: z.string().nullable(),
     durationMs: z.number().nullable(),
-    /** Of this turn alone; null where the CLI did not say. */
+    /** For this turn only; null if the CLI did not report it. */
     costUsd: z.number().nullable(),
   }),
   z.object({
@@ -100,12 +100,12 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     code: z.string(),
     text: z.string(),
   }),
-  /** A line of a type we do not know, kept whole and shown raw. */
+  /** A line of an unknown type, stored and shown as it came. */
   z.object({ ...base, kind: z.literal('unknown'), raw: z.unknown() }),
 ]);
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
 
 type WithoutPlace<E> = E extends unknown ? Omit<E, 'index' | 'stageId' | 'at'> : never;
 type WithKnownCode<E> = E extends { kind: 'notice' } ? Omit<E, 'code'> & { code: NoticeCode } : E;
-/** An entry before the store gave it its place. */
+/** An entry before the store assigned its position. */
 export type NewTranscriptEntry = WithKnownCode<WithoutPlace<TranscriptEntry>>;

@@ -5,31 +5,31 @@ import { ProjectId, StageId } from './ids.ts';
 export const KeptFile = z.object({ path: z.string(), bytes: z.int().nonnegative() });
 export type KeptFile = z.infer<typeof KeptFile>;
 
-/** How many files are named where there may be any number of them; counts and sizes are of all. */
+/** The limit of files in a list; counts and sizes include all files. */
 export const NAMED_FILES = 200;
 
-/** What would become of a stage's worktree if the stage were deleted now. */
+/** What deleting a stage would do to its worktree now. */
 export const Removal = z.object({
-  /** Its path; null: there is none. */
+  /** The worktree's path; null if there is none. */
   worktree: z.string().nullable(),
-  /** Why the worktree would stay where it is, with all that is in it; null: it would be removed. */
+  /** Why the worktree would stay with all its contents; null if it would be removed. */
   left: z.string().nullable(),
-  /** Ignored files that would go to the trash; of those that Callboard copied in, only the ones that differ by now. */
+  /** Ignored files that would go to the trash; of files that Callboard copied, only those that have changed. */
   files: z.array(KeptFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  /** Folders of dependencies and build results, which a tool can make again. */
+  /** Dependency and build folders, which a tool can recreate. */
   buildFolders: z.array(KeptFile),
-  /** `isKept`: it has work that is not merged. Null: there is no branch. */
+  /** `isKept`: it has unmerged work. Null if there is no branch. */
   branch: z.object({ name: z.string(), isKept: z.boolean() }).nullable(),
 });
 export type Removal = z.infer<typeof Removal>;
 
-/** What becomes of folders of dependencies and build results: into the trash with the rest, or deleted for good. */
+/** What to do with dependency and build folders: keep them in the trash, or delete them permanently. */
 export const BuildFolders = z.enum(['keep', 'delete']);
 export type BuildFolders = z.infer<typeof BuildFolders>;
 
-/** What was kept before a worktree was removed. */
+/** The files kept from a removed worktree. */
 export const TrashEntry = z.object({
   id: z.uuid(),
   projectId: ProjectId,
@@ -39,12 +39,12 @@ export const TrashEntry = z.object({
   /** Who deleted it. */
   by: z.string().nullable(),
   at: z.iso.datetime(),
-  /** Not deleted before this. */
+  /** It is kept at least until then. */
   expiresAt: z.iso.datetime(),
   files: z.array(KeptFile),
   fileCount: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  /** The worktree that it would be restored into: that of a stage of the same id. Null: into a folder of its own. */
+  /** The worktree that it would be restored into, of the stage with the same id; null: into a new folder. */
   worktree: z.string().nullable(),
 });
 export type TrashEntry = z.infer<typeof TrashEntry>;

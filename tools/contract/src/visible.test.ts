@@ -45,7 +45,7 @@ const plainOf = (text: string, kind: TextKind) =>
     .map((piece) => piece.text)
     .join('');
 
-describe('nothing that cannot be seen gets through', () => {
+describe('shows every hidden character', () => {
   it.each(KINDS)('of any single character, as a %s', (kind) => {
     for (const character of INVISIBLE) {
       for (const text of [
@@ -92,7 +92,7 @@ describe('nothing that cannot be seen gets through', () => {
     );
   });
 
-  it('and nothing else is lost or changed: codes put back give the text', () => {
+  it('without changing anything else: replacing the codes restores the text', () => {
     const back = (code: string) => {
       const [, byte, point] = /^(?:\\x(..)|U\+(.+)|\\r)$/.exec(code) ?? [];
       if (byte !== undefined) return Number.parseInt(byte, 16);
@@ -118,7 +118,7 @@ describe('nothing that cannot be seen gets through', () => {
   });
 });
 
-describe('ordinary text stays as it is', () => {
+describe('leaves ordinary text unchanged', () => {
   const PROSE = [
     'Plain words, “quotes” — and dashes…',
     'العربية: مرحبا بالعالم، كيف الحال؟',
@@ -151,7 +151,7 @@ describe('ordinary text stays as it is', () => {
   });
 });
 
-it('shows each hidden character with its code, and warns of them in words', () => {
+it('shows each hidden character as a code, and describes them in a warning', () => {
   expect(visibleText('echo \u202etxt.exe\u200b\r', 'command')).toBe('echo ⟨U+202E⟩txt.exe⟨U+200B⟩⟨\\r⟩');
   expect(visibleText('caf\udce9\u001b[0m', 'code')).toBe('caf⟨\\xe9⟩⟨\\x1b⟩[0m');
   expect(
@@ -164,7 +164,7 @@ it('shows each hidden character with its code, and warns of them in words', () =
   );
 });
 
-it('takes line endings, a mark at the beginning and other encodings of a file as usual, but not in a command', () => {
+it('accepts line endings, a byte order mark and other encodings in files, but not in commands', () => {
   const text = '\ufeffa\r\nb\udce9\r\n';
   expect(visibleText(text, 'code')).toBe('⟨U+FEFF⟩a⟨\\r⟩\nb⟨\\xe9⟩⟨\\r⟩\n');
   expect(hiddenWarning([[text, 'code']])).toBeNull();
@@ -173,7 +173,7 @@ it('takes line endings, a mark at the beginning and other encodings of a file as
   expect(visibleText('a\r\nb', 'prose')).toBe('a\nb');
 });
 
-it('keeps each word that runs from right to left to itself in code', () => {
+it('isolates each right-to-left word in code', () => {
   expect(visiblePieces('a == "שלום" + 1', 'code')).toEqual([
     { kind: 'plain', text: 'a == "' },
     { kind: 'right-to-left', text: 'שלום' },

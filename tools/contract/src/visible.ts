@@ -4,24 +4,24 @@
  */
 export type TextKind = 'command' | 'code' | 'prose';
 
-/** A part of a text, as it is to be shown. */
+/** A part of a text and how to show it. */
 export interface TextPiece {
-  /** What to show; for a hidden character its code. */
+  /** The text to show; for a hidden character its code. */
   text: string;
   kind: 'plain' | 'hidden' | 'right-to-left';
 }
 
-// Characters that are not seen, or change how others are seen: controls (tab and line feed apart), formats, everything
-// that is ignored by default (fillers, variation selectors, tags), what no font has, unusual spaces, and blank signs.
-// Arabic and Kaithi number signs are formats by name alone; they can be seen.
+// Characters that are invisible, or change how others look: controls (except tab and line feed), formats, everything
+// ignored by default (fillers, variation selectors, tags), unassigned and private characters, unusual spaces, and blank
+// symbols. Arabic and Kaithi number signs are formats by name only; they are visible.
 const HIDDEN =
   /(?![\t\n \u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\p{DI}\u2800\ufffc\u{16fe4}\u{1d159}]/u;
 const HIDDEN_OR_EMOJI = new RegExp(`${emoji()}|(?<hidden>${HIDDEN.source})`, 'gu');
-/** Words of scripts that run from right to left: in code each is kept to itself, or it would reorder what stands beside it. */
+/** Words of right-to-left scripts: in code each is isolated, or it would reorder its neighbours. */
 const RIGHT_TO_LEFT =
   /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}][\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}\p{M}]*/gu;
 
-/** An emoji as people write them: with its variation selector, joined to others, a key cap, or the flag of a region. */
+/** Returns the pattern of an emoji: with its variation selector, joined to others, a key cap, or a regional flag. */
 function emoji(): string {
   const picture = '(?!\\p{Cn})\\p{Extended_Pictographic}(?:[\\ufe0e\\ufe0f]|\\p{EMod})?';
   const cap = '[0-9#*]\\ufe0f?\\u20e3';
@@ -32,13 +32,13 @@ function emoji(): string {
   return `${regions.join('|')}|${cap}|${picture}(?:\\u200d${picture})*`;
 }
 
-/** Scripts that cannot be written without joiners, or that have no spaces between words. */
+/** Scripts that need joiners, or that have no spaces between words. */
 const JOINED = /[\p{L}\p{M}]/u;
 const JOINING_SCRIPTS =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}]/u;
 const UNSPACED_SCRIPTS = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Whether a character that cannot be seen is a part of how its neighbours are written. */
+/** Whether an invisible character belongs to the spelling of its neighbours. */
 function belongs(character: string, before: string, after: string): boolean {
   if (character === '\u200c' || character === '\u200d') return JOINED.test(before) && JOINING_SCRIPTS.test(before);
   if (character === '\u200b') return UNSPACED_SCRIPTS.test(before) && UNSPACED_SCRIPTS.test(after);
@@ -48,16 +48,16 @@ function belongs(character: string, before: string, after: string): boolean {
 interface Found {
   character: string;
   index: number;
-  /** It is there for no reason that the text gives. */
+  /** Nothing in the text explains it. */
   isSuspicious: boolean;
-  /** To be shown as a code; else it may stand as it is. */
+  /** It must be shown as a code. */
   isShown: boolean;
 }
 
 function* findHidden(text: string, kind: TextKind): Generator<Found> {
   for (const { 0: match, index, groups } of text.matchAll(HIDDEN_OR_EMOJI)) {
     if (groups?.hidden === undefined) {
-      // An emoji is seen. Where every character counts, what it is made of is told as well.
+      // An emoji is visible. Where every character counts, its parts are reported as well.
       if (kind !== 'prose') yield* partsOfEmoji(match, index, kind === 'command');
       continue;
     }
@@ -82,7 +82,7 @@ function* partsOfEmoji(match: string, start: number, isSuspicious: boolean): Gen
   }
 }
 
-/** A line ending of another system, a mark at the beginning of a file, a byte of another encoding. */
+/** A Windows line ending, a byte order mark at the beginning of a file, or a byte of another encoding. */
 const isUsualThere = (character: string, index: number, after: string): boolean =>
   (character === '\r' && after === '\n') ||
   (character === '\ufeff' && index === 0) ||
@@ -93,7 +93,7 @@ function characterBefore(text: string, index: number): string {
   return [...pair].at(-1) ?? '';
 }
 
-/** A short name for a character that cannot be seen: `\r`, `\x1b`, `U+202E`; `\xe9` for a byte that is not UTF-8. */
+/** Returns a short name for an invisible character: `\r`, `\x1b`, `U+202E`; `\xe9` for a byte that is not UTF-8. */
 function codeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   if (character === '\r') return '\\r';
@@ -102,7 +102,7 @@ function codeOf(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** A text in parts, so that nothing in it stays unseen: each hidden character is a part of its own, with its code. */
+/** Splits a text so that everything in it is visible: each hidden character is a separate part with its code. */
 export function visiblePieces(text: string, kind: TextKind): TextPiece[] {
   const pieces: TextPiece[] = [];
   let from = 0;
@@ -113,7 +113,7 @@ export function visiblePieces(text: string, kind: TextKind): TextPiece[] {
     if (!isShown) continue;
     plain(index);
     from = index + character.length;
-    // A person who writes does not choose the line endings.
+    // People do not choose the line endings of their prose.
     if (kind === 'prose' && character === '\r' && text[from] === '\n') continue;
     pieces.push({ text: codeOf(character), kind: 'hidden' });
   }
@@ -134,7 +134,7 @@ function plainPieces(text: string, kind: TextKind): TextPiece[] {
   return pieces;
 }
 
-/** The same as one text, for names and titles: codes stand in `⟨⟩`. */
+/** Returns the same as one text, for names and titles: codes are in `⟨⟩`. */
 export const visibleText = (text: string, kind: TextKind): string =>
   visiblePieces(text, kind)
     .map((piece) => (piece.kind === 'hidden' ? `⟨${piece.text}⟩` : piece.text))
@@ -155,8 +155,8 @@ const NAMES: readonly (readonly [name: string, characters: RegExp])[] = [
 ];
 
 /**
- * Says in words which characters of the texts are hidden and have no business there; null where there are none. All of them
- * are among those that `visiblePieces` shows as codes.
+ * Returns a warning that lists suspicious hidden characters of the texts; null if there are none. `visiblePieces` shows all
+ * of them as codes.
  */
 export function hiddenWarning(texts: Iterable<readonly [text: string, kind: TextKind]>): string | null {
   const counts = new Map<string, number>();

@@ -15,7 +15,7 @@ import {
   Stage,
 } from '../src/index.ts';
 
-/** Valid values of the contract's shapes, for tests that care about a few of their fields. */
+/** Valid values of the contract's schemas, for tests that need only a few fields. */
 
 export const AT = '2026-01-02T03:04:05.000Z';
 
@@ -125,7 +125,7 @@ const requestSamples = z
   .object(requestEvents)
   .parse(Object.fromEntries(RequestKind.options.map((kind) => [`${kind}-requested`, sampleRequest({ kind })])));
 
-/** The data of one event of every type. A new type of event does not compile until it has its sample here. */
+/** Sample data of every event type. A new type does not compile without a sample here. */
 export const eventSamples: { [T in EventType]: EventData<T> } = {
   'project-updated': { projectId: sampleProject().id, project: sampleProject() },
   'project-removed': { projectId: sampleProject().id },
@@ -153,5 +153,5 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'login-ended': { loginId: 'login-1', by: 'Ada' },
 };
 
-/** The sample event of a type, unnumbered. */
+/** Returns the sample event of a type, without a number. */
 export const sampleEvent = (type: EventType): NewEvent => ({ type, data: eventSamples[type] }) as NewEvent;

@@ -2,52 +2,53 @@ import { Problem } from '../problems.ts';
 import { type Route, toRequest } from './routes.ts';
 import { TransportError } from './transport.ts';
 
-/** Words for what goes wrong without Callboard saying anything of it, for whoever reads them. */
+/** Error texts for failures that Callboard itself did not report. */
 export interface FailureWords {
   unanswered: string;
-  /** @param what the server said instead, in short */
+  /** @param what a short description of the reply */
   unreadable: (what: string) => string;
 }
 
 const FOR_PROGRAMS: FailureWords = {
-  unanswered: 'Callboard did not answer; look at the state before trying again.',
-  unreadable: (what) => `Callboard's answer is not understood (${what}); the two may be of different versions.`,
+  unanswered: 'Callboard did not answer. Check the state before you try again.',
+  unreadable: (what) =>
+    `Callboard's answer could not be parsed (${what}). The client and the server may have different versions.`,
 };
 
 export interface CallParts {
-  /** Where Callboard is: `http://127.0.0.1:3100`. Empty in a page of Callboard's own. */
+  /** The origin of Callboard: `http://127.0.0.1:3100`. Empty in Callboard's own pages. */
   origin: string;
-  /** An API token. A page of Callboard's own has none: it gives a `fetch` that proves the page. */
+  /** An API token. Callboard's own pages have none: they pass a `fetch` that proves the page. */
   token?: string;
-  /** Instead of the platform's own. */
+  /** Replaces the platform's `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>;
   words?: FailureWords;
 }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Goes out even when the page is left meanwhile. */
+  /** Send the request even if the user leaves the page. */
   keepalive?: boolean;
   headers?: Record<string, string>;
 }
 
 export interface Calls {
   /**
-   * One request, never sent twice: the fields go into the path, the query or the body, as the route says.
-   * @returns the response, of any 2xx status
-   * @throws as `HttpClient.command` does
+   * Sends one request, never twice. The fields go into the path, the query or the body, as the route says.
+   * @returns the response, with any 2xx status
+   * @throws as `HttpClient.command`
    */
   call(route: Route, fields: object, options?: CallOptions): Promise<Response>;
   /**
-   * What is read of a response: `read(response.json(), signal)`.
-   * @throws TransportError `network` when the connection ends within it, or the signal's reason
+   * Awaits the content of a response: `read(response.json(), signal)`.
+   * @throws TransportError `network` if the connection breaks off, or the signal's reason
    */
   read<T>(content: Promise<T>, signal: AbortSignal | undefined): Promise<T>;
-  /** An answer came that is not Callboard's, or not one of this version. */
+  /** Returns the error for an answer that is not Callboard's, or not from this version. */
   unreadable(status: number, what: string): TransportError;
 }
 
-/** Makes requests in the name of the token's owner, or of the browser's. */
+/** Creates the functions that send requests with the token, or with the login of the browser. */
 export function createCalls(parts: CallParts): Calls {
   const { origin, token, fetch: given = (...args) => fetch(...args), words = FOR_PROGRAMS } = parts;
   const login: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -82,7 +83,7 @@ export function createCalls(parts: CallParts): Calls {
   return { call, read, unreadable };
 }
 
-/** Undefined for what is not JSON. */
+/** Parses JSON; undefined if it is invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -3,21 +3,21 @@ import { type CommandInput, type CommandReply, type CommandType, commands } from
 import { type CommandError, problems } from '../problems.ts';
 import { TransportError } from './transport.ts';
 
-/** The input as its schema has it; throws `bad_request`, before anything is sent. */
+/** Returns the parsed input; throws `bad_request` before anything is sent. */
 export function checkedInput<T extends CommandType>(type: T, input: CommandInput<T>): Record<string, unknown> {
   const parsed = z.safeParse<z.ZodType<Record<string, unknown>>>(commands[type].input, input);
   if (parsed.success) return parsed.data;
   throw new TransportError(problems.bad_request, 'bad_request', z.prettifyError(parsed.error));
 }
 
-/** The reply as its schema has it; throws `internal` for another. */
+/** Returns the parsed reply; throws `internal` if it is invalid. */
 export function checkedReply<T extends CommandType>(type: T, data: unknown): CommandReply<T> {
   const parsed = commands[type].reply.safeParse(data);
   if (parsed.success) return parsed.data as CommandReply<T>; // the schema was looked up by T
-  const words = `Callboard's answer to ${type} is not understood.`;
+  const words = `Callboard's answer to ${type} is invalid.`;
   throw new TransportError(problems.internal, 'internal', `${words}\n${z.prettifyError(parsed.error)}`);
 }
 
-/** The refusal of a command as an error. */
+/** Returns the error for a refused command. */
 export const refused = ({ code, message, decision }: CommandError): TransportError =>
   new TransportError(problems[code], code, message, { decision: decision ?? null });

@@ -4,21 +4,21 @@ import { type RawMessage, readMessages } from './sse-reader.ts';
 import { TransportError } from './transport.ts';
 
 export interface EventStreamOptions {
-  /** The last event that is known; null to begin with what happens next. */
+  /** The last known event; null to begin with the next one. */
   since: number | null;
   signal: AbortSignal;
-  /** A stream that says nothing for this long, not even a heartbeat, is lost. */
+  /** A stream without data for this long, not even a heartbeat, counts as lost. */
   silenceMs?: number;
-  /** The server has taken the connection. */
+  /** Called when the server has accepted the connection. */
   onOpen?: () => void;
 }
 
-/** The server says something every 15 seconds, if only that it is there. */
+/** The server sends at least a heartbeat every 15 seconds. */
 const SILENCE_MS = 45_000;
 
 /**
- * The messages of one connection, from its opening until the server ends it.
- * @throws TransportError: the refusal, or `network` where the connection is lost or falls silent
+ * Yields the messages of one connection until the server ends it.
+ * @throws TransportError the refusal, or `network` if the connection is lost or falls silent
  */
 export async function* readEventStream(
   call: Calls['call'],

@@ -7,27 +7,27 @@ import type { RawMessage } from './sse-reader.ts';
 
 export type HttpClientOptions = CallParts;
 
-/** Callboard over REST, one request at a time: what pages of Callboard use, and what the transport over HTTP is made of. */
+/** Callboard over REST, one request at a time. Callboard's pages use it, and the HTTP transport is built on it. */
 export interface HttpClient {
   /**
-   * Gives a command and waits for its reply, which is read with its schema. The input is as its type says; the server
-   * has the last word on it. Nothing is ever given twice.
-   * @throws TransportError, or the signal's reason; a command whose waiting was ended may have been carried out
+   * Sends a command and resolves with its reply, which is checked with its schema. The input is typed; the server validates
+   * it. A command is never sent twice.
+   * @throws TransportError, or the signal's reason; an aborted command may have been executed
    */
   command<T extends RoutedCommand>(
     type: T,
     input: CommandInput<T> & object,
     options?: CallOptions,
   ): Promise<CommandReply<T>>;
-  /** One request to a route that is no command. Its response, of any 2xx status; throws as `command` does. */
+  /** Sends a request to a route that is no command. Returns the response, with any 2xx status; throws as `command`. */
   call: Calls['call'];
-  /** The content of a file that the server makes, whole; throws as `command` does, also where it breaks off. */
+  /** Downloads a file completely; throws as `command`, also if the download breaks off. */
   file(route: Route, fields: object, signal?: AbortSignal): Promise<Blob>;
-  /** The messages of one event stream, as they come, until its connection ends. */
+  /** Yields the messages of one event stream until its connection ends. */
   stream(options: EventStreamOptions): AsyncGenerator<RawMessage, void>;
 }
 
-/** A client of the Callboard at an origin. Needs a platform with `fetch`. */
+/** Creates a client of the Callboard at an origin. Needs a platform with `fetch`. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const calls = createCalls(options);
   return {
@@ -41,7 +41,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** Gives a command whose input was read, or need not be. */
+/** Returns a function that sends commands without checking their input. */
 export function createCommand({ call, read, unreadable }: Calls) {
   return async <T extends RoutedCommand>(type: T, input: object, options?: CallOptions): Promise<CommandReply<T>> => {
     const response = await call(routes[type], input, options);

@@ -6,7 +6,7 @@ import { type StreamItem, TransportError } from './transport.ts';
 
 export interface HttpEventsParts {
   call: Calls['call'];
-  /** The last event that is known; null to begin with what happens next. */
+  /** The last known event; null to begin with the next one. */
   since: number | null;
   signal: AbortSignal;
   silenceMs: number | undefined;
@@ -18,7 +18,7 @@ export interface HttpEventsParts {
 const FIRST_PAUSE_MS = 100;
 const UNREACHABLE: StreamItem = { type: 'orchestrator-status', data: { status: 'unreachable' } };
 
-/** The events of as many connections as it takes, as one sequence. */
+/** Yields events across reconnections as one sequence. */
 export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<StreamItem, void> {
   const { signal, maxPauseMs } = parts;
   let { since } = parts;
@@ -46,7 +46,7 @@ export async function* httpEvents(parts: HttpEventsParts): AsyncGenerator<Stream
   }
 }
 
-/** The items of one connection, from its opening to its end; a lost one throws `network`. */
+/** Yields the items of one connection until it ends; throws `network` if it is lost. */
 async function* oneConnection({ call, since, signal, silenceMs, onOpen, onEnd }: HttpEventsParts) {
   let streamId: string | null = null;
   try {
@@ -57,7 +57,7 @@ async function* oneConnection({ call, since, signal, silenceMs, onOpen, onEnd }:
         streamId = item.data.streamId;
         onOpen(streamId);
       }
-      // Whoever wants the notices asks for the board, which has them.
+      // Clients get the notices with the board.
       if (item !== null && item.type !== 'notices-updated') yield item;
     }
   } finally {

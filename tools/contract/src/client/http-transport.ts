@@ -8,13 +8,13 @@ import { serviceRoutes } from './routes.ts';
 import { type ClientCommand, type Transport, TransportError } from './transport.ts';
 
 export interface HttpTransportOptions extends CallParts {
-  /** A stream that says nothing for this long, not even a heartbeat, is opened anew. */
+  /** A stream without data for this long, not even a heartbeat, is reopened. */
   silenceMs?: number;
   /** The longest pause between two attempts to open a stream. */
   maxPauseMs?: number;
 }
 
-/** Callboard over REST and server-sent events, in browsers and in Node. */
+/** Creates a transport over REST and server-sent events, for browsers and Node. */
 export function createHttpTransport(options: HttpTransportOptions): Transport {
   const { silenceMs, maxPauseMs = 2_000 } = options;
   const calls = createCalls(options);
@@ -23,7 +23,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   const openStreams = new Set<string>();
   let watched: readonly StageId[] = [];
 
-  /** One after the other, each with the newest wish, so that an older one cannot arrive last. */
+  /** One after the other, each with the newest stages, so that an older request cannot arrive last. */
   let telling: Promise<unknown> = Promise.resolve();
   function tellStream(streamId: string, signal?: AbortSignal): Promise<void> {
     const tell = () => call(serviceRoutes.watch, { streamId, stageIds: watched }, { signal });
@@ -53,7 +53,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
         maxPauseMs,
         onOpen(streamId) {
           openStreams.add(streamId);
-          // What cannot be told now is told to the next stream: this one ends for the same reason.
+          // On failure the next stream is told: this one ends for the same reason.
           if (watched.length > 0) void tellStream(streamId, signal).catch(() => undefined);
         },
         onEnd: (streamId) => void openStreams.delete(streamId),
@@ -61,7 +61,7 @@ export function createHttpTransport(options: HttpTransportOptions): Transport {
   };
 }
 
-/** A stream that has ended needs nothing: the one that follows is told when it begins. */
+/** An ended stream needs nothing: the next one is told when it begins. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof TransportError) || error.code !== 'not_found') throw error;
 }

@@ -9,7 +9,7 @@ const log: BoardEvent[] = [1, 2, 3].map((seq) => ({
   data: { stageId: StageId.parse('STAGE-1'), index: seq },
 }));
 
-it('reads on behind a page that ended before its limit, without waiting for something to happen', async () => {
+it('continues after a page that ended before its limit, without waiting for an event', async () => {
   const done = new AbortController();
   const transport = createInProcessTransport({
     actor: { name: 'Ada' },

@@ -7,28 +7,28 @@ import type { Actor } from '../logins.ts';
 import { checkedInput, checkedReply, refused } from './checks.ts';
 import type { StreamItem, Transport } from './transport.ts';
 
-/** Tells a listener what happens; returns how to stop. */
+/** Adds a listener; returns a function that removes it. */
 type Listen<T> = (listener: (item: T) => void) => () => void;
 
 export interface InProcessTransportOptions {
   /**
-   * Carries out a command frame as it would have come over the WebSocket, and returns the reply frame: the
-   * orchestrator's own entry, with its checks of the input and its words for a refusal.
+   * Executes a command frame as if it came over the WebSocket, and returns the reply frame. This is the orchestrator's own
+   * entry point, with its input checks and error texts.
    */
   execute: (frame: string, watch: (stageIds: readonly StageId[]) => void) => Promise<unknown>;
-  /** Every stored event, once it is stored. */
+  /** Reports every event once it is stored. */
   onEvent: Listen<BoardEvent>;
   onTextDelta?: Listen<TextDelta>;
-  /** In whose name commands are given. */
+  /** Who gives the commands. */
   actor: Actor;
 }
 
 const EVENTS_PER_PAGE = 500;
-/** A reader that lets more than this wait loses the oldest ones: the transcript has the whole text in the end. */
+/** A slow reader loses the oldest deltas beyond this number: the transcript has the whole text in the end. */
 const MAX_WAITING_DELTAS = 10_000;
 const READY: StreamItem = { type: 'orchestrator-status', data: { status: 'ready' } };
 
-/** Callboard from within the orchestrator's process, without sockets; everything is copied, as by a real connection. */
+/** Creates a transport inside the orchestrator's process, without sockets; all data are copied as over a real connection. */
 export function createInProcessTransport(options: InProcessTransportOptions): Transport {
   const { onEvent, onTextDelta } = options;
   let watched: ReadonlySet<StageId> = new Set();
@@ -39,7 +39,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
   async function* events(given: number | undefined, signal: AbortSignal): AsyncGenerator<StreamItem, void> {
     const deltas: TextDelta[] = [];
     let woken = new AbortController();
-    // An event only wakes: the log is read, so that nothing is lost, or kept in memory for a slow reader.
+    // An event only wakes the loop, which reads the log: nothing is lost, and nothing is kept in memory for a slow reader.
     const unlisten = onEvent(() => woken.abort());
     const unlistenDeltas = onTextDelta?.((delta) => {
       if (!watched.has(delta.stageId)) return;
@@ -52,7 +52,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
       yield READY;
       while (!signal.aborted) {
         woken = new AbortController();
-        // Before the events: a stored text takes the place of its deltas.
+        // Before the events: stored text replaces its deltas.
         for (const data of deltas.splice(0)) yield { type: 'text-delta', data };
         const page = await run('get_events', { since, limit: EVENTS_PER_PAGE });
         for (const event of page.events) {
@@ -64,7 +64,7 @@ export function createInProcessTransport(options: InProcessTransportOptions): Tr
           since = (await run('get_board', {})).seq;
           yield { type: 'resync', data: { seq: since } };
         }
-        // A page may end before its limit where events are long: only an empty one is the end.
+        // A page of long events may end before its limit: only an empty page is the end.
         if (page.events.length === 0) await untilAborted(AbortSignal.any([woken.signal, signal]));
       }
     } finally {

@@ -1,4 +1,4 @@
-/** A typed client of Callboard, over HTTP or within the orchestrator's process. Needs a platform with `fetch`. */
+/** A typed client of Callboard, over HTTP or inside the orchestrator's process. Needs a platform with `fetch`. */
 export type { CallOptions, FailureWords } from './call.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts';
 export { createHttpTransport, type HttpTransportOptions } from './http-transport.ts';

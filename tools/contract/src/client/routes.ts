@@ -1,18 +1,18 @@
 import type { CommandType } from '../commands.ts';
 
-/** Those that the REST API has no route for: they belong to the web server's own work, or to one event stream. */
+/** Commands without a route: they serve the web server itself, or one event stream. */
 type Unrouted = 'get_counts' | 'get_events' | 'watch' | `auth_${string}`;
 export type RoutedCommand = Exclude<CommandType, Unrouted>;
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Each `:name` is a field of the command. The other fields are the query of a GET, and else the body. */
+  /** Each `:name` is a field of the command. The other fields go into the query of a GET, else into the body. */
   path: string;
-  /** The one field that is the whole body. */
+  /** The field that is the whole body. */
   body?: string;
 }
 
-/** Where the REST API has each command: the one table of addresses, used by the web server and by its clients. */
+/** The REST route of each command: the only table of paths, shared by the web server and its clients. */
 export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_board: { method: 'GET', path: '/api/board' },
   get_pending: { method: 'GET', path: '/api/pending' },
@@ -82,7 +82,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   set_model: { method: 'POST', path: '/api/sessions/:stageId/model' },
 };
 
-/** What the web server does itself: no command of the orchestrator, or one that is given in another form. */
+/** Routes of the web server itself, which are no commands or take another form. */
 export const serviceRoutes = {
   health: { method: 'GET', path: '/api/health' },
   logIn: { method: 'POST', path: '/api/login' },
@@ -93,10 +93,10 @@ export const serviceRoutes = {
   watch: { method: 'PUT', path: '/api/events/:streamId/watch' },
 } as const satisfies Record<string, Route>;
 
-/** The fields that are part of a route's path. */
+/** Returns the fields in a route's path. */
 export const pathFields = ({ path }: Route): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
 
-/** Address, query and body of a command as an HTTP request. */
+/** Returns the URL and body of a command as an HTTP request. */
 export function toRequest(route: Route, input: object): { url: string; body: unknown } {
   const fields: [string, unknown][] = Object.entries(input);
   const named = pathFields(route);

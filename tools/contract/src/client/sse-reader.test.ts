@@ -11,7 +11,7 @@ const WIRE = [
   'event: resync\ndata: {}\n\nevent: cut-off\ndata: {',
 ].join('');
 
-it('reads messages, with their instant, whatever the pieces they come in', () => {
+it('reads messages with their time from chunks of any size', () => {
   const expected = [
     { name: 'stream', id: '', at: '', data: '{"a":1}' },
     { name: 'mode-changed', id: '9', at, data: '{"b":\n"plän"}' },
@@ -30,7 +30,7 @@ it.each(['whole', 'shape'] as const)('reads a stored event by its name, its numb
   expect(readMessage(raw('mode-changed', data, '12'), check)).toEqual({ type: 'mode-changed', seq: 12, at, data });
 });
 
-it('reads what is not stored', () => {
+it('reads events that are not stored', () => {
   const data = { streamId: '0198f2d4-7c1e-7000-8000-000000000000', seq: 3 };
   expect(readMessage(raw('stream', data), 'shape')).toEqual({ type: 'stream', data });
   const status = { status: 'unreachable' };
@@ -41,7 +41,7 @@ it('reads what is not stored', () => {
   expect(readMessage(raw('resync', { seq: 4 }), 'shape')).toEqual({ type: 'resync', data: { seq: 4 } });
 });
 
-it('passes over what only a newer server knows', () => {
+it('ignores event types of a newer server', () => {
   expect(readMessage(raw('moon-risen', {}, '4'), 'whole')).toBeNull();
   expect(readMessage(raw('', {}), 'whole')).toBeNull();
 });
@@ -56,7 +56,7 @@ it.each([
     expect(() => readMessage(message, check)).toThrow(expect.objectContaining({ code: 'unreadable' }));
 });
 
-it('looks into the fields of an event where all of it is read, and only there', () => {
+it('checks the fields of an event only in a whole check', () => {
   const odd = raw('mode-changed', { stageId: 'STAGE-1', mode: 7 }, '4');
   expect(() => readMessage(odd, 'whole')).toThrow(expect.objectContaining({ code: 'unreadable' }));
   expect(readMessage(odd, 'shape')).toMatchObject({ seq: 4 });

@@ -5,16 +5,16 @@ import { type StreamEventData, type StreamEventType, streamEventData } from '../
 import { parsed } from './call.ts';
 import { TransportError } from './transport.ts';
 
-/** One message of an event stream, as it came; a field that it does not have is empty. */
+/** One unparsed message of an event stream; a missing field is empty. */
 export interface RawMessage {
   name: string;
   id: string;
-  /** When a stored event was stored. */
+  /** When the event was stored. */
   at: string;
   data: string;
 }
 
-/** What a message says: a stored event, or one of those that are not stored. */
+/** A parsed message: a stored event, or one that is not stored. */
 export type StreamMessage =
   | BoardEvent
   | { [T in StreamEventType]: { type: T; data: StreamEventData<T> } }[StreamEventType];
@@ -27,7 +27,7 @@ const Unstored = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text-delta'), data: streamEventData['text-delta'] }),
 ]);
 
-/** Takes the text of a stream, in whatever pieces it comes, and calls `onMessage` for each message that it completes. */
+/** Returns a function that takes the text of a stream in pieces of any size, and calls `onMessage` for each complete message. */
 export function createMessageReader(onMessage: (message: RawMessage) => void): (text: string) => void {
   let at = '';
   const parser = createParser({
@@ -35,21 +35,21 @@ export function createMessageReader(onMessage: (message: RawMessage) => void): (
       onMessage({ name: event, id, at, data });
       at = '';
     },
-    // A field of ours, which the standard has everybody else pass over.
+    // Our own field, which other clients ignore according to the standard.
     onError({ type, field, value }) {
       if (type === 'unknown-field' && field === 'at') at = value ?? '';
     },
   });
   let begun = '';
   return (text) => {
-    // Whole lines: the parser throws away what has come of a line as soon as it cannot become a field that it knows.
+    // Only whole lines: the parser discards a partial line once it cannot become a known field.
     const end = text.lastIndexOf('\n') + 1;
     if (end > 0) parser.feed(begun + text.slice(0, end));
     begun = (end > 0 ? '' : begun) + text.slice(end);
   };
 }
 
-/** The messages of a stream of bytes, whatever the pieces it comes in. `onBytes` is called for comments as well. */
+/** Yields the messages of a byte stream. Calls `onBytes` for comments as well. */
 export async function* readMessages(
   body: ReadableStream<Uint8Array>,
   onBytes: () => void,
@@ -71,11 +71,11 @@ export async function* readMessages(
   }
 }
 
-/** Of stored events: `whole`, all of it with its schema; `shape`, the cheap look at what our own server made (decision 062). */
+/** How to check stored events: `whole` uses the full schema, `shape` is the cheap check of our own server's data (decision 062). */
 export type EventCheck = 'whole' | 'shape';
 
 /**
- * What a message says; null for one that says nothing to us: it is of a newer server.
+ * Parses a message; null for an unknown type, which a newer server sent.
  * @throws TransportError `unreadable`
  */
 export function readMessage({ name, id, at, data }: RawMessage, check: EventCheck): StreamMessage | null {
@@ -84,13 +84,13 @@ export function readMessage({ name, id, at, data }: RawMessage, check: EventChec
   if (!Object.hasOwn(eventData, name)) return null;
   if (check === 'whole') return readable(BoardEvent.safeParse(message), name);
   if (looksLikeEvent(message)) return message;
-  throw notUnderstood(name, 'it is not of the shape that it must have');
+  throw invalidEvent(name, 'it does not have the expected shape');
 }
 
 function readable<T>(result: z.ZodSafeParseResult<T>, name: string): T {
   if (result.success) return result.data;
-  throw notUnderstood(name, z.prettifyError(result.error));
+  throw invalidEvent(name, z.prettifyError(result.error));
 }
 
-const notUnderstood = (name: string, why: string) =>
-  new TransportError(0, 'unreadable', `An event ${name} is not understood: ${why}`);
+const invalidEvent = (name: string, why: string) =>
+  new TransportError(0, 'unreadable', `The event ${name} is invalid: ${why}`);

@@ -4,7 +4,7 @@ import { TransportError, type TransportErrorCode } from './transport.ts';
 
 const error = (code: TransportErrorCode, status: number) => new TransportError(status, code, 'words');
 
-it('counts as passing what says that the server is not there, not ready, or has too much to do', () => {
+it('treats an unreachable, starting or overloaded server as transient', () => {
   const codes = Object.entries(problems) as [ProblemCode, number][]; // the keys of the table
   const passing = codes.filter(([code, status]) => error(code, status).isTransient).map(([code]) => code);
   expect(passing).toEqual([

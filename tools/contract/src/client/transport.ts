@@ -5,25 +5,24 @@ import type { ProblemCode } from '../problems.ts';
 import type { Decision } from '../requests.ts';
 import type { RoutedCommand } from './routes.ts';
 
-/** What a client may ask for. */
+/** The commands that a client may give. */
 export type ClientCommand = RoutedCommand | 'watch';
 
 type Passing = Exclude<StreamEventType, 'stream'>;
 
 /**
- * One thing that happened: a stored event with its number, or a notice that is not stored: `resync` (load the board
- * anew, what follows comes after its `seq`), `orchestrator-status` (the first item, and whenever it changes), or a
- * `text-delta` of a watched stage.
+ * A stored event with its number, or one that is not stored: `resync` (reload the board; what follows comes after its `seq`),
+ * `orchestrator-status` (the first item, and on every change), or a `text-delta` of a watched stage.
  */
 export type StreamItem = BoardEvent | { [T in Passing]: { type: T; data: StreamEventData<T> } }[Passing];
 
 export interface EventOptions {
-  /** The number of the last event that is known, `seq` of a board for instance. Without it: what happens from now on. */
+  /** The number of the last known event, for example `seq` of a board. Without it, events from now on. */
   since?: number;
 }
 
 /**
- * Callboard, to a program that uses it: over HTTP or within the orchestrator's own process, with the same promises.
+ * Callboard for programs: over HTTP or inside the orchestrator's process, with the same promises.
  *
  * @example
  * const board = await transport.command('get_board', {});
@@ -31,26 +30,26 @@ export interface EventOptions {
  */
 export interface Transport {
   /**
-   * Gives a command and waits for its reply. Rejects with `TransportError`, or with the signal's reason; nothing is
-   * ever given twice, and a command whose waiting was ended may have been carried out. `watch` holds for all event
-   * streams of this transport, those that are opened later included.
+   * Sends a command and resolves with its reply. Rejects with `TransportError`, or with the signal's reason. A command is never
+   * sent twice; an aborted one may have been executed. `watch` applies to all event streams of this transport, including
+   * those that are opened later.
    */
   command<T extends ClientCommand>(type: T, input: CommandInput<T>, signal?: AbortSignal): Promise<CommandReply<T>>;
   /**
-   * What happens, each stored event once and by ascending `seq`, across lost connections. Begins with the first
-   * `next()`, ends when the signal aborts, and throws `TransportError` where trying again does not help (no login).
+   * Yields each stored event once, by ascending `seq`, across lost connections. Begins with the first `next()`, ends when
+   * the signal aborts, and throws `TransportError` if retrying does not help (no login).
    */
   events(options: EventOptions, signal: AbortSignal): AsyncIterable<StreamItem>;
 }
 
-/** `network`: no answer came, nobody knows what was done. `unreadable`: an answer came that is not Callboard's. */
+/** `network`: no answer came, and the effect is unknown. `unreadable`: the answer is not Callboard's. */
 export type TransportErrorCode = ProblemCode | 'network' | 'unreadable';
 
-const PASSING: readonly number[] = [429, 502, 503];
+const TRANSIENT: readonly number[] = [429, 502, 503];
 
-/** A command that did not succeed. `message` says in words what happened and what to do. */
+/** A command failed. `message` says what happened and what to do. */
 export class TransportError extends Error {
-  /** The HTTP status, or the one that the code stands for; 0 where no answer came. */
+  /** The HTTP status, or the status of the code; 0 without an answer. */
   readonly status: number;
   readonly code: TransportErrorCode;
   /** With a conflict: the decision that stands. */
@@ -70,10 +69,10 @@ export class TransportError extends Error {
   }
 
   /**
-   * The same may succeed a little later: the server cannot be reached, is not ready (502, 503), has more to do than it
-   * takes from one login (429), or wants the page to prove itself anew.
+   * Whether the same request may succeed later: the server is unreachable, not ready (502, 503) or limits this login (429), or
+   * the page must prove itself again.
    */
   get isTransient(): boolean {
-    return this.code === 'network' || this.code === 'page_not_proven' || PASSING.includes(this.status);
+    return this.code === 'network' || this.code === 'page_not_proven' || TRANSIENT.includes(this.status);
   }
 }

@@ -110,7 +110,7 @@ it('refuses a main checkout whose .git leads to another repository since, until 
   const { worktrees, repositories, settings } = start();
   await expect(worktrees.ensure(project, stageId('STAGE-2'), null)).rejects.toMatchObject({
     code: 'worktree_failed',
-    message: expect.stringContaining(`leads to ${join(prepared, '.git')}, which nobody has agreed to`),
+    message: expect.stringContaining(`points to ${join(prepared, '.git')}, which nobody has agreed to`),
   });
   await repositories.settled(project.id);
   const shown = await now();

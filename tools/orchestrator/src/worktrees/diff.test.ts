@@ -40,8 +40,8 @@ const lineOf = ({ path, oldPath, status, additions, deletions }: FileDiff) =>
 
 const EVIL = '@@ -0,0 +1 @@\n+evil\n';
 
-describe('nothing hides the change of a file', () => {
-  it('not a bare carriage return before words that begin a diff', async () => {
+describe('a change cannot be hidden', () => {
+  it('by a bare carriage return before text that looks like a diff header', async () => {
     const { file, patch } = await setUp();
     await writeFile(file('b.txt'), 'x\rdiff --git a/c.txt b/c.txt\nindex\n--- a\n+++ b\n@@ -1 +1 @@\n');
     await writeFile(file('c.txt'), 'evil\n');
@@ -49,7 +49,7 @@ describe('nothing hides the change of a file', () => {
     expect(await patch('b.txt')).toContain('+x\rdiff --git a/c.txt b/c.txt\n+index\n');
   });
 
-  it('not a symbolic link in the place of a file', async () => {
+  it('by a symbolic link in place of a file', async () => {
     const { file, patch, one } = await setUp();
     await rm(file('old.txt'));
     await symlink('/etc/passwd', file('old.txt'));
@@ -59,7 +59,7 @@ describe('nothing hides the change of a file', () => {
     expect(await patch('old.txt')).toContain('-8\n+/etc/passwd\n\\ No newline at end of file\n');
   });
 
-  it('not a renamed file whose name looks like the counts of another', async () => {
+  it('by a renamed file whose name looks like the counts of another', async () => {
     const { file, list, patch } = await setUp();
     await rename(file('old.txt'), file('9\t9\tz'));
     await writeFile(file('c.txt'), 'evil\n');
@@ -89,7 +89,7 @@ describe('nothing hides the change of a file', () => {
     ]);
   });
 
-  it.each(['--assume-unchanged', '--skip-worktree'])('not the flag %s', async (flag) => {
+  it.each(['--assume-unchanged', '--skip-worktree'])('by the flag %s', async (flag) => {
     const { file, patch, inTree, list } = await setUp();
     await inTree('update-index', flag, 'old.txt');
     await writeFile(file('old.txt'), 'evil\n');
@@ -97,7 +97,7 @@ describe('nothing hides the change of a file', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it('not an object that stands in for another', async () => {
+  it('by a replaced object', async () => {
     const { file, patch, inTree, commitAll } = await setUp();
     await writeFile(file('c.txt'), 'evil\n');
     await writeFile(file('good.txt'), 'good\n');
@@ -106,7 +106,7 @@ describe('nothing hides the change of a file', () => {
     expect(await patch('c.txt')).toBe(EVIL);
   });
 
-  it('not one NUL in a text; real binary content is not shown', async () => {
+  it('by one NUL in a text; real binary content is not shown', async () => {
     const { file, patch, one } = await setUp();
     await writeFile(file('c.js'), `// \0 ${'innocent '.repeat(20)}\nevil()\n`);
     await writeFile(file('d.png'), Buffer.from(Array.from({ length: 3000 }, (_, n) => (n * 7) % 256)));
@@ -115,7 +115,7 @@ describe('nothing hides the change of a file', () => {
     expect(await one('d.png')).toMatchObject({ isBinary: true, patch: null });
   });
 
-  it('not a merge of the main branch that undoes what is on it', async () => {
+  it('by a merge of the main branch that undoes its changes', async () => {
     const { path, commit, inTree, list, worktree } = await setUp();
     await commit(path, 'fix.txt', 'a fix\n');
     await commit(worktree.path, 'own.txt', 'own\n');
@@ -124,8 +124,8 @@ describe('nothing hides the change of a file', () => {
   });
 });
 
-describe('a file is shown as what it is', () => {
-  it('with its mode, in a rename with changes, empty, without a last newline, with carriage returns alone', async () => {
+describe('a file is shown', () => {
+  it('with its mode, in a rename with changes, if empty, without a final newline, and with bare carriage returns', async () => {
     const { file, one, patch } = await setUp();
     await chmod(file('README.md'), 0o755);
     await rename(file('old.txt'), file('new.txt'));
@@ -160,7 +160,7 @@ describe('a file is shown as what it is', () => {
     expect(await patch('half.txt')).toBe('@@ -0,0 +1 @@\n+é\udcc3\n');
   });
 
-  it('also a repository within, by its commit; one without a commit is told to be left out', async () => {
+  it('as its commit if it is a nested repository; one without a commit is listed as unread', async () => {
     const { file, one, git, commit, worktrees, project, worktree } = await setUp();
     for (const name of ['inner', 'unborn']) {
       await mkdir(file(name));
@@ -178,7 +178,7 @@ describe('a file is shown as what it is', () => {
     expect((await worktrees.diff(project, worktree)).unread).toEqual(['unborn/']);
   });
 
-  it('its change only by its counts where it is too long', async () => {
+  it('only with its counts if the change is too long', async () => {
     const { file, one } = await setUp();
     await writeFile(file('long.txt'), 'a line\n'.repeat(70_000));
     await writeFile(file('huge.bin'), '');
@@ -217,8 +217,8 @@ it('counts in one call what the patches of the files have', async () => {
   }
 });
 
-describe('the moment that is shown', () => {
-  it('is told by the commit and the tree, and can be asked for again after the files have changed', async () => {
+describe('the state that is shown', () => {
+  it('is identified by commit and tree, and can be requested again after the files have changed', async () => {
     const { file, inTree, worktrees, project, worktree, commitAll } = await setUp();
     await writeFile(file('c.txt'), 'evil\n');
     const first = await worktrees.diff(project, worktree);
@@ -235,14 +235,14 @@ describe('the moment that is shown', () => {
     expect(await inTree('rev-parse', 'HEAD^{tree}')).toBe(third.tree);
   });
 
-  it('says so when it is no longer kept', async () => {
+  it('is refused with a reason if it no longer exists', async () => {
     const { worktrees, project, worktree } = await setUp();
     const query = { path: 'c.txt', base: worktree.base, tree: '1'.repeat(40) };
     await expect(worktrees.diff(project, worktree, query)).rejects.toMatchObject({ code: 'head_moved' });
   });
 });
 
-describe('files are taken as git would add them', () => {
+describe('files are added as git would add them', () => {
   it('with the line endings of the repository', async () => {
     const { file, list, commitAll, inTree } = await setUp();
     await inTree('config', 'core.autocrlf', 'true');

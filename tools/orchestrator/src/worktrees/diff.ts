@@ -16,9 +16,9 @@ export interface DiffPlace {
 type Ends = Omit<StageDiff, 'files'>;
 
 /**
- * A worktree's change: commits, uncommitted changes and new files together, as two trees and nothing else tell it. With
- * a `path` that file alone, with its patch. Stages nothing.
- * @throws OperationalError `worktree_failed`; Rejection `head_moved` where what is asked for is no longer known
+ * Returns a worktree's changes: commits, uncommitted changes and new files together, from two trees alone. With a `path`,
+ * returns that file with its patch. Stages nothing.
+ * @throws OperationalError `worktree_failed`; Rejection `head_moved` if the requested trees no longer exist
  */
 export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: DiffQuery = {}): Promise<StageDiff> {
   const about = await describeWorktree(git, place.worktree);
@@ -35,7 +35,7 @@ export async function diffOf(git: Git, place: DiffPlace, { path, base, tree }: D
   });
 }
 
-/** How much that is. Stages nothing. @throws OperationalError `worktree_failed` */
+/** Counts a worktree's changes. Stages nothing. @throws OperationalError `worktree_failed` */
 export async function countsOf(git: Git, place: DiffPlace): Promise<ChangeCounts> {
   const { files } = await diffOf(git, place);
   return {
@@ -45,13 +45,13 @@ export async function countsOf(git: Git, place: DiffPlace): Promise<ChangeCounts
   };
 }
 
-/** The branch's newest commit; where the branch is gone, the worktree's. @throws OperationalError `worktree_failed` */
+/** Returns the branch's newest commit, or the worktree's if the branch is gone. @throws OperationalError `worktree_failed` */
 export async function headOf(git: Git, { path, branch }: Worktree): Promise<string> {
   const own = await git.try(path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
   return own.failed ? git.must(path, ['rev-parse', '--verify', 'HEAD^{commit}']) : own.stdout.trim();
 }
 
-/** What is to be known of a worktree, in one call of git: with its `HEAD` where the branch is gone. */
+/** Reads a worktree's object store, index and head in one call of git; the head is `HEAD` if the branch is gone. */
 async function describeWorktree(
   git: Git,
   { path, branch }: Worktree,
@@ -75,8 +75,8 @@ async function endsOf(
 }
 
 /**
- * What a merge would start from. Not where the branch once began: a branch that has merged the main one, and undone
- * something of it, would not show that. Once all is merged, or nothing committed, it is where it began.
+ * Returns the commit to compare with: the merge base. The commit that the branch began at would hide that a branch has merged
+ * the main branch and undone some of it. If everything is merged, or nothing committed, it is the commit it began at.
  */
 async function baseOf(git: Git, { base }: Worktree, checkout: string, head: string): Promise<string> {
   const isIn = await git.try(checkout, ['merge-base', '--is-ancestor', head, 'HEAD']);
@@ -91,6 +91,6 @@ function withoutIds({ oldId: _old, newId: _new, ...file }: TreeChange): FileDiff
 
 function unknownEnds({ base, tree }: Ends, wasAsked: boolean): Error {
   if (!wasAsked) return new OperationalError('worktree_failed', `git cannot compare ${base} with ${tree}.`);
-  const message = 'The files you were shown are not kept any more. Reload the changes and look again.';
+  const message = 'The files you were shown are no longer available. Reload the changes and look again.';
   return new Rejection('head_moved', message);
 }

@@ -13,15 +13,15 @@ export interface EnsureParts {
   dataDir: string;
   project: Project;
   stageId: StageId;
-  /** The worktree that the stage is known to have had. */
+  /** The stage's recorded worktree. */
   recorded: Worktree | null;
-  /** Hears what people should know of a worktree that was just made. */
+  /** Receives notices for people about a new worktree. */
   tell: (notice: string) => void;
 }
 
 type Place = Pick<Worktree, 'path' | 'branch'>;
 
-/** As `Worktrees.ensure`; to be called for one repository at a time. */
+/** See `Worktrees.ensure`. Call it once at a time for each repository. */
 export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
   const { git, dataDir, project, stageId, recorded } = parts;
   await requireRepository(project);
@@ -46,23 +46,23 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
 
 async function requireRepository(project: Project): Promise<void> {
   if (await pathExists(project.path)) return;
-  const message = `The repository of ${project.name} is no longer at ${project.path}. Move it back there; or add it to the board from where it is now.`;
+  const message = `The repository of ${project.name} is no longer at ${project.path}. Move it back, or add it to the board from its new location.`;
   throw new OperationalError('worktree_failed', message);
 }
 
 function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): void {
   tell(
-    `This stage works on the branch ${branch}, since callboard/${stageId} or its worktree was there already, with work that is not this stage's.`,
+    `This stage works on the branch ${branch} because callboard/${stageId} or its worktree existed already, with other work.`,
   );
 }
 
-/** A folder and a branch that nobody has worked in: the stage's own names, or those with a number behind. */
+/** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
 async function freePlace({ git, project, stageId }: EnsureParts, folder: string): Promise<Place> {
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
     const place = { path: join(folder, name), branch: `callboard/${name}` };
     const known = await worktreeStatus(git, project.path, place.path);
-    if (known === 'incomplete') return place; // by a start of this stage that was cut off: nobody had it yet
+    if (known === 'incomplete') return place; // left by an interrupted start of this stage: nobody has used it yet
     const isTaken = (await pathExists(place.path))
       ? known === 'unknown'
         ? !(await isEmpty(place.path))
@@ -72,7 +72,7 @@ async function freePlace({ git, project, stageId }: EnsureParts, folder: string)
   }
 }
 
-/** Made by a start that was cut off before the stage knew of it, and not used since. */
+/** Whether an interrupted start left it before the stage recorded it, and nobody has used it since. */
 async function isUntouched(git: Git, project: Project, { path, branch }: Place): Promise<boolean> {
   const head = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   if (head.stdout.trim() !== branch) return false;
@@ -82,7 +82,7 @@ async function isUntouched(git: Git, project: Project, { path, branch }: Place):
   return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD'])).failed;
 }
 
-/** A branch that stands where a new one would is as good as a new one. */
+/** Whether the branch is at another commit than a new one would be. */
 async function hasOtherWork(git: Git, project: Project, branch: string): Promise<boolean> {
   const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
   if (tip.failed) return false;
@@ -96,14 +96,14 @@ async function makeIfMissing({ git, project, recorded, tell }: EnsureParts, { pa
   if (known === 'incomplete') await removeIncomplete(git, project.path, path);
   if (known === 'complete' && (await pathExists(path))) return 'found';
   if (known !== 'incomplete' && (await pathExists(path)) && !(await isEmpty(path))) throw pathTaken(project, path);
-  const force = known === 'complete' ? ['--force'] : []; // git still knows of it, though somebody deleted its folder
+  const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
   const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
   const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
   const added = await git.try(project.path, ['worktree', 'add', ...force, ...target]);
   if (added.failed) {
     const isMade =
       !added.wasKilled && (await worktreeStatus(git, project.path, path)) === 'complete' && (await pathExists(path));
-    // Git runs it last, when all is checked out, and fails with it.
+    // Git runs the hook last, when everything is checked out, and fails if the hook fails.
     if (isMade) tell(`The repository's post-checkout hook failed in the new worktree: ${added.stderr.trim()}`);
     else throw creationFailed(path, added.stderr);
   }
@@ -113,16 +113,16 @@ async function makeIfMissing({ git, project, recorded, tell }: EnsureParts, { pa
 
 const recreatedNotice = (branch: string, isNew: boolean): string =>
   isNew
-    ? `The stage's worktree and its branch were gone. Both were made again: ${branch} begins at the repository's current commit, which Claude may not know.`
-    : `The stage's worktree was gone. It was made again from its branch ${branch}; what was not committed in it is not there.`;
+    ? `The stage's worktree and branch were missing. Both were recreated: ${branch} begins at the repository's current commit, which Claude may not know.`
+    : `The stage's worktree was missing. It was recreated from its branch ${branch}; uncommitted changes are lost.`;
 
 function pathTaken(project: Project, path: string): OperationalError {
-  const message = `The worktree cannot be made: ${path} is there already, and is not a worktree of ${project.path}. Move it away, then start the stage again.`;
+  const message = `The worktree cannot be created: ${path} exists already and is not a worktree of ${project.path}. Move it away, then start the stage again.`;
   return new OperationalError('worktree_failed', message);
 }
 
 const creationFailed = (path: string, words: string): OperationalError =>
-  new OperationalError('worktree_failed', `git could not make the worktree ${path}: ${words.trim()}`);
+  new OperationalError('worktree_failed', `git could not create the worktree ${path}: ${words.trim()}`);
 
 async function copyIgnored(git: Git, project: Project, path: string): Promise<void> {
   const { copyIgnored: globs } = project.settings;

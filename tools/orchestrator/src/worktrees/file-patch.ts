@@ -4,14 +4,14 @@ import { OperationalError } from '../lib/errors.ts';
 import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 import type { TreeChange } from './tree-changes.ts';
 
-/** A longer diff of one file is not shown; its counts are. */
+/** A longer diff of one file is not shown, only its counts. */
 const LONGEST_PATCH = 400_000;
 
 const DIFF = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--unified=3'];
 
 /**
- * The hunks between a file's two contents, from the contents alone. A submodule's content is the line that git writes
- * for it. Null where there is nothing to read: binary content, or more than anybody would.
+ * Returns the hunks between a file's two contents, from the contents alone. A submodule's content is the line that git writes
+ * for it. Null for binary content and for changes that are too long to read.
  */
 export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Promise<string | null> {
   if (change.oldId === change.newId) return '';
@@ -20,7 +20,7 @@ export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Prom
   const after = await contentId(plain, change.newMode, change.newId);
   const file = join(plain.folder, 'patch');
   const asText = change.isBinary ? ['--text'] : [];
-  // Into a file: what is printed here would be read as UTF-8, which contents need not be.
+  // Into a file: the output would be decoded as UTF-8, and contents may be in any encoding.
   await must(plain, [...DIFF, ...asText, `--output=${file}`, before, after]);
   if ((await stat(file)).size > LONGEST_PATCH) return null;
   const bytes = await readFile(file);
@@ -29,7 +29,7 @@ export async function filePatch(plain: ObjectsOnlyGit, change: TreeChange): Prom
   return bytes.includes('\n@@ ') ? textOf(hunks) : '';
 }
 
-/** Git takes one NUL for binary content: a program with one would never be seen. Such text is shown all the same. */
+/** Git treats content with a single NUL as binary, which would hide a program with one. Such text is shown. */
 function isText(bytes: Buffer): boolean {
   const controls = bytes.filter((byte) => byte < 32 && ![9, 10, 12, 13].includes(byte)).length;
   return controls * 20 < bytes.length && isUtf8(bytes);
@@ -42,7 +42,7 @@ async function isSmall(plain: ObjectsOnlyGit, { oldId, newId }: TreeChange): Pro
   return true;
 }
 
-/** The blob of a content, made where there is none. */
+/** Returns the blob of a content; creates it if needed. */
 async function contentId(plain: ObjectsOnlyGit, mode: string | null, id: string | null): Promise<string> {
   if (id !== null && mode !== '160000') return id;
   const file = join(plain.folder, 'content');
@@ -66,7 +66,7 @@ function isUtf8(bytes: Buffer): boolean {
 }
 
 const TAIL = '[\\x80-\\xbf]';
-/** Whole UTF-8 sequences of more than one byte, in text that was read byte by byte. */
+/** Complete UTF-8 sequences of several bytes, in text decoded byte by byte. */
 const SEQUENCES = [
   `[\\xc2-\\xdf]${TAIL}`,
   `\\xe0[\\xa0-\\xbf]${TAIL}`,
@@ -78,7 +78,7 @@ const SEQUENCES = [
 ];
 const BEYOND_ASCII = new RegExp(`((?:${SEQUENCES.join('|')})+)|([\\x80-\\xff])`, 'g');
 
-/** Bytes as text; one that is not UTF-8 becomes a lone surrogate that names it, so that no two contents look the same. */
+/** Decodes bytes; a byte that is not UTF-8 becomes a lone surrogate with its value, so that different contents look different. */
 const textOf = (bytes: Buffer): string =>
   bytes
     .toString('latin1')

@@ -7,7 +7,7 @@ import type { KeptFile, Project } from '@callboard/contract';
 import type { Git } from './git/git.ts';
 import { initializedSubmodules } from './submodules.ts';
 
-/** Folders of dependencies and build results, by their usual names; only where git ignores them as well. */
+/** Usual names of dependency and build folders. They count only if git ignores them. */
 const BUILD_FOLDERS: ReadonlySet<string> = new Set([
   ...[
     'node_modules',
@@ -38,13 +38,13 @@ const BUILD_FOLDERS: ReadonlySet<string> = new Set([
   ...['.stack-work', 'dist-newstyle', 'DerivedData', '.build'],
 ]);
 
-/** What git ignores in a worktree, without what Callboard copied in itself and nobody has changed since. */
+/** The files that git ignores in a worktree, without unchanged copies that Callboard made. */
 export interface IgnoredFiles {
   files: KeptFile[];
   buildFolders: KeptFile[];
 }
 
-/** @throws OperationalError `worktree_failed`; a system error */
+/** Lists the ignored files of a worktree. @throws OperationalError `worktree_failed`; a system error */
 export async function ignoredFiles(git: Git, project: Project, worktree: string): Promise<IgnoredFiles> {
   const found: IgnoredFiles = { files: [], buildFolders: [] };
   for (const folder of ['', ...(await initializedSubmodules(git, worktree))]) {
@@ -56,7 +56,7 @@ export async function ignoredFiles(git: Git, project: Project, worktree: string)
   return { ...found, files: found.files.filter((_file, index) => kept[index]) };
 }
 
-/** Git names a folder that holds nothing but what is ignored, and then what is in it as well. */
+/** Drops paths inside listed folders: git lists a fully ignored folder and then its contents as well. */
 function outermost(paths: readonly string[]): string[] {
   const result: string[] = [];
   for (const path of paths.toSorted()) {
@@ -66,7 +66,7 @@ function outermost(paths: readonly string[]): string[] {
   return result;
 }
 
-/** Links are files, and not followed; sockets and the like hold nothing. */
+/** Counts links as files and does not follow them; skips sockets and other special files. */
 async function collect(worktree: string, given: string, found: IgnoredFiles): Promise<void> {
   const path = given.replace(/\/$/, '');
   const info = await lstat(join(worktree, path));
@@ -79,7 +79,7 @@ async function collect(worktree: string, given: string, found: IgnoredFiles): Pr
   for (const name of await readdir(join(worktree, path))) await collect(worktree, join(path, name), found);
 }
 
-/** How many files are looked at at once. */
+/** How many files are read at once. */
 const AT_ONCE = 64;
 
 async function sizeOf(folder: string): Promise<number> {
@@ -93,7 +93,7 @@ async function sizeOf(folder: string): Promise<number> {
   return bytes;
 }
 
-/** It still stands in the main checkout, byte for byte. */
+/** Whether Callboard copied the file and both copies are still equal, byte for byte. */
 async function isCopiedIn({ path: main, settings }: Project, worktree: string, file: KeptFile): Promise<boolean> {
   if (!settings.copyIgnored.some((glob) => matchesGlob(file.path, glob))) return false;
   const original = await lstat(join(main, file.path)).catch(() => null);

@@ -48,8 +48,8 @@ async function setUpBranch() {
   return { ...all, worktree };
 }
 
-describe('making a worktree', () => {
-  it('makes one anew that git was killed over, and copies what was to be copied', async () => {
+describe('creating a worktree', () => {
+  it('recreates one whose creation was killed, and copies the listed files', async () => {
     const { lab, path, project, worktreesOn, git, checkout } = await setUp();
     for (const file of FILES) await writeFile(join(path, file), `${file}\n`);
     await writeFile(join(path, '.gitignore'), '*.env\n');
@@ -73,7 +73,7 @@ describe('making a worktree', () => {
     ['when it has made the branch', '$real branch callboard/STAGE-1; kill -9 $$'],
     ['when all is made', '$real "$@"; kill -9 $$'],
     ['with an error of its own', 'echo "fatal: no luck" >&2; exit 128'],
-  ])('works at the second attempt where the first one was ended %s', async (_when, instead) => {
+  ])('works at the second attempt if the first one was ended %s', async (_when, instead) => {
     const { lab, path, project, worktreesOn, git, checkout } = await setUp();
     const before = await checkout();
     const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'worktree add', instead);
@@ -84,7 +84,7 @@ describe('making a worktree', () => {
     expect(await checkout()).toEqual(before);
   });
 
-  it('makes one anew also where the removal of what was left was ended half-way', async () => {
+  it('recreates one even if the removal of the incomplete one was interrupted', async () => {
     const { lab, path, project, worktreesOn, git } = await setUp();
     for (const file of FILES) await writeFile(join(path, file), `${file}\n`);
     await git(path, 'add', '--all');
@@ -98,7 +98,7 @@ describe('making a worktree', () => {
     expect(await readFile(join(worktree.path, 'file-39.txt'), 'utf8')).toBe('file-39.txt\n');
   });
 
-  it('copies ignored files that a first attempt did not get to, and never again once that was done', async () => {
+  it('copies ignored files that an interrupted attempt missed, and only once', async () => {
     const { path, project, worktreesOn, git, isThere } = await setUp();
     await writeFile(join(path, '.git', 'info', 'exclude'), '*.env\n');
     const worktree = await worktreesOn().ensure(project, STAGE, null);
@@ -113,14 +113,14 @@ describe('making a worktree', () => {
 
 describe('merging', () => {
   it.each(['file-20.txt', 'README.md', 'file-00.txt'])(
-    'leaves the main checkout as it was where git is killed at %s, and merges at the second attempt',
+    'leaves the main checkout unchanged if git is killed at %s, and merges at the second attempt',
     async (file) => {
       const { lab, path, project, worktree, worktreesOn, checkout, git } = await setUpBranch();
       const before = await checkout();
       await dieOnceAtCheckoutOf(lab, path, file);
       await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
         code: 'merge_refused',
-        message: expect.stringContaining('Nothing was merged, and the main checkout is as it was'),
+        message: expect.stringContaining('Nothing was merged, and the main checkout is unchanged'),
       });
       expect(await checkout()).toEqual(before);
       expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Shop\n');
@@ -130,7 +130,7 @@ describe('merging', () => {
     },
   );
 
-  it('puts files back whose names git would take for patterns', async () => {
+  it('restores files whose names look like patterns to git', async () => {
     const { lab, path, project, worktreesOn, checkout } = await setUp();
     const odd = [':odd.txt', ':!README.md', '[a]*.txt'];
     const write = (folder: string, text: string) => Promise.all(odd.map((name) => writeFile(join(folder, name), text)));
@@ -147,13 +147,13 @@ describe('merging', () => {
     const before = await checkout();
     await dieOnceAtCheckoutOf(lab, path, 'z.txt');
     await expect(worktreesOn().merge(project, worktree)).rejects.toMatchObject({
-      message: expect.stringContaining('Nothing was merged, and the main checkout is as it was'),
+      message: expect.stringContaining('Nothing was merged, and the main checkout is unchanged'),
     });
     expect(await checkout()).toEqual(before);
     for (const name of odd) expect(await readFile(join(path, name), 'utf8')).toBe('old\n');
   });
 
-  it('does one after another in the same checkout, whoever asks at once', async () => {
+  it('runs concurrent merges in one checkout one after another', async () => {
     const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
     const worktrees = worktreesOn();
     const others = [];
@@ -167,14 +167,14 @@ describe('merging', () => {
     for (const id of ['STAGE-1', 'STAGE-2', 'STAGE-3']) expect(merged).toContain(id);
   });
 
-  it('knows that it is done where git was killed after it was', async () => {
+  it('counts as done if git was killed after it had finished', async () => {
     const { lab, path, project, worktree, worktreesOn, git } = await setUpBranch();
     const PATH = await gitThat(lab.folder, lab.env.PATH ?? '', 'merge', '$real "$@"; kill -9 $$');
     await worktreesOn(PATH).merge(project, worktree);
     expect(await git(path, 'log', '-1', '--format=%s')).toContain('callboard/STAGE-1');
   });
 
-  it('takes a merge back that a hook refuses, with the words of the hook', async () => {
+  it('undoes a merge that a hook refuses, with the message of the hook', async () => {
     const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
     await failingHook(path, 'pre-merge-commit');
     const before = await checkout();
@@ -188,7 +188,7 @@ describe('merging', () => {
     expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Changed\n');
   });
 
-  it('leaves a lock of somebody else alone, and says which one it is', async () => {
+  it('leaves a foreign lock in place, and names it', async () => {
     const { path, project, worktree, worktreesOn, checkout } = await setUpBranch();
     await writeFile(join(path, '.git', 'index.lock'), '');
     const before = await checkout();

@@ -5,20 +5,20 @@ import type { Git } from './git/git.ts';
 import { createRestorePoint } from './restore-point.ts';
 import { takeSnapshot } from './snapshot.ts';
 
-/** What a merge is of, and into what. */
+/** A merge that is possible. */
 interface Mergeable {
   /** The branch that the main checkout is on. */
   into: string;
-  /** The branch's newest commit: this one is merged, wherever the branch goes meanwhile. */
+  /** The branch's newest commit. Exactly this one is merged, even if the branch moves meanwhile. */
   head: string;
 }
 
-/** No replaced objects and no grafts: a merge takes the objects as the diff shows them. */
+/** Without replaced objects and grafts, a merge takes the objects as the diff shows them. */
 const NO_REPLACEMENTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
 
 /**
- * Looks at everything that a merge could fail of, and changes nothing.
- * @param seen what the person who merges was shown, as far as they said
+ * Checks everything that could make a merge fail; changes nothing.
+ * @param seen the commit and tree that the person was shown, if given
  * @throws as `mergeInto`
  */
 export async function requireMergeable(
@@ -32,7 +32,7 @@ export async function requireMergeable(
   if (target.failed) {
     throw new Rejection(
       'merge_refused',
-      `The main checkout at ${project.path} is on no branch. Check out the branch to merge into.`,
+      `The main checkout at ${project.path} is not on a branch. Check out the branch to merge into.`,
     );
   }
   const changed = await git.must(project.path, ['status', '--porcelain', '--untracked-files=no']);
@@ -49,7 +49,7 @@ export async function requireMergeable(
 }
 
 /**
- * The commit to merge: the one that was shown, with nothing in the worktree beside it.
+ * Returns the commit to merge: it must be the one that was shown, and the worktree must have no other changes.
  * @throws Rejection `head_moved`, `uncommitted_work`
  */
 async function requireSeen(git: Git, worktree: Worktree, seen: SeenDiff): Promise<string> {
@@ -64,7 +64,7 @@ async function requireSeen(git: Git, worktree: Worktree, seen: SeenDiff): Promis
     const message = `Since you looked, ${moved.join(', and ')}. Nothing was merged. Look at the changes again, then merge.`;
     throw new Rejection('head_moved', message);
   }
-  // By the trees, not by "git status": flags in an index can make that one blind.
+  // Compares trees instead of "git status", which flags in the index can blind.
   const committed = await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
   if (tree !== committed) throw await uncommitted(git, worktree, committed, tree);
   return head;
@@ -75,11 +75,11 @@ async function uncommitted(git: Git, { path, branch }: Worktree, before: string,
   const files = names.split('\0').filter((name) => name !== '');
   const [list, rest] = [files.slice(0, 5).join(', '), files.length > 5 ? ', …' : ''];
   const what = files.length === 1 ? '1 file has' : `${files.length} files have`;
-  const message = `${what} changes that are not committed on ${branch} (${list}${rest}). Have Claude commit them, or commit them yourself, then merge.`;
+  const message = `${what} uncommitted changes on ${branch} (${list}${rest}). Have Claude commit them, or commit them yourself, then merge.`;
   return new Rejection('uncommitted_work', message);
 }
 
-/** The files in which a merge would conflict; none where git (before 2.38) cannot tell without merging. */
+/** Returns the files in which a merge would conflict; none if git (before 2.38) cannot tell without merging. */
 async function findConflicts(git: Git, folder: string, head: string): Promise<string[]> {
   const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', head];
   const tried = await git.try(folder, args, NO_REPLACEMENTS);
@@ -94,8 +94,8 @@ function conflict(branch: string, into: string, files: readonly string[]): Rejec
 
 /**
  * Merges a stage's newest commit into the branch that the repository's main checkout is on, with a merge commit.
- * Everything that could go wrong is looked at first; if the merge fails all the same, it is taken back.
- * @param seen what the person who merges was shown: nothing else is merged
+ * Checks first for everything that could fail; if the merge fails anyway, it is undone.
+ * @param seen the commit and tree that the person was shown: nothing else is merged
  * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
  */
 export async function mergeInto(git: Git, project: Project, worktree: Worktree, seen: SeenDiff): Promise<void> {
@@ -110,16 +110,16 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree, 
   const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], NO_REPLACEMENTS);
   if (!merged.failed) return;
   const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', head, 'HEAD'], NO_REPLACEMENTS)).failed;
-  if (isIn) return; // it was killed after all was done
+  if (isIn) return; // git was killed after it had finished
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
   if (left !== null) {
-    const message = `git failed while it merged ${branch}, and the main checkout at ${project.path} could not be put back as it was (${left}). Look at it with "git status" before you try again. ${merged.stderr}`;
+    const message = `git failed while merging ${branch}, and the main checkout at ${project.path} could not be restored (${left}). Check it with "git status" before you try again. ${merged.stderr}`;
     throw new Rejection('merge_refused', message.trim());
   }
   const files = conflicts.stdout.split('\n').filter((file) => file !== '');
   if (merged.wasKilled) {
-    const message = `git was ended in the middle of merging ${branch}. Nothing was merged, and the main checkout is as it was. Try again.`;
+    const message = `git was killed while merging ${branch}. Nothing was merged, and the main checkout is unchanged. Try again.`;
     throw new Rejection('merge_refused', message);
   }
   if (files.length === 0)
@@ -130,7 +130,7 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree, 
   throw conflict(branch, into, files);
 }
 
-/** Options that give git an identity of Callboard's own where it has none: a new machine, a container. The user's is not touched. */
+/** Returns options with Callboard's identity if git has none, for example on a new machine or in a container. */
 async function identityOptions(git: Git, path: string): Promise<string[]> {
   const known = await Promise.all(
     ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
@@ -140,9 +140,9 @@ async function identityOptions(git: Git, path: string): Promise<string[]> {
 }
 
 /**
- * Options that switch the merge options of the target branch off: `-s ours` or `-X theirs`, set by a script, would make
- * something else of the merge than was seen.
- * @throws Rejection `merge_refused` where they cannot be switched off
+ * Returns options that switch off the merge options of the target branch: `-s ours` or `-X theirs`, set by a script, would
+ * merge something other than what was shown.
+ * @throws Rejection `merge_refused` if they cannot be switched off
  */
 async function mergeOptionOverrides(git: Git, path: string, into: string): Promise<string[]> {
   const key = `branch.${into}.mergeOptions`;

@@ -107,24 +107,27 @@ it('takes away a branch that was merged', async () => {
   expect(await remove()).toMatchObject({ left: null });
 });
 
-it.each(['README.md', 'untracked.txt'])('leaves everything where %s is not committed, in plain words', async (file) => {
-  const { write, remove, kept, worktree, worktrees, project } = await setUp();
-  await write(file, 'work');
-  await write('notes/plan.md', 'the plan');
-  const { left } = await remove({ buildFolders: 'delete' });
-  expect(left).toContain(`changes that are not committed (${file})`);
-  expect(left).not.toMatch(/fatal|--force/);
-  expect((await worktrees.planRemoval(project, worktree)).left).toBe(left);
-  expect(kept).toEqual([]);
-  expect(await readFile(join(worktree.path, 'notes', 'plan.md'), 'utf8')).toBe('the plan');
-});
+it.each(['README.md', 'untracked.txt'])(
+  'leaves everything in place if %s is not committed, and says why',
+  async (file) => {
+    const { write, remove, kept, worktree, worktrees, project } = await setUp();
+    await write(file, 'work');
+    await write('notes/plan.md', 'the plan');
+    const { left } = await remove({ buildFolders: 'delete' });
+    expect(left).toContain(`uncommitted changes (${file})`);
+    expect(left).not.toMatch(/fatal|--force/);
+    expect((await worktrees.planRemoval(project, worktree)).left).toBe(left);
+    expect(kept).toEqual([]);
+    expect(await readFile(join(worktree.path, 'notes', 'plan.md'), 'utf8')).toBe('the plan');
+  },
+);
 
 it('leaves a branch that is not merged, and says so', async () => {
   const { remove, path, git, commit, worktree, worktrees, project } = await setUp();
   await commit(worktree.path, 'feature.txt', 'new');
   const { branch } = await worktrees.planRemoval(project, worktree);
   expect(branch).toEqual({ name: worktree.branch, isKept: true });
-  expect((await remove()).left).toContain('not merged');
+  expect((await remove()).left).toContain('unmerged work');
   expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
 });
 

@@ -15,18 +15,18 @@ import { removePlaceholders } from './sandbox-mount-points.ts';
 import { initializedSubmodules, unpushedSubmodules } from './submodules.ts';
 import { worktreeEntry } from './worktree-list.ts';
 
-/** How a worktree is to be removed. */
+/** How to remove a worktree. */
 export interface RemovalOrder {
   buildFolders: BuildFolders;
-  /** Puts files of the worktree into the trash. */
+  /** Moves files of the worktree to the trash. */
   keep: (files: readonly KeptFile[]) => Promise<TrashEntry | null>;
-  /** Asked once more when it is our turn. @throws Rejection when it must not be removed after all */
+  /** Called before anything is removed, once other work on the repository has finished. @throws Rejection if the worktree must stay */
   mayBegin: () => Promise<void>;
 }
 
-/** What became of a worktree. */
+/** The result of a removal. */
 export interface Removed {
-  /** What stayed where it is, in words; null: nothing. */
+  /** What was left in place, for people; null if nothing was. */
   left: string | null;
   kept: TrashEntry | null;
   deleted: KeptFile[];
@@ -34,7 +34,7 @@ export interface Removed {
 
 const NOTHING: IgnoredFiles = { files: [], buildFolders: [] };
 
-/** What removing it would do. @throws OperationalError `worktree_failed` */
+/** Returns what the removal would do. @throws OperationalError `worktree_failed` */
 export async function planRemoval(git: Git, project: Project, worktree: Worktree): Promise<Removal> {
   const left = await reasonToKeep(git, project, worktree);
   const isHere = await pathExists(worktree.path);
@@ -51,9 +51,9 @@ export async function planRemoval(git: Git, project: Project, worktree: Worktree
 }
 
 /**
- * Removes the worktree, and its branch if that is merged. Ignored files go to the trash first; work that is not committed
- * has everything left where it is.
- * @throws what `mayBegin` throws; OperationalError `worktree_failed`; a system error where the files could not be moved
+ * Removes the worktree, and its branch if that is merged. Moves ignored files to the trash first; leaves everything in place if
+ * there is uncommitted work.
+ * @throws whatever `mayBegin` throws; OperationalError `worktree_failed`; a system error if the files could not be moved
  */
 export async function removeWorktree(
   git: Git,
@@ -69,14 +69,14 @@ export async function removeWorktree(
   const toKeep = [...ignored.files, ...(buildFolders === 'keep' ? ignored.buildFolders : [])];
   const kept = toKeep.length === 0 ? null : await keep(toKeep);
   const deleted = buildFolders === 'delete' ? ignored.buildFolders : [];
-  if (await pathExists(path)) await removePlaceholders(git, path); // git takes them for work
-  // Git does not remove one with submodules otherwise. That nothing is lost was looked at above.
+  if (await pathExists(path)) await removePlaceholders(git, path); // git would count them as changes
+  // Git requires it for a worktree with submodules. The check above made sure that nothing is lost.
   const force = (await pathExists(path)) && (await initializedSubmodules(git, path)).length > 0 ? ['--force'] : [];
   const removal = await git.try(project.path, ['worktree', 'remove', ...force, path]);
   if (removal.failed) {
     const inTrash = kept === null ? '' : ' Its ignored files are in the trash.';
     return {
-      left: `The worktree ${path} was left where it is: ${gitReason(removal.stderr)}${inTrash}`,
+      left: `The worktree ${path} was left in place: ${gitReason(removal.stderr)}${inTrash}`,
       kept,
       deleted: [],
     };
@@ -86,21 +86,20 @@ export async function removeWorktree(
   return { left: isKept ? keptBranchNotice(worktree) : null, kept, deleted };
 }
 
-const keptBranchNotice = ({ branch }: Worktree): string =>
-  `The branch ${branch} was kept: it has work that is not merged.`;
+const keptBranchNotice = ({ branch }: Worktree): string => `The branch ${branch} was kept: it has unmerged work.`;
 
-const stays = (path: string): string => `The worktree ${path} was left where it is, with all that is in it:`;
+const stays = (path: string): string => `The worktree ${path} was left in place with all its contents:`;
 
-/** Git's own words without its advice, which would lose what is there. */
+/** Returns git's error without its advice, which would delete the files. */
 function gitReason(words: string): string {
   const [first = ''] = words.trim().split(/[;\n]|, use /);
   return `git did not remove it (${first.replace(/^(fatal|error): /, '')}).`;
 }
 
-/** How many files are named. */
+/** How many files an error text lists. */
 const NAMED = 5;
 
-/** Why the worktree has to stay, in words; null: nothing would be lost. */
+/** Returns why the worktree must stay, for people; null if nothing would be lost. */
 async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Promise<string | null> {
   if (!(await pathExists(path))) return null;
   if (!(await pathExists(project.path))) {
@@ -109,20 +108,20 @@ async function reasonToKeep(git: Git, project: Project, { path }: Worktree): Pro
   const entry = await worktreeEntry(git, project.path, path);
   if (entry === null) return `${stays(path)} git does not know it as a worktree of ${project.path}.`;
   if (entry.some((line) => /^locked\b/.test(line))) {
-    return `${stays(path)} somebody has locked it. To remove it, run "git worktree unlock" on it first.`;
+    return `${stays(path)} it is locked. To remove it, run "git worktree unlock" on it first.`;
   }
   const changed = await changedFiles(git, path);
   if (typeof changed === 'string') return `${stays(path)} git cannot read it (${changed}).`;
   if (changed.length > 0) {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : '';
-    return `${stays(path)} it has changes that are not committed (${changed.slice(0, NAMED).join(', ')}${more}).`;
+    return `${stays(path)} it has uncommitted changes (${changed.slice(0, NAMED).join(', ')}${more}).`;
   }
   const unpushed = await unpushedSubmodules(git, path);
   if (unpushed.length === 0) return null;
   return `${stays(path)} there are commits in ${unpushed.join(', ')} that no remote has.`;
 }
 
-/** What is not committed, also in repositories inside of this one; why that could not be read, in git's words. */
+/** Returns uncommitted files, including those in nested repositories; as a string, git's error if that failed. */
 async function changedFiles(git: Git, worktree: string): Promise<string[] | string> {
   const status = [
     'status',

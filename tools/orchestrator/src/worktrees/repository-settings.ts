@@ -3,43 +3,43 @@ import { inMainCheckout, LOCAL, MCP, SHARED } from '../lib/settings-files.ts';
 import { folderTree, type RepositoryTree } from './repository-tree.ts';
 
 /**
- * The files with which a repository, or its main checkout, can change how Claude Code works, as Claude Code reads them in
- * a worktree (docs/protocol.md, "Settings and trust").
+ * Reads the files with which a repository, or its main checkout, can change how Claude Code works, as Claude Code reads them
+ * in a worktree (docs/protocol.md, "Settings and trust").
  */
 
-/** Folders whose Markdown files can carry settings of their own. */
+/** Folders whose Markdown files can contain settings. */
 type Extra = 'agents' | 'commands' | 'skills';
 const EXTRAS: readonly Extra[] = ['agents', 'commands', 'skills'];
 
 export interface SettingsFile {
-  /** What it is, so how it is to be read. */
+  /** Determines how it is parsed. */
   kind: 'settings' | 'mcp' | Extra;
-  /** As a person knows it: relative to the repository; outside of the worktree with where it is. */
+  /** The name for people: relative to the repository; for files outside the worktree, with their location. */
   name: string;
   text: string;
-  /** The untracked local settings of the main checkout: what the person allowed "for this project" in a terminal. */
+  /** The untracked local settings of the main checkout, with what the person allowed "for this project" in a terminal. */
   isPersonal: boolean;
 }
 
-/** All of them in one place, and the other files that they may name. */
+/** All settings files, and access to the other files that they may name. */
 export interface RepositorySettings {
   files: SettingsFile[];
-  /** The text of another file of the repository; null: there is none. */
+  /** Returns the text of another file of the repository; null if there is none. */
   read(path: string): Promise<string | null>;
 }
 
 export interface SettingsPlace {
-  /** The worktree, or the commit that one would be made from. */
+  /** The worktree, or the commit that one would be created from. */
   tree: RepositoryTree;
   /** The main checkout. */
   checkout: RepositoryTree;
-  /** Whether the repository itself brings the main checkout's local settings along. */
+  /** Whether the local settings are committed to the repository. */
   isLocalCommitted: boolean;
-  /** Folders above the worktree in which Claude Code looks for MCP servers as well, absolute. */
+  /** Absolute paths of folders above the worktree in which Claude Code also looks for MCP servers. */
   above: readonly string[];
 }
 
-/** Reads all of them. */
+/** Reads all settings files. */
 export async function repositorySettings(place: SettingsPlace): Promise<RepositorySettings> {
   const { tree, checkout, isLocalCommitted, above } = place;
   const file = (kind: SettingsFile['kind'], name: string, text: string | null, isPersonal = false): SettingsFile[] =>
@@ -57,7 +57,7 @@ export async function repositorySettings(place: SettingsPlace): Promise<Reposito
   return {
     files: [
       ...file('settings', SHARED, shared),
-      // A copy of the main checkout's own says nothing new.
+      // A copy of the main checkout's file adds nothing.
       ...(local === ofCheckout ? [] : file('settings', LOCAL, local)),
       ...file('settings', inMainCheckout(LOCAL), ofCheckout, !isLocalCommitted),
       ...file('mcp', MCP, mcp),
@@ -68,7 +68,7 @@ export async function repositorySettings(place: SettingsPlace): Promise<Reposito
   };
 }
 
-/** The settings files alone, as they are on the disk now: cheap enough to be read again and again. */
+/** Reads only the settings files from the disk: cheap enough to repeat often. */
 export async function settingsFiles(worktree: string, checkout: string): Promise<SettingsFile[]> {
   const tree = folderTree(worktree);
   const texts = await Promise.all([tree.read(SHARED), tree.read(LOCAL), folderTree(checkout).read(LOCAL)]);
@@ -78,11 +78,11 @@ export async function settingsFiles(worktree: string, checkout: string): Promise
   );
 }
 
-/** The files that `settingsFiles` reads. */
+/** Returns the paths that `settingsFiles` reads. */
 export const settingsPaths = (worktree: string, checkout: string): string[] =>
   [[worktree, SHARED] as const, [worktree, LOCAL] as const, [checkout, LOCAL] as const].map((parts) => join(...parts));
 
-/** Those of the main checkout count where the worktree has no such folder (tried). */
+/** Reads the Markdown files of a folder; those of the main checkout if the worktree has no such folder (tried). */
 async function extraFiles(tree: RepositoryTree, main: RepositoryTree, kind: Extra): Promise<SettingsFile[]> {
   const folder = `.claude/${kind}`;
   const own = await tree.list(folder);
@@ -96,7 +96,7 @@ async function extraFiles(tree: RepositoryTree, main: RepositoryTree, kind: Extr
   );
 }
 
-/** The folders between a worktree and the data directory, that one included. */
+/** Returns the folders between a worktree and the data directory, including the data directory. */
 export function foldersAbove(worktree: string, dataDir: string): string[] {
   const folders: string[] = [];
   for (let folder = dirname(worktree); folder.startsWith(dataDir); folder = dirname(folder)) folders.push(folder);

@@ -5,19 +5,19 @@ import type { GitResult } from './git/run-git.ts';
 
 /** The files of a repository, on the disk or in a commit. Paths are relative to its top folder, with `/`. */
 export interface RepositoryTree {
-  /** The text of a file, symbolic links followed, without what only differs by platform or at its end; null: there is none. */
+  /** Returns the text of a file with normalised line endings and without trailing white space; follows symbolic links. Null if there is none. */
   read(path: string): Promise<string | null>;
-  /** All files below a folder, symbolic links followed, in order; null: there is no such folder. */
+  /** Lists all files below a folder, sorted; follows symbolic links. Null if there is no such folder. */
   list(folder: string): Promise<string[] | null>;
 }
 
-/** More is no text that settings run. */
+/** Scripts are shorter. */
 const LONGEST_FILE = 4 * 1024 * 1024;
-/** Folders of commands and skills are shallow; a link may lead in a circle. */
+/** Folders of commands and skills are shallow; links may form a cycle. */
 const DEEPEST = 5;
 const MOST_FILES = 2_000;
 
-/** What a checkout with other line endings, or git's own output, may change. */
+/** Removes differences that line endings of a checkout, or git's output, may cause. */
 const comparable = (text: string) => text.replaceAll('\r\n', '\n').trimEnd();
 
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'EACCES'];
@@ -27,7 +27,7 @@ function nullIfMissing(error: unknown): null {
   throw error;
 }
 
-/** The files of a folder as they are on the disk. */
+/** Returns the files of a folder on the disk. */
 export function folderTree(root: string): RepositoryTree {
   async function below(folder: string, depth: number, found: string[]): Promise<void> {
     const names = await readdir(join(root, folder)).catch(nullIfMissing);
@@ -63,9 +63,9 @@ interface Entry {
 
 const LINK = '120000';
 
-/** The files of the commit that a checkout stands at. @param git runs git in it, which only reads objects */
+/** Returns the files of a checkout's current commit. @param git runs git in the checkout; only reads objects */
 export function headTree(git: (args: readonly string[]) => Promise<GitResult>): RepositoryTree {
-  /** `ls-tree` of a path; with a slash at its end: of what is in it. */
+  /** Runs `ls-tree` on a path; with a trailing slash, on the contents of the folder. */
   async function rows(path: string): Promise<{ mode: string; type: string; object: string; path: string }[]> {
     const { failed, stdout } = await git(['ls-tree', '-z', 'HEAD', '--', path]);
     if (failed) return [];
@@ -82,7 +82,7 @@ export function headTree(git: (args: readonly string[]) => Promise<GitResult>): 
     return failed ? null : stdout;
   };
 
-  /** Where the path leads to, each of its parts resolved as the file system would; null: nowhere within the repository. */
+  /** Resolves each part of a path as the file system would; null if it points nowhere inside the repository. */
   async function resolve(path: string, links = 0): Promise<{ path: string; entry: Entry } | null> {
     const parts = normalize(path).split('/');
     for (let length = 1; length <= parts.length; length++) {

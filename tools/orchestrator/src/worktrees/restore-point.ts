@@ -4,13 +4,13 @@ import { Rejection } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 
-/** How many paths one call of git is given; the length of a command line is limited. */
+/** The limit of paths in one call of git, since command lines are limited in length. */
 const PATHS_PER_CALL = 500;
 
 /**
- * Remembers a checkout without changes of tracked files, to put it back after a merge of `commit` that failed. The
- * answer says what could not be put back; null where all is as it was.
- * @throws Rejection `merge_refused` where another git has locked it
+ * Records the state of a checkout without changed tracked files, and returns a function that restores it after a failed merge of
+ * `commit`. That function resolves with what could not be restored; null if everything was.
+ * @throws Rejection `merge_refused` if another git has locked it
  */
 export async function createRestorePoint(
   git: Git,
@@ -20,7 +20,7 @@ export async function createRestorePoint(
   const head = await git.must(checkout, ['rev-parse', 'HEAD']);
   const lock = resolve(checkout, await git.must(checkout, ['rev-parse', '--git-path', 'index.lock']));
   if (await pathExists(lock)) {
-    const message = `Another git is at work in the main checkout at ${checkout}, or was killed there. Wait for it; if none runs, remove ${lock}, then merge.`;
+    const message = `Another git process is running in the main checkout at ${checkout}, or was killed there. Wait for it to finish; if none is running, remove ${lock}, then merge.`;
     throw new Rejection('merge_refused', message);
   }
   const touched = parsePaths(
@@ -30,7 +30,7 @@ export async function createRestorePoint(
   const missing: string[] = [];
   for (const path of touched) if (!tracked.has(path) && !(await pathExists(join(checkout, path)))) missing.push(path);
 
-  /** What a killed git left: its lock, and files that it had written and not yet put into the index. */
+  /** Removes what a killed git left: its lock, and files that it had written but not added to the index. */
   async function cleanUpAfterKill(): Promise<void> {
     await rm(lock, { force: true });
     await git.try(checkout, ['merge', '--abort']);
@@ -38,7 +38,7 @@ export async function createRestorePoint(
     const known = touched.filter((path) => tracked.has(path));
     for (let at = 0; at < known.length; at += PATHS_PER_CALL) {
       const paths = known.slice(at, at + PATHS_PER_CALL);
-      // A name may begin with ":" or have a "*" in it, which git would take for a pattern.
+      // A name may begin with ":" or contain "*", which git would take for a pattern.
       await git.try(checkout, ['--literal-pathspecs', 'checkout', '--quiet', head, '--', ...paths]);
     }
   }

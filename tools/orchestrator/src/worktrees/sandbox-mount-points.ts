@@ -5,34 +5,34 @@ import { PLACEHOLDERS } from '../agent/sandbox-placeholders.ts';
 import { systemCode } from '../lib/errors.ts';
 import { locateCheckout } from './git/locate-checkout.ts';
 
-/** What is needed of git here. */
+/** The part of git that is used here. */
 interface AskGit {
   must(cwd: string, args: readonly string[]): Promise<string>;
 }
 
 /**
- * As seen from outside, a placeholder is a mount point: an empty file that not even its owner may write, which nobody who works on
- * a project makes. It is there while the command runs, in the background too, and for ever where the sandbox was killed.
+ * Outside the sandbox, a placeholder is the mount point: an empty file that not even its owner may write, which nobody creates
+ * by hand. It exists while the command runs, also in the background, and stays for ever if the sandbox was killed.
  */
 const WRITE_BITS = 0o222;
 
-/** Synchronous, as there are many of them: the kernel answers in a tenth of what asking a thread costs. */
+/** Synchronous, because there are many: the kernel answers in a tenth of the time that a thread takes. */
 function isPlaceholder(path: string): boolean {
   try {
     const found = lstatSync(path, { throwIfNoEntry: false });
     return found?.isFile() === true && found.size === 0 && (found.mode & WRITE_BITS) === 0;
   } catch {
-    return false; // it is not for us to read
+    return false; // we may not read it
   }
 }
 
-/** The mount points of a sandbox at the top of a checkout, relative to it. They are no work of anybody. */
+/** Returns the sandbox's mount points at the top of a checkout, as relative paths. They are nobody's work. */
 export const placeholdersIn = (checkout: string): string[] =>
   PLACEHOLDERS.filter((name) => isPlaceholder(join(checkout, name)));
 
 /**
- * Removes what a killed sandbox left at the top of a checkout; files that git knows stay. For when no process of the session
- * lives: a mount point that is removed protects nothing any more. @throws OperationalError `worktree_failed`; a system error
+ * Removes mount points that a killed sandbox left at the top of a checkout; tracked files stay. Call it only while the session
+ * has no process: a removed mount point no longer protects anything. @throws OperationalError `worktree_failed`; a system error
  */
 export async function removePlaceholders(git: AskGit, checkout: string): Promise<void> {
   const found = placeholdersIn(checkout);
@@ -42,8 +42,8 @@ export async function removePlaceholders(git: AskGit, checkout: string): Promise
 }
 
 /**
- * Removes the lock on a repository's configuration that a killed sandbox left: with it, neither `git config` nor
- * `git push -u` works in any checkout. A lock of git itself can be written, and stays.
+ * Removes the lock that a killed sandbox left on a repository's configuration: it breaks `git config` and `git push -u` in every
+ * checkout. Git's own lock is writable, and stays.
  * @throws a system error
  */
 export async function removeConfigLock(checkout: string): Promise<void> {

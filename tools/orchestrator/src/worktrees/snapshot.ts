@@ -6,22 +6,22 @@ import type { Git } from './git/git.ts';
 
 /** A worktree's files at one moment. */
 export interface Snapshot {
-  /** The tree of all of them: what is committed, staged, changed and new, but not what is ignored. */
+  /** The tree of all files: committed, staged, changed and new ones, without ignored ones. */
   tree: string;
-  /** Paths that git could not take in. */
+  /** Paths that git could not add. */
   unread: string[];
 }
 
-/** How many paths one call of git is given; the length of a command line is limited. */
+/** The limit of paths in one call of git, since command lines are limited in length. */
 const PATHS_PER_CALL = 500;
 
-/** An untracked cache may have been made to leave files out; line endings are converted as usual, without a refusal. */
+/** An untracked cache could hide files on purpose; line endings are converted as usual, without a refusal. */
 const ADD = ['-c', 'core.untrackedCache=false', '-c', 'core.safecrlf=false', 'add', '--all', '--ignore-errors'];
 
 /**
- * Writes a worktree's files into a tree as `git add --all` would take them (filters and line endings included), by an
- * index of our own, so that nothing is staged. Only objects are added to the repository.
- * @param ownIndex its index, for who knows where that is
+ * Writes a worktree's files into a tree as `git add --all` would add them (with filters and line endings), with a temporary
+ * index, so that nothing is staged. Only adds objects to the repository.
+ * @param ownIndex the path of the worktree's index, if the caller knows it
  * @throws OperationalError `worktree_failed`
  */
 export async function takeSnapshot(git: Git, path: string, ownIndex?: string): Promise<Snapshot> {
@@ -29,7 +29,7 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
   try {
     const index = join(folder, 'index');
     const env = { GIT_INDEX_FILE: index, LC_ALL: 'C' };
-    // From a copy of the worktree's index git knows which files need not be read again, however many there are.
+    // A copy of the worktree's index tells git which files need not be read again.
     const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
     await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
     await clearSkipMarks(git, path, env);
@@ -43,7 +43,7 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
   }
 }
 
-/** Takes back the marks that make git skip a file without looking at it. A sparse checkout's missing files keep theirs. */
+/** Clears the flags that make git skip a file. Missing files of a sparse checkout keep theirs. */
 async function clearSkipMarks(git: Git, path: string, env: Record<string, string>): Promise<void> {
   const lines = (await git.must(path, ['ls-files', '-v', '-z'], env)).split('\0');
   const marked = (isMarked: (letter: string) => boolean) =>

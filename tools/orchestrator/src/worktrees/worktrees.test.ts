@@ -17,21 +17,21 @@ async function setUp() {
 const STAGE = stageId('STAGE-1');
 const never = new AbortController().signal;
 
-describe('looking at a folder', () => {
-  it('finds the top of the repository from any folder inside of it', async () => {
+describe('inspecting a folder', () => {
+  it('finds the top of the repository from any folder inside it', async () => {
     const { worktrees, path } = await setUp();
     await mkdir(join(path, 'src', 'deep'), { recursive: true });
     expect(await worktrees.inspect(path)).toEqual({ root: path });
     expect(await worktrees.inspect(join(path, 'src', 'deep'))).toEqual({ root: path });
   });
 
-  it('knows one repository by whatever path one comes to it', async () => {
+  it('resolves every path to a repository to the same folder', async () => {
     const { worktrees, path, folder } = await setUp();
     await symlink(path, join(folder, 'link'));
     expect(await worktrees.inspect(join(folder, 'link'))).toEqual({ root: await realpath(path) });
   });
 
-  it('refuses a folder that is not there, one that is no repository, and a file', async () => {
+  it('refuses a missing folder, a folder without a repository, and a file', async () => {
     const { worktrees, folder, path } = await setUp();
     const refusal = { code: 'not_a_repository', kind: 'rejection' };
     await expect(worktrees.inspect(join(folder, 'nowhere'))).rejects.toMatchObject(refusal);
@@ -71,7 +71,7 @@ describe('the worktree of a stage', () => {
     expect(await git(path, 'branch', '--show-current')).toBe('main');
   });
 
-  it('is found again with all that is in it, and keeps its base while both sides go on', async () => {
+  it('is found again with its contents, and keeps its base while both sides move on', async () => {
     const { worktrees, project, path, commit } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
     await commit(first.path, 'feature.txt', 'new');
@@ -81,7 +81,7 @@ describe('the worktree of a stage', () => {
     expect(await readFile(join(first.path, 'draft.txt'), 'utf8')).toBe('not committed');
   });
 
-  it('is found again where the data directory is reached through a link', async () => {
+  it('is found again if the data directory is reached through a link', async () => {
     const { folder, env, project } = await setUp();
     await mkdir(join(folder, 'elsewhere'));
     await symlink(join(folder, 'elsewhere'), join(folder, 'linked'));
@@ -90,7 +90,7 @@ describe('the worktree of a stage', () => {
     expect(await worktrees.ensure(project, STAGE, null)).toEqual(first);
   });
 
-  it('takes names with a number behind where a branch of its name has work of somebody else, and says so', async () => {
+  it('gets names with a number if a branch of its name has other work, and says so', async () => {
     const { worktrees, project, path, git, commit, dataDir } = await setUp();
     await git(path, 'switch', '--quiet', '-c', 'callboard/STAGE-1');
     await commit(path, 'kept.txt', 'of before');
@@ -120,13 +120,13 @@ describe('the worktree of a stage', () => {
     expect([own, branch]).toEqual([`${before.path}-2`, 'callboard/STAGE-1-2']);
   });
 
-  it('takes over a worktree that a start made which was cut off before anybody had it', async () => {
+  it('takes over an unused worktree of an interrupted start', async () => {
     const { worktrees, project } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
     expect(await worktrees.ensure(project, STAGE, null)).toEqual(first);
   });
 
-  it('is made again from the current commit when its branch is gone too, and says so', async () => {
+  it('is recreated from the current commit if its branch is missing too, and says so', async () => {
     const { worktrees, project, path, git, commit } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
     await git(path, 'worktree', 'remove', first.path);
@@ -138,7 +138,7 @@ describe('the worktree of a stage', () => {
     expect(told).toEqual([expect.stringContaining('current commit')]);
   });
 
-  it('starts with a post-checkout hook that fails, and says so each time that it makes one', async () => {
+  it('is created despite a failing post-checkout hook, and says so each time', async () => {
     const { worktrees, project, path, git } = await setUp();
     await failingHook(path, 'post-checkout');
     for (const id of ['STAGE-1', 'STAGE-2']) {
@@ -149,14 +149,14 @@ describe('the worktree of a stage', () => {
     }
   });
 
-  it('says where the repository is missing when it was moved', async () => {
+  it('says where the repository was if it has been moved', async () => {
     const { worktrees, project, path } = await setUp();
     await rename(path, `${path}-moved`);
     const failure = { code: 'worktree_failed', message: expect.stringContaining(`no longer at ${path}`) };
     await expect(worktrees.ensure(project, STAGE, null)).rejects.toMatchObject(failure);
   });
 
-  it('is made again, on its branch, when somebody deleted its folder', async () => {
+  it('is recreated on its branch if somebody deleted its folder', async () => {
     const { worktrees, project, commit } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
     await commit(first.path, 'kept.txt', 'committed');
@@ -165,7 +165,7 @@ describe('the worktree of a stage', () => {
     expect(await readFile(join(first.path, 'kept.txt'), 'utf8')).toBe('committed');
   });
 
-  it('is made beside a folder that stands in its place, and is not made again where one does', async () => {
+  it('is created beside a folder with its name, and is not recreated in place of one', async () => {
     const { worktrees, project, dataDir } = await setUp();
     const taken = join(dataDir, 'worktrees', 'shop', 'STAGE-1');
     await mkdir(join(taken, 'full'), { recursive: true });
@@ -190,13 +190,13 @@ describe('merging', () => {
     return { ...all, merge, merger };
   }
 
-  it('is done in the name of Callboard where git knows nobody', async () => {
+  it('uses the identity of Callboard if git has none', async () => {
     const { merge, merger } = await setUpMerge();
     await merge();
     expect(await merger()).toBe('Callboard <callboard@localhost>, Callboard <callboard@localhost>');
   });
 
-  it("is done in the user's name where git knows it", async () => {
+  it("uses the user's identity if git has one", async () => {
     const { merge, merger, git, path } = await setUpMerge();
     await git(path, 'config', 'user.name', 'Ada');
     await git(path, 'config', 'user.email', 'ada@example.org');
@@ -216,7 +216,7 @@ describe('what is merged is what was seen', () => {
     return { ...all, worktree, merge, head, before: await git(path, 'rev-parse', 'HEAD') };
   }
 
-  it('whatever options a script has set for merges into the branch', async () => {
+  it('whatever merge options a script has set for the branch', async () => {
     const { merge, git, path, head } = await setUpSeen();
     await git(path, 'config', 'branch.main.mergeOptions', '--strategy=ours --no-commit');
     await merge();
@@ -224,7 +224,7 @@ describe('what is merged is what was seen', () => {
     expect(await readFile(join(path, 'feature.txt'), 'utf8')).toBe('new\n');
   });
 
-  it('not another commit, nor with other files beside it; the refusal says which', async () => {
+  it('and a merge with another commit or other files is refused with the reason', async () => {
     const { merge, git, path, before, worktree, commit, head } = await setUpSeen();
     await writeFile(join(worktree.path, 'feature.txt'), 'other\n');
     await expect(merge()).rejects.toMatchObject({
@@ -248,7 +248,7 @@ describe('what is merged is what was seen', () => {
     expect(await git(path, 'rev-parse', 'HEAD^2')).toBe(head);
   });
 
-  it('not files of another branch that the worktree has been put on, though nothing is uncommitted', async () => {
+  it('and files of another branch that the worktree was switched to are refused, though nothing is uncommitted', async () => {
     const { git, worktree, worktrees, project, path, before } = await setUpSeen();
     await git(worktree.path, 'checkout', '--quiet', '-b', 'elsewhere', 'HEAD~1');
     const { head, tree } = await worktrees.diff(project, worktree);
@@ -269,7 +269,7 @@ it('makes many worktrees of one repository at once', async () => {
 });
 
 describe('the files of a worktree', () => {
-  it('are those that git tracks and the new ones, without what is ignored or deleted', async () => {
+  it('are the tracked and the new ones, without ignored or deleted ones', async () => {
     const { worktrees, project } = await setUp();
     const worktree = await worktrees.ensure(project, STAGE, null);
     await mkdir(join(worktree.path, 'src'));
@@ -281,7 +281,7 @@ describe('the files of a worktree', () => {
     expect(await worktrees.suggestFiles(worktree, 'A b')).toEqual(['src/a b.txt']);
   });
 
-  it('say so when the worktree is gone', async () => {
+  it('cannot be listed if the worktree is missing', async () => {
     const { worktrees, project } = await setUp();
     const worktree = await worktrees.ensure(project, STAGE, null);
     await rm(worktree.path, { recursive: true });

@@ -38,24 +38,24 @@ export interface WorktreesParts {
   dataDir: string;
   /** The user's environment, for git. */
   env: Record<string, string>;
-  /** What was agreed to of each repository's git settings; by default what stands there when git is first called in it. */
+  /** The agreed git settings of each repository; by default those at the first call of git in it. */
   repositories?: Repositories;
 }
 
-/** One worktree and branch a stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
+/** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
 export interface Worktrees {
   /**
-   * The top folder of the repository that `path` lies in.
+   * Returns the top folder of the repository that contains `path`.
    * @throws Rejection `not_a_repository`, `no_commits`
    */
   inspect(path: string): Promise<{ root: string }>;
   /**
-   * Makes the stage's worktree from the repository's current commit, with copies of the project's listed ignored files,
-   * or finds the one that is there. One that git was making when it was killed is made anew; one that is gone is made
-   * again from its branch. A folder or branch that somebody else has worked in is not taken: the names get a number behind.
+   * Creates the stage's worktree from the repository's current commit, with copies of the project's listed ignored files, or
+   * returns the existing one. An incomplete worktree, whose creation was killed, is recreated; a missing one is recreated from
+   * its branch. Never takes over a folder or branch with other work: the names get a number at the end instead.
    *
-   * @param recorded the worktree that the stage is known to have had; null before the first was made to its end
-   * @param tell hears what people should know of a worktree that was just made
+   * @param recorded the stage's recorded worktree; null until the first one was completed
+   * @param tell receives notices for people about a new worktree
    * @throws OperationalError `worktree_failed`
    */
   ensure(
@@ -65,45 +65,45 @@ export interface Worktrees {
     tell?: (notice: string) => void,
   ): Promise<Worktree>;
   /**
-   * What a merge would change, and what is not committed; with a path that file, with its patch.
-   * @throws OperationalError `worktree_failed`; Rejection `head_moved`: a tree that was asked for is no longer known
+   * Returns what a merge would change, and uncommitted changes; with a path, that file with its patch.
+   * @throws OperationalError `worktree_failed`; Rejection `head_moved` if a requested tree no longer exists
    */
   diff(project: Project, worktree: Worktree, query?: DiffQuery): Promise<StageDiff>;
-  /** How much that is. @throws OperationalError `worktree_failed`, also when the signal aborts */
+  /** Counts these changes. @throws OperationalError `worktree_failed`, also when the signal aborts */
   countChanges(project: Project, worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
   /**
-   * Paths in the worktree that fit what was typed, at most twenty, the best first; those that git ignores are left out.
-   * A list may be five seconds old. @throws OperationalError `worktree_failed`
+   * Returns at most twenty paths in the worktree that match the query, best first, without files that git ignores.
+   * The list may be five seconds old. @throws OperationalError `worktree_failed`
    */
   suggestFiles(worktree: Worktree, query: string): Promise<string[]>;
   /**
-   * Merges the stage's branch into the branch that the main checkout is on, and leaves the checkout untouched if it cannot.
-   * @param seen merges nothing but this, where it is given
+   * Merges the stage's branch into the branch that the main checkout is on; leaves the checkout unchanged on failure.
+   * @param seen merges only exactly this, if given
    * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
   merge(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
-  /** Refuses what `merge` would refuse, as far as that can be seen beforehand. @throws as `merge` */
+  /** Throws what `merge` would throw, as far as that is known beforehand. @throws as `merge` */
   requireMergeable(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
-  /** The settings files that Claude Code would read in a worktree; null: in one made of the main checkout's commit now. */
+  /** Reads the settings files that Claude Code would read in a worktree; null: in a new one from the main checkout's commit. */
   settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
-  /** The settings files alone. */
+  /** Reads only the settings files. */
   settingsFiles(project: Pick<Project, 'path'>, worktree: Worktree): Promise<SettingsFile[]>;
-  /** Where these are, or would be. */
+  /** Returns the paths of these files, whether they exist or not. */
   settingsPaths(project: Pick<Project, 'path'>, worktree: Worktree): string[];
-  /** What of the repository's git settings nobody has agreed to, looked at now. @throws OperationalError `worktree_failed` */
+  /** Reads the repository's git settings that nobody has agreed to. @throws OperationalError `worktree_failed` */
   gitSettings(project: Project): Promise<readonly GitSettingItem[]>;
   /**
-   * Removes what a killed sandbox left behind: its mount points in the worktree; with `isLast`, for when no session of the project
-   * has a process, also its lock on the configuration of the main checkout. Anybody's files stay.
+   * Removes what a killed sandbox left behind: its mount points in the worktree; with `isLast`, if no session of the project
+   * has a process, also its lock on the configuration of the main checkout. People's files stay.
    * @throws OperationalError `worktree_failed`; a system error
    */
   clearSandbox(project: Pick<Project, 'path'>, worktree: Worktree, isLast: boolean): Promise<void>;
-  /** What `remove` would do now. @throws OperationalError `worktree_failed` */
+  /** Returns what `remove` would do now. @throws OperationalError `worktree_failed` */
   planRemoval(project: Project, worktree: Worktree): Promise<Removal>;
   /**
-   * Removes a worktree, and its branch if that is merged. Ignored files are kept first; what is not committed, or not
-   * merged, stays; the answer says what.
-   * @throws what the order's `mayBegin` and `keep` throw; OperationalError `worktree_failed`
+   * Removes a worktree, and its branch if that is merged. Keeps ignored files first. Uncommitted and unmerged work stays, and
+   * the result says so.
+   * @throws whatever `mayBegin` and `keep` of the order throw; OperationalError `worktree_failed`
    */
   remove(project: Project, worktree: Worktree, order: RemovalOrder): Promise<Removed>;
 }
@@ -111,11 +111,11 @@ export interface Worktrees {
 export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse() }: WorktreesParts): Worktrees {
   const git = createGit({ env, repositories, hooksBase: join(dataDir, 'git-hooks') });
   const suggestFiles = createFileSuggestions(git);
-  /** Reading objects runs nothing that a repository could name, so it needs no guard. */
+  /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
-  /** By main checkout: two merges at once would see, and take back, each other's work. */
+  /** By main checkout: concurrent merges would see, and undo, each other's work. */
   const merges = createKeyedMutex();
-  /** By main checkout: git reads its notes of all worktrees when it makes one, and fails over one that is just being made (seen). */
+  /** By main checkout: git reads its list of worktrees when it creates one, and fails if another is being created (seen). */
   const makings = createKeyedMutex();
 
   return {
@@ -127,7 +127,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       if (top.failed) {
         const bare = await git.try(path, ['rev-parse', '--is-bare-repository']);
         if (bare.stdout.trim() === 'true') {
-          const message = `${path} is a bare repository: it has no files checked out to work on. Clone it, and add the clone.`;
+          const message = `${path} is a bare repository: it has no files to work on. Clone it, and add the clone.`;
           throw new Rejection('not_a_repository', message);
         }
         const advice = 'Run "git init" there and make a first commit, or choose another folder.';
@@ -136,7 +136,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       const root = await realpath(top.stdout.trim());
       const head = await git.try(root, ['rev-parse', '--verify', 'HEAD^{commit}']);
       if (head.failed) {
-        const advice = 'so no worktree can be made from it. Make a first commit.';
+        const advice = 'so no worktree can be created from it. Make a first commit.';
         throw new Rejection('no_commits', `The repository at ${root} has no commit yet, ${advice}`);
       }
       return { root };
@@ -158,7 +158,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     settings: async (project, worktree) => {
       const committed = headTree((args) => runGit(project.path, args, objectsOnly));
       const root = await realpath(dataDir);
-      // What is needed of the commit is asked for side by side, and asked for once.
+      // Reads both files of the commit at the same time; each is read only once.
       const [local] = await Promise.all([committed.read(LOCAL), worktree === null ? committed.read(MCP) : null]);
       return repositorySettings({
         tree: worktree === null ? committed : folderTree(worktree.path),

@@ -36,15 +36,15 @@ async function mergeWork({ worktree, worktrees, project, commit, forget }: GitSc
   await worktrees.merge(project, worktree);
 }
 
-describe('what a person had set up when the repository was registered', () => {
-  it('runs: hooks like those of husky, as if the person had called git', async () => {
+describe('a program set up before the repository was registered', () => {
+  it('runs as if the person had called git (husky hooks)', async () => {
     const scene = await setUpGitScene(setUpHusky);
     await mergeWork(scene);
     expect(await scene.ran()).toBe(`ran in ${scene.path} with no GIT_DIR\n`);
     expect(scene.told()).toEqual([]);
   });
 
-  it('does not run once the agent has changed the file behind it, which is told', async () => {
+  it('does not run after the agent has changed its file, which is reported', async () => {
     const scene = await setUpGitScene(setUpHusky);
     await appendFile(join(scene.path, '.husky', 'post-merge'), 'echo changed >> ../ran\n');
     await scene.git(scene.path, 'commit', '--quiet', '--all', '-m', 'Another hook');
@@ -53,7 +53,7 @@ describe('what a person had set up when the repository was registered', () => {
     expect(scene.told()).toEqual(['post-merge']);
   });
 
-  it('stays in force where the agent puts another value in its place', async () => {
+  it('stays in effect if the agent sets another value', async () => {
     const scene = await setUpGitScene((lab, path) => setUpHusky(lab, path));
     const { git, path, folder } = scene;
     await hook(join(folder, 'evil', 'post-merge'), `echo evil >> ${folder}/ran`);
@@ -63,7 +63,7 @@ describe('what a person had set up when the repository was registered', () => {
     expect(scene.told().sort()).toEqual(['core.hookspath', 'post-merge']);
   });
 
-  it('runs beside hooks that are new, which do not', async () => {
+  it('runs while new hooks do not', async () => {
     const scene = await setUpGitScene((lab, path) =>
       hook(join(path, '.git', 'hooks', 'post-merge'), `echo mine >> ${lab.folder}/ran`),
     );
@@ -73,7 +73,7 @@ describe('what a person had set up when the repository was registered', () => {
     expect(scene.told()).toEqual(['pre-merge-commit']);
   });
 
-  it('counts by the file that a value names, not by the value alone', async () => {
+  it('is identified by the contents of its file, not only by its value', async () => {
     const scene = await setUpGitScene(async (lab, path) => {
       await writeFile(join(path, '.git', 'monitor.sh'), '#!/bin/sh\nexit 1\n');
       await chmod(join(path, '.git', 'monitor.sh'), 0o755);
@@ -89,8 +89,8 @@ describe('what a person had set up when the repository was registered', () => {
   });
 });
 
-describe('what the user has set up for all repositories', () => {
-  it('goes on working, also where the agent sets the same key', async () => {
+describe('a program that the user set up for all repositories', () => {
+  it('keeps working even if the agent sets the same key', async () => {
     const scene = await setUpGitScene(async ({ git, folder }, path) => {
       await git(path, 'config', '--global', 'filter.upper.clean', 'tr a-z A-Z');
       await git(path, 'config', '--global', 'filter.upper.smudge', 'tr A-Z a-z');
@@ -173,7 +173,7 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
     },
   );
 
-  it('is refused, and writes no wrong content, where the agent has installed it, until somebody agrees', async () => {
+  it('is refused without writing wrong contents if the agent installed it, until somebody agrees', async () => {
     const scene = await setUpGitScene();
     const { git, worktree, worktrees, project, path, told } = scene;
     await git(worktree.path, 'lfs', 'install', '--local');
@@ -186,7 +186,7 @@ describe.skipIf(!hasLfs)('git-lfs', () => {
     expect(await git(path, 'status', '--porcelain')).toBe('');
   });
 
-  it('fetches by no program of the agent', async () => {
+  it('fetches without running programs of the agent', async () => {
     const scene = await setUpGitScene(async ({ git, commit }, path) => {
       await git(path, 'lfs', 'install');
       await git(path, 'lfs', 'track', '*.bin');

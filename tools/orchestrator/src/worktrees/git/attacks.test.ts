@@ -178,7 +178,7 @@ const ATTACKS: Record<string, Attack> = {
 
 const { 'a repository inside of this one': inner, ...OUTER } = ATTACKS;
 
-describe('nothing of the agent’s runs in our calls of git, and they do what they should, with', () => {
+describe('our calls of git run nothing of the agent’s and still work, with', () => {
   it.each(Object.entries(OUTER))('%s', async (_name, { does, told }) => {
     const scene = await setUpGitScene();
     for (const act of does) await act(scene);
@@ -187,7 +187,7 @@ describe('nothing of the agent’s runs in our calls of git, and they do what th
     expect(scene.told()).toEqual(expect.arrayContaining(told));
   });
 
-  it('a repository inside of this one, which has a configuration of its own', async () => {
+  it('a nested repository with its own configuration', async () => {
     const scene = await setUpGitScene();
     for (const act of inner?.does ?? []) await act(scene);
     const { worktrees, worktree, project, forget, ran } = scene;
@@ -202,7 +202,7 @@ describe('nothing of the agent’s runs in our calls of git, and they do what th
   });
 });
 
-describe('what somebody has agreed to runs in our calls of git:', () => {
+describe('our calls of git run agreed programs:', () => {
   const running = Object.entries(OUTER).filter(([, { runs }]) => runs !== false);
   it.each(running)('%s', async (_name, { does }) => {
     const scene = await setUpGitScene();
@@ -212,8 +212,8 @@ describe('what somebody has agreed to runs in our calls of git:', () => {
   });
 });
 
-describe('a worktree whose .git file leads elsewhere', () => {
-  it('is refused, in words that put it right', async () => {
+describe('a worktree whose .git file points elsewhere', () => {
+  it('is refused with the command that repairs it', async () => {
     const { worktrees, worktree, git, folder, canary, ran, forget, project } = await setUpGitScene();
     const prepared = join(folder, 'prepared');
     await git(folder, 'clone', '--quiet', project.path, prepared);
@@ -230,7 +230,7 @@ describe('a worktree whose .git file leads elsewhere', () => {
     expect((await worktrees.diff(project, worktree)).files).toEqual([]);
   });
 
-  it('cannot have another common folder either', async () => {
+  it('cannot have another common directory either', async () => {
     const { worktrees, worktree, git, folder, canary, ran, forget, project } = await setUpGitScene();
     const prepared = join(folder, 'prepared');
     await git(folder, 'clone', '--quiet', project.path, prepared);

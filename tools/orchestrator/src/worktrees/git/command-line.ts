@@ -1,4 +1,4 @@
-/** A call of git, taken apart: options of git itself, the command, and what comes after it. */
+/** The parts of a git command line: git's own options, the command, and its arguments. */
 interface Call {
   options: readonly string[];
   command: string;
@@ -11,7 +11,7 @@ export function parseCommandLine(args: readonly string[]): Call {
   return { options: args.slice(0, at), command: args[at] ?? '', rest: args.slice(at + 1) };
 }
 
-/** Commands that change a checkout or a history: git runs hooks for them. For all others hooks are off. */
+/** Commands that change a checkout or the history. Git runs hooks for them; for all others hooks are off. */
 const WRITES: ReadonlySet<string> = new Set([
   ...['merge', 'commit', 'checkout', 'switch', 'restore', 'reset', 'worktree', 'rebase', 'cherry-pick', 'revert'],
   ...['branch', 'stash', 'pull', 'push', 'am', 'tag', 'update-ref', 'clean'],
@@ -20,8 +20,8 @@ const WRITES: ReadonlySet<string> = new Set([
 export const runsHooks = (args: readonly string[]): boolean => WRITES.has(parseCommandLine(args).command);
 
 /**
- * A call with the options that keep git from running other programs: external diffs, text conversions, and git itself in
- * repositories inside of this one, which have a configuration of their own that nobody looked at.
+ * Adds the options that keep git from running other programs: external diffs, text conversions, and git itself in nested
+ * repositories, whose own configuration nobody has checked.
  */
 export function withSafeOptions(args: readonly string[]): string[] {
   const { options, command, rest } = parseCommandLine(args);
@@ -42,13 +42,13 @@ const SAFE_OPTIONS: Readonly<Record<string, readonly string[]>> = {
   show: NO_PROGRAMS,
 };
 
-/** Whether it adds all there is; git would run itself in every repository inside of this one. */
+/** Whether the call adds everything; git would run itself in every nested repository. */
 export function addsAll(args: readonly string[]): boolean {
   const { command, rest } = parseCommandLine(args);
   return command === 'add' && (rest.includes('--all') || rest.includes('-A')) && !rest.includes('--');
 }
 
-/** Whether it looks for files that git does not know yet, in the whole checkout. */
+/** Whether the call looks for untracked files in the whole checkout. */
 export function listsUntracked(args: readonly string[]): boolean {
   const { command, rest } = parseCommandLine(args);
   if (rest.includes('--')) return false;
@@ -56,10 +56,10 @@ export function listsUntracked(args: readonly string[]): boolean {
   return (command === 'ls-files' && rest.includes('--others')) || addsAll(args);
 }
 
-/** The end of a command line that leaves these paths out of what the call looks at. */
+/** Returns the arguments that exclude these paths from a call. */
 export const excluding = (paths: readonly string[]): string[] =>
   paths.length === 0 ? [] : ['--', '.', ...paths.map((path) => `:(exclude,literal)${path}`)];
 
-/** The repositories inside of this one, as `ls-files --stage -z` prints them. */
+/** Returns the paths of nested repositories from the output of `ls-files --stage -z`. */
 export const nestedRepositories = (staged: string): string[] =>
   staged.split('\0').flatMap((line) => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []));

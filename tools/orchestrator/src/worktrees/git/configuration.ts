@@ -1,18 +1,18 @@
 import { resolve } from 'node:path';
 import type { CheckoutLocation } from './locate-checkout.ts';
 
-/** One line of git's configuration, wherever it comes from, in the order in which git reads them. */
+/** An entry of git's configuration from any file. Git reads entries in order. */
 export interface ConfigEntry {
   key: string;
   value: string;
-  /** It stands in the repository's own configuration, or in a file that this includes. The rest is the user's or the machine's. */
+  /** From the repository's configuration or a file that it includes; other entries are the user's or the machine's. */
   isLocal: boolean;
   file: string;
 }
 
 export const LIST_CONFIGURATION = ['config', '--list', '-z', '--show-scope', '--show-origin', '--includes'];
 
-/** Reads what `LIST_CONFIGURATION` printed: `scope\0origin\0key\nvalue\0`; a key without a value means true. */
+/** Parses the output of `LIST_CONFIGURATION`: `scope\0origin\0key\nvalue\0`; a key without a value means true. */
 export function parseConfiguration(printed: string, { root }: CheckoutLocation): ConfigEntry[] {
   const fields = printed.split('\0');
   const entries: ConfigEntry[] = [];

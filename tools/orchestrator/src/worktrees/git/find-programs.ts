@@ -7,31 +7,31 @@ import type { ConfigEntry } from './configuration.ts';
 import type { CheckoutLocation } from './locate-checkout.ts';
 import { HOOKS, programKeyOf } from './program-keys.ts';
 
-/** What git would run in a checkout, as far as the repository's own settings decide it. */
+/** The programs that git would run in a checkout because of the repository's own settings. */
 export interface GitPrograms {
-  /** Keys of the repository's configuration. */
+  /** Keys in the repository's configuration. */
   items: GitSettingItem[];
-  /** By folder: the hooks in it. */
+  /** Hooks by folder. */
   hooks: ReadonlyMap<string, HookFolder>;
-  /** The folder that git itself would use. */
+  /** The hooks folder that git would use. */
   hooksFolder: string;
-  /** All files that the answer depends on; some may not be there. */
+  /** All files that the result depends on; some may not exist. */
   watched: string[];
 }
 
 export interface HookFolder {
-  /** The user's own, outside of the repository: it runs without a question. */
+  /** The user's own folder, outside the repository: its hooks need no agreement. */
   isUsers: boolean;
   hooks: GitSettingItem[];
 }
 
-/** As much of a hook as is shown. */
+/** How much of a hook is shown, in characters. */
 const EXCERPT = 1_000;
 const WORDS_LOOKED_AT = 20;
 
 /**
- * Looks at the files that a configuration names; runs nothing.
- * @param agreedHooksPaths values of `core.hooksPath` that come into force again where another one is left off
+ * Finds programs by reading the files that a configuration names; runs nothing.
+ * @param agreedHooksPaths values of `core.hooksPath` that take effect again if the current one is switched off
  */
 export async function findPrograms(
   place: CheckoutLocation,
@@ -60,7 +60,7 @@ export async function findPrograms(
   return { items, hooks, hooksFolder: hooksFolderOf(place, paths.at(-1) ?? null, home), watched };
 }
 
-/** Where git looks for hooks by this entry of `core.hooksPath`; null: without one. */
+/** Returns the folder in which git looks for hooks, with this entry of `core.hooksPath` or, for null, without one. */
 export function hooksFolderOf(place: CheckoutLocation, entry: { value: string } | null, home: string): string {
   return entry === null || entry.value === ''
     ? join(place.commonDir, 'hooks')
@@ -75,7 +75,7 @@ async function hooksIn(folder: string, watched: string[]): Promise<GitSettingIte
   const hooks: GitSettingItem[] = [];
   for (const name of names.filter((each) => HOOKS.has(each)).sort()) {
     const file = join(folder, name);
-    // Husky's own files in "_" hand over to the one of the same name in the folder above.
+    // Husky's files in "_" call the file of the same name in the parent folder.
     const further = basename(folder) === '_' ? [join(dirname(folder), name), join(folder, 'h')] : [];
     watched.push(file, ...further);
     if (!(await isExecutable(file))) continue;
@@ -86,7 +86,7 @@ async function hooksIn(folder: string, watched: string[]): Promise<GitSettingIte
   return hooks;
 }
 
-/** The words of a command that may be files in the repository, or anywhere by their whole path. */
+/** Returns the words of a command that may be files in the repository, or absolute paths. */
 function filesNamedIn(command: string, root: string): string[] {
   const words = command.split(/[\s'"=;|&()<>]+/).slice(0, WORDS_LOOKED_AT);
   return words.filter((word) => word.includes('/') && !word.includes('%')).map((word) => resolve(root, word));

@@ -9,30 +9,30 @@ import { type GitResult, gitEnvironment, runGit } from './run-git.ts';
 export type { GitResult };
 
 /**
- * Git in a folder that is the top of a checkout, with the user's environment and configuration. Of the repository's own
- * configuration and hooks it runs only what somebody has agreed to (docs/security.md). New files do not count the mount points
- * of a sandbox, which are there while a command runs in it.
+ * Git in the top folder of a checkout, with the user's environment and configuration. It runs only those programs of the
+ * repository's configuration and hooks that somebody agreed to (docs/security.md). Mount points of a sandbox, which exist while
+ * a command runs in it, do not count as new files.
  */
 export interface Git {
-  /** Runs it whatever comes of it; extra variables for special cases such as another index. */
+  /** Runs git and returns the result, even if it failed. @param env extra variables, for example for another index */
   try(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<GitResult>;
-  /** What it printed, without the last newline. @throws OperationalError `worktree_failed` with git's own words */
+  /** Returns git's output without the last newline. @throws OperationalError `worktree_failed` with git's error text */
   must(cwd: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
 }
 
-/** Git, and its guard. */
+/** Git with its guard. */
 export interface GuardedGit extends Git {
-  /** The same git; what runs ends when the signal aborts, as if it had been killed. */
+  /** Returns the same git, whose calls are killed when the signal aborts. */
   until(signal: AbortSignal): Git;
-  /** Looks at the repository at this folder, and tells what nobody has agreed to. @throws OperationalError `worktree_failed` */
+  /** Returns the settings of the repository at this folder that nobody has agreed to. @throws OperationalError `worktree_failed` */
   inspect: GitGuard['inspect'];
 }
 
 export interface GitParts {
-  /** The user's. */
+  /** The user's environment. */
   env: Record<string, string>;
   repositories: Repositories;
-  /** A folder of our own, in which the hooks of a call are put together. */
+  /** Callboard's own folder, in which the hooks of a call are collected. */
   hooksBase: string;
 }
 
@@ -57,7 +57,7 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       }
     };
 
-    /** Not inside of other repositories: what these stand at is added by itself. */
+    /** Does not run git in nested repositories: adds the commits that they are at separately. */
     async function addAll(
       cwd: string,
       args: readonly string[],

@@ -3,14 +3,14 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PINNING_VARIABLES } from './run-git.ts';
 
-/** A folder without hooks. */
+/** A hooks folder without hooks. */
 export const NO_HOOKS = '/dev/null';
 
 /**
- * Makes a folder for `core.hooksPath` in which these hooks are, and no others. Each runs the real one at its own place,
- * as it would run if a person called git: without the variables by which we pin the repository.
+ * Creates a folder for `core.hooksPath` with exactly these hooks. Each one runs the original hook as if a person had called
+ * git: without the variables that pin our calls to the repository.
  *
- * @param before shell text that comes first
+ * @param before shell text to run first
  * @returns the folder
  */
 export async function makeHooksFolder(
@@ -30,7 +30,7 @@ export async function makeHooksFolder(
   return folder;
 }
 
-/** Whole or not at all: another call may be running it. */
+/** Replaces the file atomically: another call may be running it. */
 async function put(file: string, text: string): Promise<void> {
   const there = await readFile(file, 'utf8').catch(() => null);
   if (there === text) return;

@@ -2,20 +2,20 @@ import { closeSync, constants, lstatSync, openSync, readSync, realpathSync } fro
 import { dirname, join, resolve } from 'node:path';
 import { OperationalError } from '../../lib/errors.ts';
 
-/** Where the parts of a checkout lie. */
+/** The folders of a checkout. */
 export interface CheckoutLocation {
   /** The top of the checkout. */
   root: string;
   gitDir: string;
-  /** What all checkouts of the repository share: configuration, objects, hooks. */
+  /** Shared by all checkouts of the repository: configuration, objects, hooks. */
   commonDir: string;
   /** `.git` is a folder, as in a plain clone. */
   isPlain: boolean;
 }
 
 /**
- * The repository whose checkout has its top at `root`; null: there is none. Synchronous, as it is looked up before each call of
- * git: the kernel answers at once, in a tenth of what asking a thread costs.
+ * Returns the folders of the checkout whose top is `root`; null if there is none. Synchronous, because it runs before each call
+ * of git: the kernel answers at once, and a thread would cost ten times as much.
  */
 export function locateCheckout(root: string): CheckoutLocation | null {
   const dotGit = join(root, '.git');
@@ -30,8 +30,8 @@ export function locateCheckout(root: string): CheckoutLocation | null {
 }
 
 /**
- * The worktree of a stage, which has to belong to the repository that it was made from: whoever rewrites its `.git` file
- * could otherwise lead our git to a configuration of their own.
+ * Returns the folders of a stage's worktree. It must belong to the repository that it was created from: otherwise whoever
+ * rewrites its `.git` file could point our git to a configuration of their own.
  * @throws OperationalError `worktree_failed`
  */
 export function locateWorktree(folder: string, main: CheckoutLocation): CheckoutLocation {
@@ -45,8 +45,8 @@ export function locateWorktree(folder: string, main: CheckoutLocation): Checkout
     back !== undefined &&
     resolve(place.gitDir, back) === join(folder, '.git');
   if (place !== null && isOurs) return { ...place, commonDir: main.commonDir };
-  const words = place === null ? 'is missing or leads nowhere' : `leads to ${place.gitDir}`;
-  const message = `The file ${join(folder, '.git')} ${words}, and not to the repository at ${main.root}. Put it right with: git -C ${main.root} worktree repair ${folder}`;
+  const words = place === null ? 'is missing or points nowhere' : `points to ${place.gitDir}`;
+  const message = `The file ${join(folder, '.git')} ${words} instead of the repository at ${main.root}. Repair it with: git -C ${main.root} worktree repair ${folder}`;
   throw new OperationalError('worktree_failed', message);
 }
 
@@ -65,10 +65,10 @@ function tryOrUndefined<T>(ask: () => T): T | undefined {
 
 const real = (path: string): string | null => tryOrUndefined(() => realpathSync.native(path)) ?? null;
 
-/** More is no path. */
+/** Paths are shorter. */
 const LONGEST = 16 * 1024;
 
-/** Whoever works in the checkout may have put a pipe there, or a file without an end: neither may hold us up. */
+/** Programs in the checkout may have put a pipe or an endless file there: neither may block us. */
 const textOf = (file: string): string | undefined =>
   tryOrUndefined(() => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -3,23 +3,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Git, GitResult } from './git.ts';
 
-/** The objects of a repository: `sha1` or `sha256`, and the folder that they are in. */
+/** The object store of a repository: its format, `sha1` or `sha256`, and its folder. */
 export interface ObjectStore {
   format: string;
   objects: string;
 }
 
-/** Git on a repository's objects, and on nothing else of it. */
+/** Git with access to a repository's objects only. */
 export interface ObjectsOnlyGit {
-  /** An empty folder of its own. */
+  /** An empty temporary folder. */
   readonly folder: string;
-  /** @throws nothing; see `GitResult` */
+  /** Never rejects because git failed; see `GitResult`. */
   try(args: readonly string[]): Promise<GitResult>;
 }
 
 /**
- * Lends the objects of a repository to an empty git directory of our own. So attributes, configuration (the
- * repository's and the user's), replaced objects and grafts have no say in what a diff shows: it depends on the objects alone.
+ * Creates an empty git directory that uses the objects of a repository. Attributes, configuration (the repository's and the
+ * user's), replaced objects and grafts have no effect on a diff there: it depends on the objects alone.
  */
 export async function withObjectsOnlyGit<T>(
   git: Git,
@@ -38,7 +38,7 @@ export async function withObjectsOnlyGit<T>(
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_ATTR_NOSYSTEM: '1',
-      // Before 2.32 git knows no GIT_CONFIG_GLOBAL; the default file of attributes lies there as well.
+      // Before 2.32 git ignores GIT_CONFIG_GLOBAL; the default attributes file is in the home folder as well.
       HOME: folder,
       XDG_CONFIG_HOME: folder,
       LC_ALL: 'C',

@@ -3,20 +3,20 @@ import { isAgreed } from '../../lib/git-agreement.ts';
 import type { ConfigEntry } from './configuration.ts';
 import { programKeyOf } from './program-keys.ts';
 
-/** What our call is given so that git runs nothing that nobody agreed to. */
+/** The configuration of a call that keeps git from running programs that nobody agreed to. */
 export interface Overrides {
   /** Keys and values, in order. */
   config: (readonly [string, string])[];
   env: Record<string, string>;
-  /** Why git must not be called; null: it may. */
+  /** Why git must not be called; null if it may. */
   refusal: string | null;
 }
 
 const PART_OF_FILTER = /^(filter\..+)\.(clean|smudge|process)$/;
 
 /**
- * Switches off what of `items` was not agreed to. Where the key has another value that counts, that one is put in force:
- * the user's own, or the one that was agreed to before.
+ * Returns overrides that switch off the items that nobody agreed to. If the key has another valid value, the user's own or one
+ * agreed to before, that value takes effect.
  */
 export function overridesFor(
   entries: readonly ConfigEntry[],
@@ -35,14 +35,14 @@ export function overridesFor(
     else if ('keys' in row.off) overrides.config.push(...row.off.keys(key, value));
     else if ('value' in row.off)
       overrides.config.push([key, effectiveValue(entries, items, agreed, key) ?? row.off.value]);
-    // Git 2.30 has no way to be given such a key.
+    // Git 2.30 cannot take such a key.
     if (key.includes('=') && !knowsVariables) overrides.refusal = refusalOf(item);
   }
   overrides.config.push(...requireBrokenFilters(entries, overrides.config));
   return overrides;
 }
 
-/** The value of a key as far as somebody agreed to it; undefined: it has none. */
+/** Returns the value of a key that somebody agreed to; undefined if there is none. */
 export function effectiveValue(
   entries: readonly ConfigEntry[],
   items: readonly GitSettingItem[],
@@ -57,7 +57,7 @@ export function effectiveValue(
   return before?.value ?? counting.at(-1)?.value;
 }
 
-/** A value that names files may lead to others by now. Hooks are looked at one by one, wherever they lie. */
+/** A value that names files may point to others by now. Hooks are checked one by one, wherever they are. */
 const canReturn = ({ kind, name, value }: GitSettingItem): boolean =>
   kind === 'config' && (name === 'core.hookspath' || !value.includes('/'));
 
@@ -69,7 +69,7 @@ function counts(entry: ConfigEntry, items: readonly GitSettingItem[], agreed: re
   return same.every((item) => isAgreed(agreed, item));
 }
 
-/** Begins the list anew, with all that counts. */
+/** Returns the list from the beginning, with its allowed values. */
 function listWithout(
   entries: readonly ConfigEntry[],
   items: readonly GitSettingItem[],
@@ -81,31 +81,31 @@ function listWithout(
   return [[list, ''], ...counting.map(({ key, value }): [string, string] => [key, value])];
 }
 
-/** A filter of which a part is switched off while another one works must fail, or it would write half-converted content. */
+/** A filter must fail if one of its parts is switched off and another works: it would write half-converted content. */
 function requireBrokenFilters(
   entries: readonly ConfigEntry[],
   config: readonly (readonly [string, string])[],
 ): [string, string][] {
   const final = new Map([...entries.map(({ key, value }) => [key, value] as const), ...config]);
-  const isWorking = (name: string) => ['clean', 'smudge', 'process'].some((part) => final.get(`${name}.${part}`));
+  const isUsed = (name: string) => ['clean', 'smudge', 'process'].some((part) => final.get(`${name}.${part}`));
   const off = config.flatMap(([key, value]) => (value === '' ? (PART_OF_FILTER.exec(key)?.[1] ?? []) : []));
-  return [...new Set(off)].filter(isWorking).map((name) => [`${name}.required`, 'true']);
+  return [...new Set(off)].filter(isUsed).map((name) => [`${name}.required`, 'true']);
 }
 
 const NEXT_STEP = 'Agree to it on the project’s page if you know it';
 
 function refusalOf({ kind, name, value, file }: GitSettingItem): string {
   return kind === 'repository'
-    ? `${file} leads to ${value}, which nobody has agreed to. ${NEXT_STEP}.`
+    ? `${file} points to ${value}, which nobody has agreed to. ${NEXT_STEP}.`
     : `The setting ${name} = ${value} in ${file} can run a program and cannot be switched off. ${NEXT_STEP}, or remove it: git config --file '${file}' --unset-all '${name}'`;
 }
 
-/** What to do where git failed over a filter that is off; null: it did not. */
+/** Returns what to do if git failed because a filter is off; null for any other failure. */
 export function explainFilterFailure(stderr: string, pending: readonly GitSettingItem[]): string | null {
   const [, name] = /(?:clean|smudge) filter '(.+)' failed/.exec(stderr) ?? [];
   const item = pending.find((one) => one.name.startsWith(`filter.${name ?? ''}.`));
   if (name === undefined || item === undefined) return null;
-  return `The filter "${name}" is off, since nobody has agreed to the setting ${item.name} = ${item.value} in ${item.file}, and without it files would get a wrong content. ${NEXT_STEP}, or remove it: git config --file '${item.file}' --remove-section 'filter.${name}'`;
+  return `The filter "${name}" is off because nobody has agreed to the setting ${item.name} = ${item.value} in ${item.file}, and without it files would get wrong contents. ${NEXT_STEP}, or remove it: git config --file '${item.file}' --remove-section 'filter.${name}'`;
 }
 
 /** How a single call of git gets extra configuration. */
@@ -140,7 +140,7 @@ export const withoutCallOptions = (user: Readonly<Record<string, string>>): stri
 const countOf = ({ GIT_CONFIG_COUNT = '' }: Readonly<Record<string, string>>): number =>
   /^\d{1,6}$/.test(GIT_CONFIG_COUNT) ? Number(GIT_CONFIG_COUNT) : 0;
 
-/** Whether the git of this version takes configuration from variables (2.31 and newer). */
+/** Whether this version of git accepts configuration from variables (2.31 and newer). */
 export function takesVariables(version: string): boolean {
   const [, major = '2', minor = '31'] = /(\d+)\.(\d+)/.exec(version) ?? [];
   return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 31);

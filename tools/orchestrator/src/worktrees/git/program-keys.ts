@@ -1,17 +1,17 @@
 /**
- * Every key of git's configuration by which one of our calls of git could run a program, and how it is switched off where it
- * stands in the repository's own configuration and nobody has agreed to it. What is pinned for every call anyway stands in
- * `git-overrides.ts` (fsmonitor, hooks, external diffs) and `git-environment.ts` (editor, askpass, redirections).
+ * Every key of git's configuration that could make one of our calls run a program, and how to switch it off if the repository
+ * sets it and nobody has agreed to it. `guard.ts` (fsmonitor, hooks), `command-line.ts` (external diffs) and `run-git.ts`
+ * (editor, askpass, redirections) restrict every call anyway.
  *
- * Left out, since none of our calls runs them: `alias.*`, `pager.*`, `core.pager`, `core.editor`, `sequence.editor`,
+ * Left out, because none of our calls runs them: `alias.*`, `pager.*`, `core.pager`, `core.editor`, `sequence.editor`,
  * `interactive.diffFilter`, `trailer.*`, `difftool.*`, `mergetool.*`, `guitool.*`, `gui.*`, `man.*`, `browser.*`, `web.*`,
  * `instaweb.*`, `sendemail.*`, `tar.*`, `submodule.*.update`, `uploadpack.packObjectsHook` (git reads that one from the
- * user's configuration alone), `init.templateDir`. `core.worktree` and `core.bare` have no say, since both folders are pinned.
+ * user's configuration alone), `init.templateDir`. `core.worktree` and `core.bare` have no effect, since both folders are pinned.
  */
 export interface ProgramKey {
-  /** Sections and names are in lower case, as `git config --list` prints them. */
+  /** With sections and names in lower case, as `git config --list` prints them. */
   readonly keys: RegExp;
-  /** Which of our calls would run it. */
+  /** The calls that would run it. */
   readonly runs: string;
   readonly off: Off;
   /** A value that runs nothing. */
@@ -19,14 +19,14 @@ export interface ProgramKey {
 }
 
 export type Off =
-  /** Another value; that of the user's own configuration comes first where there is one. */
+  /** Another value; a value in the user's own configuration takes precedence. */
   | { readonly value: string }
   /** Other keys. */
   | { readonly keys: (key: string, value: string) => readonly (readonly [string, string])[] }
   | { readonly env: Readonly<Record<string, string>> }
-  /** A list that an empty value begins anew. */
+  /** A list, which an empty value clears. */
   | { readonly list: string }
-  /** Switched off in every call by an option, or by the overrides of the keys that it brings. */
+  /** Switched off in every call by an option, or by overrides of the keys that it includes. */
   | { readonly always: true };
 
 const BOOLEAN = /^(true|false|yes|no|on|off|0|1|)$/i;
@@ -34,10 +34,10 @@ const FALSE = /^(false|no|off|0|)$/i;
 const HELPER_URL = /^([a-z0-9]+)::/i;
 const NEVER_AUTO = () => [['gc.auto', '0'] as const, ['maintenance.auto', 'false'] as const];
 
-/** The default three-way merge of text, as git does it without a driver. */
+/** Git's default three-way merge of text, without a driver. */
 const TEXT_MERGE = 'git merge-file --marker-size=%L %A %O %B';
 
-/** The transport helper that a URL names: `ext` in `ext::sh -c ...`. */
+/** Returns the transport helper in a URL: `ext` in `ext::sh -c ...`. */
 const helperOf = (key: string, value: string): string | undefined =>
   HELPER_URL.exec(key.startsWith('url.') ? key.slice('url.'.length) : value)?.[1];
 
@@ -117,17 +117,17 @@ const PROGRAM_KEYS: readonly ProgramKey[] = [
     off: { value: 'false' },
     isHarmless: (v) => FALSE.test(v),
   },
-  { keys: /^gc\.recentobjectshook$/, runs: 'the clearing up after a merge', off: { keys: NEVER_AUTO } },
-  { keys: /^include(if\..+)?\.path$/, runs: 'nothing itself; brings other keys', off: { always: true } },
+  { keys: /^gc\.recentobjectshook$/, runs: 'the garbage collection after a merge', off: { keys: NEVER_AUTO } },
+  { keys: /^include(if\..+)?\.path$/, runs: 'nothing itself; includes other keys', off: { always: true } },
 ];
 
-/** The row of a key that can run a program as it is set; undefined: it runs nothing. */
+/** Returns the row of a key if its value can run a program; undefined otherwise. */
 export function programKeyOf(key: string, value: string): ProgramKey | undefined {
   const row = PROGRAM_KEYS.find(({ keys }) => keys.test(key));
   return row?.isHarmless?.(value, key) === true ? undefined : row;
 }
 
-/** The hooks that one of our calls can run. */
+/** The hooks that our calls can run. */
 export const HOOKS: ReadonlySet<string> = new Set([
   ...['applypatch-msg', 'pre-applypatch', 'post-applypatch', 'pre-commit', 'pre-merge-commit', 'prepare-commit-msg'],
   ...['commit-msg', 'post-commit', 'pre-rebase', 'post-checkout', 'post-merge', 'pre-push', 'post-rewrite'],

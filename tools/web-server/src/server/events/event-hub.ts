@@ -131,11 +131,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     },
     requireRoom(ownerKey, max) {
       const open = [...members.values()].filter(({ owner }) => owner.key === ownerKey).length;
-      if (open < max) return;
-      throw new Rejection(
-        'too_many_streams',
-        `This login has ${open} event streams open, the limit. Close some of them.`,
-      );
+      if (open >= max) throw tooManyStreams(open);
     },
     join,
     watch,
@@ -153,6 +149,12 @@ async function beat({ stream, owner }: Member): Promise<void> {
   stream.heartbeat();
   if (!(await owner.stillAllowed())) stream.end();
 }
+
+const tooManyStreams = (open: number): Rejection =>
+  new Rejection(
+    'too_many_streams',
+    `This login has ${open} event streams open, which is the limit. Close some of them.`,
+  );
 
 /** Remembers the newest values, up to a limit. */
 function createRecentSet(limit: number) {
