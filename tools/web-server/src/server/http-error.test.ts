@@ -19,7 +19,7 @@ const send = (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object | 
     ...(payload && { payload }),
   });
 
-it.each(Object.entries(problems))('answers the refusal %s with %i', async (code, status) => {
+it.each(Object.entries(problems))('sends the refusal %s with the status %i', async (code, status) => {
   harness.orchestrator.handlers.interrupt = () => {
     throw new Refusal(code as ProblemCode, `words for ${code}`); // a key of the table
   };
@@ -36,7 +36,7 @@ it.each(Object.entries(problems))('answers the refusal %s with %i', async (code,
   if (code === 'internal') expect(harness.errors.splice(0)).toHaveLength(1);
 });
 
-it('passes on the decision that stands', async () => {
+it('includes the decision that stands', async () => {
   harness.orchestrator.handlers.approve_tool = () => {
     throw new Refusal('already_decided', 'Ann has allowed it', decision);
   };
@@ -61,7 +61,7 @@ it.each([
 const problem = (code: string, status: number, words: string) =>
   expect.objectContaining({ code, status, detail: expect.stringContaining(words) });
 
-it('answers bodies that cannot be read as problems, with the status that HTTP has for them', async () => {
+it('sends problems with the matching HTTP status for unreadable bodies', async () => {
   const broken = await send('POST', '/api/stages', '{"title":');
   expect([broken.statusCode, broken.json().code]).toEqual([400, 'bad_request']);
   const large = await send('POST', '/api/stages', { title: 'x'.repeat(1024 * 1024) });
@@ -78,7 +78,7 @@ it.each([
   expect([foreign.statusCode, foreign.json()]).toEqual([415, problem('unsupported_media_type', 415, 'not JSON')]);
 });
 
-it('takes a command without fields whatever type its empty body has', async () => {
+it('accepts a command without fields, whatever the type of its empty body', async () => {
   harness.orchestrator.handlers.interrupt = () => examples.interrupt.reply;
   for (const type of ['text/plain;charset=UTF-8', 'application/json']) {
     const headers = { ...bearer, 'content-type': type };
@@ -87,7 +87,7 @@ it('takes a command without fields whatever type its empty body has', async () =
   }
 });
 
-it('reads larger bodies for messages, attachments included', async () => {
+it('accepts larger bodies for messages with attachments', async () => {
   const reply = { status: 'sent', messageId: queued.messageId } as const;
   harness.orchestrator.handlers.send_message = () => reply;
   const image = (megabytes: number) => {
@@ -100,7 +100,7 @@ it('reads larger bodies for messages, attachments included', async () => {
   expect([tooLarge.statusCode, tooLarge.json().code]).toEqual([413, 'body_too_large']);
 });
 
-it('does not read the body of somebody without a login', async () => {
+it('does not read a body without a login', async () => {
   const response = await harness.app.inject({
     method: 'POST',
     url: '/api/sessions/STAGE-1/message',
@@ -110,7 +110,7 @@ it('does not read the body of somebody without a login', async () => {
   expect([response.statusCode, response.json().code]).toEqual([401, 'not_logged_in']);
 });
 
-it('answers an unknown address of the API with a problem', async () => {
+it('sends a problem for an unknown API path', async () => {
   for (const [method, url] of [
     ['GET', '/api/nothing'],
     ['POST', '/api/board'],
@@ -124,7 +124,7 @@ it('answers an unknown address of the API with a problem', async () => {
   expect([malformed.statusCode, malformed.json().code]).toEqual([400, 'bad_request']);
 });
 
-it('tells nothing of its inside when a reply breaks the contract', async () => {
+it('reveals no internals if a reply breaks the contract', async () => {
   harness.orchestrator.handlers.get_session = () => JSON.parse('{"session":{"secretField":1}}');
   const response = await send('GET', '/api/sessions/STAGE-1');
   expect(response.statusCode).toBe(500);

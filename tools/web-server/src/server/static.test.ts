@@ -24,7 +24,7 @@ async function build(): Promise<void> {
   await writeFile(join(clientDir, '.hidden'), 'no');
 }
 
-it('serves the client, without a login: pages fresh each time, hashed files for ever', async () => {
+it('serves the client without a login: revalidates pages, caches hashed files for ever', async () => {
   await build();
   for (const url of ['/', '/index.html', '/stages/STAGE-1?tab=diff']) {
     const response = await harness.app.inject({ url, headers: page });
@@ -36,7 +36,7 @@ it('serves the client, without a login: pages fresh each time, hashed files for 
   expect(asset.headers['content-type']).toMatch(/javascript/);
 });
 
-it('does not answer with a page where no page was asked for', async () => {
+it('does not send a page if none was requested', async () => {
   await build();
   for (const request of [
     { url: '/assets/gone-9f8e7d.js', headers: page },
@@ -53,7 +53,7 @@ it('does not answer with a page where no page was asked for', async () => {
   }
 });
 
-it('does not leave its folder', async () => {
+it('serves nothing outside its folder', async () => {
   await build();
   for (const url of ['/../package.json', '/%2e%2e/package.json', '/assets/..%2f..%2fpackage.json']) {
     const response = await harness.app.inject({ url });

@@ -16,7 +16,7 @@ const setUp = () => {
   return { clock, isTaken };
 };
 
-it('takes so many requests of a key in a second, and counts anew in the next one', () => {
+it('limits the requests of a key in a second, and starts again in the next one', () => {
   const { clock, isTaken } = setUp();
   expect(['a', 'a', 'a', 'b'].map(isTaken)).toEqual([true, true, false, true]);
   clock.now = 999;
@@ -25,7 +25,7 @@ it('takes so many requests of a key in a second, and counts anew in the next one
   expect(['a', 'a', 'a'].map(isTaken)).toEqual([true, true, false]);
 });
 
-it('forgets the oldest window where there are too many keys', () => {
+it('forgets the oldest window if there are too many keys', () => {
   const { isTaken } = setUp();
   expect(['a', 'a', 'a'].map(isTaken)).toEqual([true, true, false]);
   for (let n = 0; n < 5_000; n += 1) isTaken(`other ${n}`);
