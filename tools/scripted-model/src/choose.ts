@@ -5,21 +5,21 @@ import type { MessagesRequest } from './messages-request.ts';
 import type { Script, Step } from './script.ts';
 import { isSideRequest, sideReply } from './side-request.ts';
 
-/** What is answered to a request, and why. */
+/** The reply to a request, and why it was chosen. */
 export type Choice = {
-  /** `script`: a step; `finished`: behind the last step; `default`: no marker; `side`: not the conversation; `invalid`: a bad marker. */
+  /** `script`: a step; `finished`: after the last step; `default`: no marker; `side`: not the conversation; `invalid`: a bad marker. */
   kind: 'script' | 'finished' | 'default' | 'side' | 'invalid';
   reply: Step;
   script?: string;
   step?: number;
-  /** The same for each try of the same step, for failures that happen a number of times. */
+  /** Identifies a step across its attempts, for failures that happen a limited number of times. */
   key: string;
 };
 
 const DEFAULT_REPLY: Step = { text: 'OK.' };
 const CLOSING_REPLY: Step = { text: 'Done.' };
 
-/** Decides, from the request alone, what the model says. */
+/** Chooses the model's reply from the request alone. */
 export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<string, Script>): Choice {
   if (isSideRequest(request)) return { kind: 'side', reply: sideReply(request), key: 'side' };
   const position = findPosition(request.messages, (text) => lastMarker(text) ?? markerFor(text, scripts));
@@ -34,13 +34,13 @@ export function chooseReply(request: MessagesRequest, scripts: ReadonlyMap<strin
   return { kind: 'finished', reply: newerMessage ? DEFAULT_REPLY : CLOSING_REPLY, script: name, step, key };
 }
 
-/** The script whose words stand in the text. */
+/** A marker for the script whose `when` occurs in the text. */
 function markerFor(text: string, scripts: ReadonlyMap<string, Script>): Marker | undefined {
   const found = [...scripts].find(([, { when }]) => when !== undefined && text.includes(when));
   return found === undefined ? undefined : { kind: 'named', name: found[0] };
 }
 
-/** A refusal that the CLI shows at once, without retries. */
+/** An error that the CLI shows at once, without retries. */
 function badRequest(message: string): Step {
   return { error: { status: 400, message: `scripted model: ${message}` } };
 }

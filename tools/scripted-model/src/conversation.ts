@@ -1,12 +1,12 @@
 import { lastMarker, type Marker } from './last-marker.ts';
 import { type Message, textsOf } from './messages-request.ts';
 
-/** Where a conversation stands in its newest script. */
+/** The position of a conversation in its newest script. */
 export type Position = {
   marker: Marker;
   /** Replies given since the marker: the index of the step that is due. */
   step: number;
-  /** Tells two uses of one script in one conversation apart. */
+  /** Distinguishes two uses of one script in one conversation. */
   markerIndex: number;
   /** A message without a marker came after the newest reply. */
   newerMessage: boolean;
@@ -14,12 +14,12 @@ export type Position = {
 
 type Item = { kind: 'reply' } | { kind: 'result' } | { kind: 'text'; text: string; role: 'user' | 'system' };
 
-/** What the CLI leaves in the history for a reply that was interrupted before its first word, or that said nothing. */
+/** What the CLI leaves in the history of a reply that was interrupted before its first word, or had no content. */
 const LOST_REPLIES: readonly string[] = [
   '[Request interrupted by user]',
   '[Your previous response had no visible output. Please continue and produce a user-visible response.]',
 ];
-/** An assistant message of the CLI's own making: it stands in for a reply that never came. */
+/** The CLI's own assistant message in place of a reply that never came. */
 const STAND_IN = 'No response requested.';
 
 /**
@@ -44,7 +44,7 @@ export function findPosition(
   };
 }
 
-/** One reply may stand in several assistant messages in a row; an interrupted one may have left none at all. */
+/** One reply may span several consecutive assistant messages; an interrupted one may have left none. */
 function countReplies(items: readonly Item[]): number {
   return items.filter((item, index) => {
     const before = items[index - 1]?.kind;
@@ -57,7 +57,7 @@ function isLostReply(item: Item): boolean {
   return item.kind === 'text' && LOST_REPLIES.includes(item.text.trim());
 }
 
-/** Words of a person, as opposed to what the CLI tells the model in their place. */
+/** Whether the item is a person's message rather than a text of the CLI. */
 function isMessage(item: Item): boolean {
   if (item.kind !== 'text' || isLostReply(item)) return false;
   if (item.role === 'system') return item.text.startsWith('The user sent a new message');

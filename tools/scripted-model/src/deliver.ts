@@ -9,7 +9,7 @@ import { buildReply, hasContent } from './reply.ts';
 import type { Step } from './script.ts';
 import { chunkBytes, renderEvent, type StreamEvent, streamEvents, wholeMessage } from './sse.ts';
 
-/** One try of a step, on its way to one connection. */
+/** One attempt to deliver a step on a connection. */
 export type Delivery = {
   response: ServerResponse;
   request: MessagesRequest;
@@ -20,7 +20,7 @@ export type Delivery = {
   signal: AbortSignal;
 };
 
-/** Performs a step on a connection: waits, fails, streams or hangs as scripted. The signal cuts it short. */
+/** Performs a step on a connection: waits, fails, streams or hangs as scripted. The signal aborts it. */
 export async function deliver(delivery: Delivery): Promise<void> {
   try {
     await perform(delivery);
@@ -67,7 +67,7 @@ async function sendWhole({ response, request, step, failure, signal }: Delivery)
   cutOff(response, body.slice(0, body.length / 2));
 }
 
-/** Ends the connection as soon as the last words are on their way. */
+/** Closes the connection once the last bytes are sent. */
 function cutOff(response: ServerResponse, lastWords: string): void {
   response.write(lastWords, () => response.destroy());
 }

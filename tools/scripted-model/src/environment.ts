@@ -1,6 +1,6 @@
 /**
- * A clean environment in which `claude` knows no account, no settings of the user and no address but the model's.
- * Nothing of the parent's environment is handed on.
+ * A clean environment for `claude`: no account, none of the user's settings, and no address except the model's.
+ * Passes on nothing of the parent's environment.
  */
 export function claudeEnvironment(
   modelUrl: string,

@@ -1,6 +1,6 @@
 import type { Step } from './script.ts';
 
-/** What goes wrong with one try of a step. */
+/** How one attempt at a step fails. */
 export type Failure =
   | { kind: 'http'; status: number; type: string; message: string; retryAfterSeconds: number | undefined }
   | { kind: 'cut'; when: 'before' | 'during' }
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** The failure of the n-th try (from 0) of a step, or none: errors first, then cuts, then errors in the stream. */
+/** The failure of the n-th attempt (from 0) at a step, if any: errors first, then cuts, then errors in the stream. */
 export function failureOf(step: Step, tries: number): Failure | undefined {
   const { error, cut, streamError } = step;
   if (error !== undefined && tries < (error.times ?? Number.POSITIVE_INFINITY)) {

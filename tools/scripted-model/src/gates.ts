@@ -1,7 +1,7 @@
-/** Named gates; a gate stays open once it was released, whether or not someone waited for it. */
+/** Named gates. A released gate stays open, whether or not someone waited for it. */
 export type Gates = { wait: (gate: string) => Promise<void>; release: (gate: string) => void };
 
-/** Gates that live as long as the model. A waiter whose connection is gone is simply never looked at again. */
+/** Creates gates that live as long as the model. A waiter whose connection is gone is simply forgotten. */
 export function createGates(): Gates {
   const gates = new Map<string, PromiseWithResolvers<void>>();
   function gateOf(name: string): PromiseWithResolvers<void> {

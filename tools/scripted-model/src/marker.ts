@@ -2,7 +2,7 @@ import { Script } from './script.ts';
 
 const NAME = /^[\w.-]+$/;
 
-/** A prompt that carries its own script, encoded so that no word of a reply stands in the prompt. */
+/** A prompt that carries its own script, encoded so that no word of a reply occurs in the prompt. */
 export function prompt(script: Script, visibleText = ''): string {
   const encoded = Buffer.from(JSON.stringify(Script.parse(script)), 'utf8').toString('base64url');
   return join(visibleText, `[[script:${encoded}]]`);
@@ -14,7 +14,7 @@ export function named(name: string, visibleText = ''): string {
   return join(visibleText, `[[script:@${name}]]`);
 }
 
-/** The script inside an inline marker; throws when the text is no script. */
+/** Decodes the script of an inline marker. @throws when the text is not a script */
 export function decodeScript(encoded: string): Script {
   return Script.parse(JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8')));
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const ContentBlock = z.looseObject({ type: z.string(), text: z.string().optional() });
 const Content = z.union([z.string(), z.array(ContentBlock)]);
 
-/** The parts of a Messages API request that the scripted model looks at; everything else is let through unread. */
+/** The parts of a Messages API request that the scripted model uses; everything else is ignored. */
 export const MessagesRequest = z.looseObject({
   model: z.string(),
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content: Content })),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type MessagesRequest, textsOf } from './messages-request.ts';
 import type { Block, Step, StopReason, Usage } from './script.ts';
 
-/** A content block that is ready to be sent: ids given, placeholders filled, input as JSON text. */
+/** A content block that is ready to send: with ids, placeholders filled, and the input as JSON text. */
 export type ReadyBlock =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string; signature: string }
@@ -38,17 +38,17 @@ export function buildReply(step: Step, request: MessagesRequest): Reply {
   };
 }
 
-/** Whether a step says anything at all. */
+/** Whether a step has any content. */
 export function hasContent(step: Step): boolean {
   return blocksOf(step).length > 0;
 }
 
-/** About four characters make a token. */
+/** Estimates a token per four characters. */
 export function estimateTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-/** The newest plan file the CLI named to the model: in the history, else in the system prompt. */
+/** The newest plan file that the CLI named to the model, in the history or else in the system prompt. */
 function findPlanFile(request: MessagesRequest): string | undefined {
   const texts = [...textsOf(request.system), ...request.messages.flatMap((message) => JSON.stringify(message.content))];
   return texts.flatMap((text) => text.match(PLAN_FILE) ?? []).at(-1);

@@ -1,9 +1,9 @@
 import type { Choice } from './choose.ts';
 import type { Message } from './messages-request.ts';
 
-/** One question to the model and what was chosen as the answer. */
+/** A request to the model, and the chosen reply. */
 export type LoggedRequest = {
-  /** When it was asked, as an ISO time. */
+  /** When it arrived, as an ISO time. */
   at: string;
   model: string;
   messages: readonly Message[];
@@ -11,12 +11,12 @@ export type LoggedRequest = {
   /** The names of the tools that were offered. */
   tools: readonly string[];
   stream: boolean;
-  /** The CLI session that asks, when it says so. */
+  /** The CLI session that sent it, if it says so. */
   sessionId: string | undefined;
-  /** A subagent asks, in a conversation of its own. */
+  /** A subagent sent it, in its own conversation. */
   subagent: boolean;
   kind: Choice['kind'];
-  /** The script's name, `inline` for one that came with the prompt. */
+  /** The script's name, or `inline` for a script in the prompt. */
   script: string | undefined;
   step: number | undefined;
 };
@@ -31,7 +31,7 @@ export type RequestLog = {
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** A log of the newest requests that can be waited on; waits end with the model's own signal at the latest. */
+/** A log of the newest requests that can be awaited. Waits end with the model's own signal at the latest. */
 export function createRequestLog(closing: AbortSignal, limit: number): RequestLog {
   const requests: LoggedRequest[] = [];
   const watchers = new Set<(request: LoggedRequest) => void>();

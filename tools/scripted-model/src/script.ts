@@ -23,7 +23,7 @@ export const Block = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Token counts; what is left out is estimated from the sizes of request and reply. */
+/** Token counts. Missing ones are estimated from the sizes of request and reply. */
 export const Usage = z.strictObject({
   input_tokens: z.int().nonnegative().optional(),
   output_tokens: z.int().nonnegative().optional(),
@@ -66,7 +66,7 @@ const stepFields = {
   streamError: StreamFailure.optional(),
 };
 
-/** One step: what the model does when it is asked once. */
+/** One step: what the model does with one request. */
 export const Step = z
   .strictObject(stepFields)
   .refine(
@@ -77,7 +77,7 @@ export const Step = z
 
 /** The replies to one user message, in order. */
 export const Script = z.strictObject({
-  /** For a script with a name: a message that holds these words refers to it, without a marker. */
+  /** For a named script: a message that contains this text refers to it, without a marker. */
   when: z.string().min(1).optional(),
   steps: z.array(Step),
 });

@@ -19,21 +19,21 @@ export type ScriptedModelOptions = {
   scripts?: Record<string, Script>;
   /** How many of the newest requests stay in `requests` (5000); each holds its whole conversation. */
   keepRequests?: number;
-  /** Is told of each request to the model as it comes. */
+  /** Called with each request to the model as it arrives. */
   log?: (request: LoggedRequest) => void;
 };
 
 export type ScriptedModel = {
   /** The base URL for `ANTHROPIC_BASE_URL`. */
   url: string;
-  /** What the model was asked, in order. */
+  /** The requests to the model, in order. */
   requests: readonly LoggedRequest[];
-  /** The first request, past or coming, that fits; rejects after `timeoutMs` (a minute), with `signal`, or on close. */
+  /** Resolves with the first matching request, past or future. Rejects after `timeoutMs` (a minute), with `signal`, or on close. */
   waitForRequest: (predicate: (request: LoggedRequest) => boolean, options?: WaitOptions) => Promise<LoggedRequest>;
   setScript: (name: string, script: Script) => void;
-  /** Opens a gate for good: for replies that wait for it and for those that will. */
+  /** Opens a gate permanently, for waiting and for later replies. */
   release: (gate: string) => void;
-  /** Ends all connections at once, hanging ones included. May be called twice. */
+  /** Closes all connections at once, including hanging ones. May be called twice. */
   close: () => Promise<void>;
 };
 
@@ -106,7 +106,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
   };
 }
 
-/** The last resort: what could not be answered is refused, what could not be finished is cut off. */
+/** Last resort: refuses a request that could not be answered, cuts off a reply that could not be finished. */
 function fail(response: ServerResponse, error: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const message = `scripted model: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,7 +1,7 @@
 import { type MessagesRequest, textsOf } from './messages-request.ts';
 import type { Step } from './script.ts';
 
-/** How the CLI's questions beside the conversation begin; each stands behind a copy of the history, or quotes it. */
+/** How the CLI's side requests begin. Each follows a copy of the history, or quotes it. */
 const SUMMARY = /^CRITICAL: Respond with TEXT ONLY/;
 const OPENINGS: readonly RegExp[] = [
   SUMMARY,
@@ -12,7 +12,7 @@ const OPENINGS: readonly RegExp[] = [
 ];
 
 /**
- * Requests beside the conversation: titles, summaries, side questions. They may quote the prompt, marker included, so
+ * Whether a request is not part of the conversation: a title, a summary, a side question. It may quote the prompt, marker included, so
  * the marker must not be followed: a title would wait for a gate, a summary would take the words of a step.
  */
 export function isSideRequest(request: MessagesRequest): boolean {
@@ -20,7 +20,7 @@ export function isSideRequest(request: MessagesRequest): boolean {
   return OPENINGS.some((opening) => asks(request, opening));
 }
 
-/** A short harmless text, or the smallest object that fits when an object was asked for. */
+/** A short harmless text, or the smallest valid object if the request demands an object. */
 export function sideReply(request: MessagesRequest): Step {
   const format = request.output_config?.format;
   if (format) return { text: JSON.stringify(sample(format.schema)) };
@@ -32,7 +32,7 @@ function asks(request: MessagesRequest, opening: RegExp): boolean {
   return textsOf(last?.content).some((text) => opening.test(text));
 }
 
-/** The smallest value that fits a JSON schema of the simple kind. */
+/** The smallest value that is valid for a simple JSON schema. */
 export function sample(schema: unknown): unknown {
   if (!isRecord(schema)) return null;
   if (Array.isArray(schema.enum)) return schema.enum[0];

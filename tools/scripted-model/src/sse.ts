@@ -23,12 +23,12 @@ export function streamEvents(reply: Reply, chunkChars?: number): StreamEvent[] {
   ];
 }
 
-/** An event as it stands on the wire. */
+/** Encodes an event for the wire. */
 export function renderEvent(event: StreamEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The same reply as one JSON object, for a request that does not stream. */
+/** The same reply as one JSON object, for a request without streaming. */
 export function wholeMessage(reply: Reply): Record<string, unknown> {
   return {
     ...emptyMessage(reply),
@@ -38,7 +38,7 @@ export function wholeMessage(reply: Reply): Record<string, unknown> {
   };
 }
 
-/** Cuts text into pieces of at most `size` characters, never within a surrogate pair. */
+/** Splits text into pieces of at most `size` characters, never within a surrogate pair. */
 export function chunkText(text: string, size = Number.POSITIVE_INFINITY): string[] {
   if (text.length <= size) return text === '' ? [] : [text];
   const characters = Array.from(text);
@@ -47,7 +47,7 @@ export function chunkText(text: string, size = Number.POSITIVE_INFINITY): string
   );
 }
 
-/** Cuts bytes into pieces of at most `size`, wherever that falls. */
+/** Splits bytes into pieces of at most `size`, even within a character. */
 export function chunkBytes(bytes: Uint8Array, size = Number.POSITIVE_INFINITY): Uint8Array[] {
   if (bytes.length <= size) return bytes.length === 0 ? [] : [bytes];
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>

@@ -8,14 +8,14 @@ import { writeEmulator } from './write-emulator.ts';
 const MAIN = fileURLToPath(new URL('swarm/main.ts', import.meta.url));
 
 export interface Swarm {
-  /** Takes the place of `claude`; each costs a sleeping process of a few hundred kilobytes. */
+  /** The program to use as `claude`; each one costs a sleeping process of a few hundred kilobytes. */
   readonly program: string;
-  /** The process that speaks for all of them. */
+  /** The process that emulates all of them. */
   readonly pid: number;
   close(): Promise<void>;
 }
 
-/** Starts a process that emulates any number of `claude`, each with a pid, a FIFO and a spool of its own. */
+/** Starts a process that emulates any number of `claude`, each with its own pid, FIFO and spool. */
 export async function startSwarm(folder: string): Promise<Swarm> {
   const single = await writeEmulator(join(folder, 'single'));
   const registry = join(folder, 'registry.fifo');

@@ -7,7 +7,7 @@ import { conversationsFolder, readConversation } from './emulator/conversation.t
 const SOURCES = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * Writes the emulated `claude` into a folder and returns the path of the program. It is written as plain JavaScript:
+ * Writes the emulated `claude` into a folder and returns the path of the program. It is plain JavaScript:
  * stripping types in each of hundreds of processes would cost more than the emulator itself.
  */
 export async function writeEmulator(folder: string): Promise<string> {
@@ -19,7 +19,7 @@ export async function writeEmulator(folder: string): Promise<string> {
     await writeFile(file, source.replaceAll(/(from '\..*)\.ts'/g, "$1.mjs'"));
   }
   const program = join(folder, 'claude');
-  // It becomes the emulator under its own pid. One thread, and a small heap for what lives shortly.
+  // `exec` keeps the pid. One thread, and a small heap for short-lived objects.
   const flags = '--max-semi-space-size=1 --v8-pool-size=0';
   await writeFile(
     program,
@@ -29,7 +29,7 @@ export async function writeEmulator(folder: string): Promise<string> {
   return program;
 }
 
-/** What the emulator told its model under this HOME: the texts of each conversation, in order, by its working directory. */
+/** The messages that the emulator's model received under this HOME: the texts of each conversation, in order, with its working directory. */
 export async function emulatedConversations(home: string): Promise<{ cwd: string; texts: string[] }[]> {
   const folder = conversationsFolder(home);
   return (await readdir(folder)).map((name) => {

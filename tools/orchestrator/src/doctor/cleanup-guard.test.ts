@@ -21,7 +21,7 @@ it.runIf(process.platform === 'linux')(
     process.stdout.write(String(child.pid));
     setInterval(() => undefined, 1_000);
   `;
-    const module = new URL('guard.ts', import.meta.url).href;
+    const module = new URL('cleanup-guard.ts', import.meta.url).href;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program, module, root], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -3,28 +3,28 @@ import { dirname, join } from 'node:path';
 import { lastMarker } from '../last-marker.ts';
 import type { Script, Step } from '../script.ts';
 
-/** What a conversation's file remembers, one to a line, in the order in which it happened. Messages stand there as in the CLI's own files. */
+/** The lines of a conversation's file, in the order in which they happened. Messages have the format of the CLI's own files. */
 export type Remembered =
   | { type: 'begun'; cwd: string }
-  /** A message that the model was told of. */
+  /** A message that the model received. */
   | { type: 'user'; uuid: string; text: string }
-  /** A reply of the model, whole or interrupted, with the ids of its tool calls. */
+  /** A reply of the model, complete or interrupted, with the ids of its tool calls. */
   | { type: 'reply'; toolUseIds: string[] };
 
-/** Where the files of all conversations are, under the HOME of the emulator. */
+/** The folder of all conversations, below the emulator's HOME. */
 export const conversationsFolder = (home: string): string => join(home, '.claude', 'projects', 'emulated');
 
-/** One conversation: what the model knows of it, kept in a file so that `--resume` can go on with it. */
+/** One conversation as the model knows it, kept in a file for `--resume`. */
 export interface Conversation {
-  /** Whether the model was told of a message of that uuid, in this life or an earlier one. */
+  /** Whether the model received a message with that uuid, in this process or an earlier one. */
   hasRead(uuid: string): boolean;
   told(uuid: string, text: string): void;
   replied(toolUseIds: string[]): void;
-  /** What the model says next, as the scripted model would; null when the script cannot be read. */
+  /** The model's next step, as the scripted model would choose it; null when the script cannot be read. */
   due(): Step | null;
 }
 
-/** Begins a conversation, or opens the one to be resumed; null when there is none of that id. */
+/** Begins a conversation, or opens one to resume; null when there is none with that id. */
 export function openConversation(home: string, id: string, cwd: string, isResumed: boolean): Conversation | null {
   const file = join(conversationsFolder(home), `${id}.jsonl`);
   if (isResumed && !existsSync(file)) return null;
@@ -48,7 +48,7 @@ export function openConversation(home: string, id: string, cwd: string, isResume
   }
 
   function remember(item: Remembered): void {
-    // Like the CLI's own, the file is begun with the first message and not before.
+    // Like the CLI's own file, it is created with the first message.
     if (!existsSync(file)) {
       mkdirSync(dirname(file), { recursive: true });
       appendFileSync(file, line({ type: 'begun', cwd }));
@@ -69,13 +69,13 @@ export function openConversation(home: string, id: string, cwd: string, isResume
   };
 }
 
-/** Everything that a conversation's file remembers; a line that a kill has torn is passed over. */
+/** Reads a conversation's file. Skips a line that was cut off by a kill. */
 export function readConversation(file: string): Remembered[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .flatMap((text) => {
       try {
-        return [JSON.parse(text) as Remembered]; // written by `remember` alone
+        return [JSON.parse(text) as Remembered]; // written only by `remember`
       } catch {
         return [];
       }
@@ -84,7 +84,7 @@ export function readConversation(file: string): Remembered[] {
 
 const line = (item: Remembered): string => `${JSON.stringify(item)}\n`;
 
-/** `prompt()` has checked it with the schema; the emulator goes without zod, to be light. */
+/** `prompt()` has checked it with the schema. The emulator does not load zod, to stay small. */
 function decode(encoded: string): Script | null {
   try {
     return JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8')) as Script;

@@ -1,11 +1,11 @@
-/** A line that the host writes, as far as the emulator looks at it. */
+/** A line of the host, as far as the emulator uses it. */
 export type InputLine =
   | { kind: 'user'; uuid: string; text: string }
   | { kind: 'request'; id: string; request: { subtype: string; [field: string]: unknown } }
   | { kind: 'answer'; id: string; response: Record<string, unknown> }
   | { kind: 'other' };
 
-/** @throws SyntaxError when the line is not JSON, Error when it is not of its shape: both end the real CLI as well. */
+/** @throws SyntaxError when the line is not JSON, Error when it has the wrong shape; both end the real CLI as well */
 export function readLine(text: string): InputLine {
   const line: unknown = JSON.parse(text);
   if (!isRecord(line)) throw new Error('Expected an object');
@@ -42,7 +42,7 @@ function textOf(content: unknown): string {
     .join('\n');
 }
 
-/** Cuts what comes in pieces into lines. */
+/** Splits a stream of text into lines. */
 export function createLineCutter(take: (line: string) => void): (piece: string) => void {
   let parts: string[] = [];
   return (piece) => {

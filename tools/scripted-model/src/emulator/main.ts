@@ -1,4 +1,4 @@
-/** The emulated `claude`: see the package's README. Runs as plain JavaScript, which `writeEmulator` makes of it. */
+/** The emulated `claude`: see the package's README. Runs as plain JavaScript, written by `writeEmulator`. */
 import { parseArgs } from 'node:util';
 import { openConversation } from './conversation.ts';
 import { createEmulatedClaude } from './emulated-claude.ts';
@@ -6,7 +6,7 @@ import { createLineCutter, readLine } from './input.ts';
 import { createPrinter } from './printer.ts';
 
 const { values } = parseArgs({
-  strict: false, // the CLI has many more options, which mean nothing here
+  strict: false, // the CLI has many more options, which have no effect here
   options: {
     resume: { type: 'string' },
     'session-id': { type: 'string' },
@@ -16,7 +16,7 @@ const { values } = parseArgs({
   },
 });
 
-/** The version that it emulates, and what of its help a program looks for. */
+/** The emulated version, and the flags that Callboard looks for in the help. */
 if (values.version || values.help) {
   const options = ['--effort <level>', '--forward-subagent-text', '--include-partial-messages'];
   const help = ['Options:', ...options.map((option) => `  ${option}`)];

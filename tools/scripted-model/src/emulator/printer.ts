@@ -8,11 +8,11 @@ export interface Printer {
   message(line: object): void;
   lifecycle(uuid: string, state: 'queued' | 'started' | 'completed' | 'cancelled'): void;
   toolResult(toolUseId: string, content: string, isError: boolean): void;
-  /** What `reply` would print, one line after another, to be printed at leisure. */
+  /** The lines that `reply` would print, to be printed later one by one. */
   linesOf(step: Step): string[];
   /** A line of `linesOf`. */
   line(text: string): void;
-  /** The words of one reply: streamed, then whole. Returns the ids of its tool calls. */
+  /** Prints one reply: streamed, then as a whole. Returns its tool calls. */
   reply(step: Step): ToolUse[];
 }
 

@@ -12,11 +12,11 @@ export interface ToolOutcome {
 /** Whether the CLI would ask a person before it runs this tool. */
 export const asksFirst = ({ name }: ToolUse): boolean => name !== 'Flood' && name !== 'Tick';
 
-/** What a person is asked with; `Paste` asks with as long a text as it is told, which a script need not hold. */
+/** The input in the request for permission. `Paste` generates a text of any length, so that a script need not contain it. */
 export const askedInput = ({ name, input }: ToolUse): Record<string, unknown> =>
   name === 'Paste' ? { ...input, text: 'x'.repeat(Number(input.chars)) } : input;
 
-/** Runs a tool call that may run. `Flood`, `Tick` and `Paste` are the emulator's own; of the CLI's tools it has those that chaos needs. */
+/** Runs an allowed tool call. `Flood`, `Tick` and `Paste` are the emulator's own; of the CLI's tools it has those that the chaos tests need. */
 export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
   switch (tool.name) {
     case 'Bash':
@@ -32,7 +32,7 @@ export async function runTool(tool: ToolUse, printer: Printer, signal: AbortSign
   }
 }
 
-/** In a process group of its own, like the CLI's: a killed emulator does not take it along. */
+/** Has its own process group, as with the CLI: it survives a killed emulator. */
 async function bash(command: string, signal: AbortSignal): Promise<ToolOutcome> {
   const child = spawn('/bin/sh', ['-c', command], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const end = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
@@ -59,7 +59,7 @@ const SLICE_MS = 20;
 
 /**
  * Prints `texts` texts of `chars` characters, each streamed in deltas of `deltaChars` and then whole, at
- * `bytesPerSecond` at most; its result has `resultChars` characters. What a session prints in hours, in seconds.
+ * `bytesPerSecond` at most; its result has `resultChars` characters. Prints in seconds what a session prints in hours.
  */
 async function flood(input: Record<string, unknown>, printer: Printer, signal: AbortSignal): Promise<ToolOutcome> {
   const [texts = 0, chars = 0, deltaChars = 0, resultChars = 0, bytesPerSecond = 0] = [
@@ -80,16 +80,16 @@ async function flood(input: Record<string, unknown>, printer: Printer, signal: A
   return { text: filler('flooded ', resultChars), isError: false };
 }
 
-/** About what a line with a delta has besides its text. */
+/** The approximate size of a delta line without its text. */
 const DELTA_LINE = 300;
 
 const filler = (begin: string, chars: number): string => begin + 'flood '.repeat(chars / 6);
 
-/** What of a reply stands around its deltas: the beginning and end of the message and of its text, and the whole text. */
+/** The lines of a reply besides its deltas: the beginning and end of the message and of its text, and the whole text. */
 const FRAME_LINES = 5;
 const NUMBER = '@numb';
 const NOW = '@now ';
-/** What is not the same in two replies of the same length. */
+/** The parts that differ between two replies of the same length. */
 const OWN = /@numb|@now |msg_[0-9a-f]{32}|(?<="uuid":")[0-9a-f-]{36}/g;
 
 /**
@@ -115,7 +115,7 @@ async function tick(input: Record<string, unknown>, printer: Printer, signal: Ab
   return { text: '', isError: true };
 }
 
-/** Counts from zero, one each so many milliseconds on the whole; what was late follows at once. Ends when the signal aborts. */
+/** Counts from zero, on average once every `everyMs`; late counts follow at once. Ends when the signal aborts. */
 async function* beats(everyMs: number, signal: AbortSignal): AsyncGenerator<number> {
   const begun = performance.now();
   for (let n = 0; !signal.aborted; ) {

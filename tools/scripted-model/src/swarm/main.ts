@@ -1,6 +1,6 @@
 /**
- * Many emulated `claude` in one process, for hundreds of sessions on a small machine: what the program that `startSwarm` writes
- * registers here is spoken for, on its own FIFO and spool, under its own pid.
+ * Many emulated `claude` in one process, for hundreds of sessions on a small machine. The program that `startSwarm` writes
+ * registers here, and is emulated on its own FIFO and spool, under its own pid.
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { createPrinter } from '../emulator/printer.ts';
 
 const LOOK_MS = 1_000;
 const [registry = ''] = process.argv.slice(2);
-/** How to let go of the sessions, by their pid. */
+/** Functions that close the sessions, by pid. */
 const sessions = new Map<number, () => void>();
 
 function take(registration: string): void {
@@ -52,8 +52,8 @@ function isAlive(pid: number): boolean {
 setInterval(() => {
   for (const [pid, letGo] of sessions) if (!isAlive(pid)) letGo();
 }, LOOK_MS);
-// Opened for writing as well, so that it does not end with the first that registers.
+// Opened for writing as well, so that it does not end when the first program has registered.
 const registrations = new Socket({ fd: openSync(registry, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
 registrations.setEncoding('utf8').on('data', createLineCutter(take));
-process.stdin.resume().once('end', () => process.exit()); // with whoever started it
+process.stdin.resume().once('end', () => process.exit()); // ends with its parent
 process.stdout.write('ready\n');
