@@ -51,6 +51,9 @@ const NOT_LOGGED_IN =
 const USED_LINK =
   'This login link was used already, or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
 
+const PAGE_NOT_KNOWN =
+  'This page does not hold the key that the browser was given at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
+
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
@@ -66,6 +69,29 @@ const toLogin = ({ name, createdAt, expiresAt, page }: PageRecord): Login => ({
   browser: page.browser,
   createdAt,
   expiresAt,
+});
+
+/** A login of a browser that starts now, and its secret, which is not stored. */
+function newLogin(tx: Tx, name: string, expiresAt: string, page: Omit<LoginPage, 'loginId'>) {
+  const secret = newSecret();
+  const record: PageRecord = {
+    secretHash: hash(secret),
+    kind: 'session',
+    name,
+    createdAt: tx.now,
+    expiresAt,
+    page: { loginId: tx.newId(), ...page },
+  };
+  return { secret, record };
+}
+
+const newCode = (code: string, name: string, createdAt: string, expiresAt: string): LoginRecord => ({
+  secretHash: hash(code),
+  kind: 'code',
+  name,
+  createdAt,
+  expiresAt,
+  page: null,
 });
 
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
@@ -85,15 +111,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     if (found === null || !isGoodCode(found) || !(await tx.logins.remove(codeHash))) {
       throw new Rejection('bad_login_link', USED_LINK);
     }
-    const secret = newSecret();
-    const record: PageRecord = {
-      secretHash: hash(secret),
-      kind: 'session',
-      name: found.name,
-      createdAt: tx.now,
-      expiresAt: expiry(SESSION_MS),
-      page: { loginId: tx.newId(), ...page },
-    };
+    const { secret, record } = newLogin(tx, found.name, expiry(SESSION_MS), page);
     await tx.logins.save(record);
     const login = toLogin(record);
     await tx.emit({ type: 'login-created', data: login });
@@ -108,27 +126,22 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     for (const [secretHash, { expiresAt }] of pages) if (expiresAt <= livedUntil) pages.delete(secretHash);
   }
 
+  async function createCode(): Promise<string> {
+    const code = newSecret();
+    await store.transact(async (tx) => {
+      // Not by the time of day: a login is refused while the clock is wrong, and good again when it is right.
+      const livedUntil = await tx.clock.livedUntil();
+      if (livedUntil !== null) {
+        await tx.logins.removeExpired(livedUntil);
+        tx.afterCommit(() => forgetExpired(livedUntil));
+      }
+      await tx.logins.save(newCode(code, ownerName, tx.now, expiry(CODE_MS)));
+    });
+    return code;
+  }
+
   return {
-    async createCode() {
-      const code = newSecret();
-      await store.transact(async (tx) => {
-        // Not by the time of day: a login is refused while the clock is wrong, and good again when it is right.
-        const livedUntil = await tx.clock.livedUntil();
-        if (livedUntil !== null) {
-          await tx.logins.removeExpired(livedUntil);
-          tx.afterCommit(() => forgetExpired(livedUntil));
-        }
-        await tx.logins.save({
-          secretHash: hash(code),
-          kind: 'code',
-          name: ownerName,
-          createdAt: tx.now,
-          expiresAt: expiry(CODE_MS),
-          page: null,
-        });
-      });
-      return code;
-    },
+    createCode,
     async redeem({ code, key, origin, browser }) {
       requirePageKey(key);
       const codeHash = hash(code);
@@ -146,11 +159,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     async prove(loginId, { origin, nonce, signature }) {
       const found = loginId === null ? null : await store.read.logins.findPage(loginId);
       const good = isPage(found) && found.page.origin === origin && isProof(found.page.key, origin, nonce, signature);
-      if (!good) {
-        const words =
-          'This page does not hold the key that the browser was given at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
-        throw new Rejection('page_not_known', words);
-      }
+      if (!good) throw new Rejection('page_not_known', PAGE_NOT_KNOWN);
     },
     async list() {
       const instant = now();
