@@ -12,15 +12,15 @@ export interface EmbedOptions extends Pick<ComposeOptions, 'env'>, Partial<Pick<
   repos?: readonly string[];
   /** Absolute path of the `claude` to run; without it, the one on the PATH of `env`. */
   claudePath?: string;
-  /** How many stages start automatically at once (4). */
+  /** How many stages may work at once before automatic starts pause (4). */
   maxParallel?: number;
 }
 
 /**
- * Runs an orchestrator within this process: for a program that brings its own interface. It is driven through
- * `createInProcessTransport` of `@callboard/contract/client`, and stopped by its `stop`; sessions outlive it.
+ * Runs an orchestrator in this process, for a program with an interface of its own. Use it through
+ * `createInProcessTransport` of `@callboard/contract/client`, and end it with `stop`; sessions outlive it.
  *
- * Its WebSocket server listens on a free loopback port, under a secret that nobody is told.
+ * Its WebSocket server listens on a free loopback port, under a random secret.
  * @throws as `startOrchestrator`
  */
 export function embedOrchestrator(options: EmbedOptions): Promise<Orchestrator> {

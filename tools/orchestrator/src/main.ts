@@ -49,7 +49,7 @@ async function createLogin(id: string, orchestrator: Promise<Orchestrator>): Pro
     const code = await (await orchestrator).createLoginCode();
     await tell({ type: 'login-created', id, code });
   } catch (error) {
-    log.error({ err: error }, 'no login link could be made');
+    log.error({ err: error }, 'creating a login link failed');
     await tell({ type: 'login-failed', id, message: messageOf(error) });
   }
 }

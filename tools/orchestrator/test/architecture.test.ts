@@ -126,7 +126,14 @@ describe('the orchestrator', () => {
     'version.ts': [],
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
-    compose: ['data-dir.ts', 'lib', 'store'],
+    compose: [
+      'data-dir.ts',
+      'lib',
+      'store',
+      'disk',
+      'sessions',
+      ...typesOf(['doctor', 'gateway', 'scheduler', 'trust', 'worktrees']),
+    ],
     'compose.ts': [
       'claude',
       'compose',
@@ -171,7 +178,7 @@ describe('the orchestrator', () => {
     const file = (path: string) => path.slice('orchestrator/src/'.length);
     expect(outside.map(({ from, to }) => `${file(from)} imports ${file(to)}`).toSorted()).toEqual([
       'backup.ts imports store/sqlite/epoch.ts',
-      'compose.ts imports store/sqlite/sqlite-store.ts',
+      'compose/open-storage.ts imports store/sqlite/sqlite-store.ts',
       'end-all-sessions.ts imports store/sqlite/sqlite-store.ts',
     ]);
   });

@@ -11,12 +11,10 @@ import { type RetryParts, retryUntilStored } from './retry-until-stored.ts';
 const REPLY_MS = 10_000;
 
 /**
- * What a process printed while its disk was full is gone: it notices nothing of that itself (seen with 2.1.330). The
- * transcript gets a visible gap, and the process is asked anew which requests are open, and whether it still works.
- * Never rejects.
+ * The output of a process on a full disk is lost, and the process does not notice (seen with 2.1.330). Shows a gap in the
+ * transcript, and asks the process for its open requests and whether it still works. Never rejects.
  *
- * @param since when the disk was first seen to be full; null where that is not known, or where a line was cut off, which
- *   shows by itself.
+ * @param since when the disk was first seen full; null if unknown, or if a line was cut off, which is visible anyway
  */
 export async function recoverLostOutput(
   executor: SessionExecutor,
@@ -27,22 +25,22 @@ export async function recoverLostOutput(
   const { store, log } = parts;
   try {
     const record = await store.read.sessions.find(stageId);
-    if (record?.launchId !== launchId || record.state === 'idle') return; // it had nothing to say
+    if (record?.launchId !== launchId || record.state === 'idle') return; // it printed nothing
     if (since !== null) {
       await retryUntilStored(parts, (tx) => changeSession(tx, stageId, (change) => addGap(change, tx.now, since)));
     }
     await executor.marked();
     const given = await store.read.outbox.listOf(launchId, ['written']);
-    // Twice: a message that it had just read may not have begun its turn when it answers for the first time.
+    // Twice: a message that it just read may not have begun its turn at the first answer.
     if (!(await isAtRest(executor)) || !(await isAtRest(executor))) return;
     const messageIds = given.flatMap(({ kind, id }) => (kind === 'message' ? [id] : []));
     await retryUntilStored(parts, (tx) => endUnheardTurn(tx, executor, parts.edges, messageIds));
   } catch (error) {
-    log.warn({ stageId, reason: messageOf(error) }, 'what was lost could not be made good');
+    log.warn({ stageId, reason: messageOf(error) }, 'recovering lost output failed');
   }
 }
 
-/** Asks a process for all that it waits for, and whether it works. */
+/** Asks a process for its open requests, and whether it is at rest. */
 async function isAtRest(executor: SessionExecutor): Promise<boolean> {
   return saysItRests(await executor.request({ subtype: 'initialize' }, AbortSignal.timeout(REPLY_MS)));
 }
@@ -58,7 +56,7 @@ function addGap(change: Parameters<typeof addEntry>[0], at: string, since: Date)
   addEntry(change, at, { kind: 'notice', parentToolUseId: null, level: 'warning', code: 'output-lost', text });
 }
 
-/** The process rests, and what it said of the end of its turn was lost: a person is asked to look. */
+/** The process is at rest and the end of its turn was lost: ends the turn as interrupted, so that a person looks. */
 async function endUnheardTurn(
   tx: Tx,
   { launch: { stageId, id: launchId } }: SessionExecutor,
@@ -68,7 +66,7 @@ async function endUnheardTurn(
   await changeSession(tx, stageId, async (change) => {
     if (change.record.launchId !== launchId || !change.record.turnRunning) return;
     for (const id of messageIds) await tx.outbox.setConfirmed(id, tx.now);
-    const message = 'The turn is over, and how it ended was lost with what Claude Code could not write.';
+    const message = 'The turn is over. How it ended was lost with the output that Claude Code could not write.';
     const end = { outcome: 'interrupted', message, durationMs: null, costUsd: null, tokens: null } as const;
     const nothing = {
       worktree: null,
@@ -77,7 +75,7 @@ async function endUnheardTurn(
       mayPeersWrite: true,
       knowsAll: true,
       onAlarm: () => undefined,
-    }; // no tool is told of here
+    }; // not used by this event
     const context = { tx, change, launchId, edges, ...nothing };
     await applyEvent(context, { type: 'turn-ended', end });
   });

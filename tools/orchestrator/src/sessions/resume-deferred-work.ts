@@ -5,7 +5,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { MessageRow, SessionRecord } from '../store/records.ts';
 import type { Store, Tx } from '../store/store.ts';
 
-export interface WaitingParts {
+export interface DeferredWorkParts {
   store: Store;
   log: Logger;
   outboxBell: Bell<StageId>;
@@ -14,26 +14,26 @@ export interface WaitingParts {
 }
 
 /**
- * After a time in which nothing could be delivered or stored: idle sessions get their next message, ended ones are
- * resumed for what was sent to them meanwhile, and rows that could not be marked are written again. One session that
- * fails does not hold up the others.
+ * Continues after a time in which nothing could be delivered or stored: idle sessions get their next message, ended ones
+ * are resumed for messages that were sent meanwhile, and rows that could not be marked are written again. A session that
+ * fails does not stop the others.
  */
-export async function resumeDeferredWork(parts: WaitingParts): Promise<void> {
+export async function resumeDeferredWork(parts: DeferredWorkParts): Promise<void> {
   for (const { stageId, launchId, queued } of await parts.store.read.sessions.list()) {
     if (launchId === null && queued === 0) continue;
     try {
-      await parts.store.transact((tx) => giveOne(tx, stageId, parts));
+      await parts.store.transact((tx) => resumeOne(tx, stageId, parts));
     } catch (error) {
-      parts.log.error({ err: error, stageId }, 'what waited could not be given to its session');
+      parts.log.error({ err: error, stageId }, 'resuming the deferred work of a session failed');
     }
   }
 }
 
-async function giveOne(tx: Tx, stageId: StageId, { outboxBell, resumeWith }: WaitingParts): Promise<void> {
+async function resumeOne(tx: Tx, stageId: StageId, { outboxBell, resumeWith }: DeferredWorkParts): Promise<void> {
   const record: SessionRecord | null = await tx.sessions.find(stageId);
   if (record === null || record.alarm !== null) return;
   if (record.launchId !== null) {
-    await changeSession(tx, stageId, () => undefined); // saving it delivers
+    await changeSession(tx, stageId, () => undefined); // saving delivers the next message
     tx.afterCommit(() => outboxBell.ring(stageId));
     return;
   }

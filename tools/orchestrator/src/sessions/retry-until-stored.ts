@@ -13,9 +13,9 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Runs the transaction until the store takes it: for what has happened already, and only has to be written down. What
- * was printed stands in the spool as well, so it is committed without a sync of its own unless told otherwise.
- * @throws what is no failure of the store, and the signal's reason
+ * Runs the transaction until the store accepts it: for facts that only need to be recorded. Commits without a sync of its
+ * own unless `options` say otherwise, because output is in the spool too.
+ * @throws any error that is not a failure of the store, and the signal's reason
  */
 export async function retryUntilStored<T>(
   { store, log, signal }: RetryParts,
@@ -28,7 +28,7 @@ export async function retryUntilStored<T>(
       return await store.transact(work, options);
     } catch (error) {
       if (!isStorageFailure(error)) throw error;
-      log.info({ err: error }, 'the store failed; trying again');
+      log.info({ err: error }, 'the store failed; retrying');
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }

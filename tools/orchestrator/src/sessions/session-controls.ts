@@ -3,37 +3,37 @@ import type { BackgroundTask, McpServer, StageId, TaskOutput } from '@callboard/
 import { McpStatusReply, TaskOutputReply } from '../claude/wire/control.ts';
 import { mcpState } from '../claude/wire/messages.ts';
 import { changeSession, noSession } from '../domain/change-session.ts';
-import { addEntry } from '../domain/session-change.ts';
+import { addNotice } from '../domain/session-change.ts';
 import { ProtocolError, Rejection } from '../lib/errors.ts';
 import type { SessionRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlRequest } from './process-requests.ts';
 import type { Sessions } from './sessions.ts';
 
-/** What a person sees and does beside the conversation: background tasks and MCP servers of a living session. */
+/** Background tasks and MCP servers of a running session. */
 export interface SessionControls {
-  /** Those that run now; none without a process. @throws Rejection `no_session`, `unknown_stage` */
+  /** Returns the running tasks; none without a process. @throws Rejection `no_session`, `unknown_stage` */
   tasks(stageId: StageId): Promise<BackgroundTask[]>;
   /**
-   * Stops one. Returns what still runs, once Claude Code has confirmed it.
+   * Stops a task. Returns the tasks that still run, once Claude Code has confirmed the stop.
    * @throws Rejection `no_session`, `not_running`, `unknown_task`, `refused_by_claude`, `no_confirmation`
    */
   stopTask(stageId: StageId, taskId: string, actor: string): Promise<BackgroundTask[]>;
   /**
-   * What a command has printed, also one that has ended.
+   * Returns the output of a command, even if it has ended.
    * @throws Rejection `no_session`, `not_running`, `unknown_task`, `refused_by_claude`, `no_confirmation`
    */
   taskOutput(stageId: StageId, taskId: string): Promise<TaskOutput>;
   /** @throws Rejection `no_session`, `not_running`, `refused_by_claude`, `no_confirmation` */
   mcpServers(stageId: StageId): Promise<McpServer[]>;
   /**
-   * Connects one anew; returns all of them.
+   * Reconnects a server; returns all servers.
    * @throws Rejection `no_session`, `not_running`, `unknown_mcp_server`, `mcp_not_connected`, `refused_by_claude`, `no_confirmation`
    */
   reconnectMcp(stageId: StageId, name: string): Promise<McpServer[]>;
 }
 
-/** What a release does not do that lacks the request. */
+/** What a release cannot do if it lacks the request. */
 const LACKS = {
   stop_task: 'background tasks cannot be stopped from the board',
   get_task_output: 'the output of background commands cannot be shown',
@@ -47,44 +47,70 @@ const UNSUPPORTED = /^Unsupported control request subtype/;
 /** A server has 30 seconds to start, unless the user's settings say otherwise. */
 const RECONNECT_MS = 90_000;
 
-export function createSessionControls({ store, ask }: { store: Store; ask: Sessions['ask'] }): SessionControls {
+interface ControlsParts {
+  store: Store;
+  ask: Sessions['ask'];
+}
+
+export const createSessionControls = (parts: ControlsParts): SessionControls => ({
+  ...createTaskControls(parts),
+  ...createMcpControls(parts),
+});
+
+function createTaskControls(parts: ControlsParts): Pick<SessionControls, 'tasks' | 'stopTask' | 'taskOutput'> {
+  const { store } = parts;
   async function recordOf(stageId: StageId): Promise<SessionRecord> {
     const record = await store.read.sessions.find(stageId);
     if (record === null) throw await noSession(store.read, stageId);
     return record;
   }
 
-  /** A request that this release does not know becomes one of its gaps. @throws as `Sessions.ask` */
-  async function request(stageId: StageId, asked: Request, limitMs?: number): Promise<Record<string, unknown>> {
-    try {
-      return await ask(stageId, asked, limitMs);
-    } catch (error) {
-      if (!(error instanceof ProtocolError && UNSUPPORTED.test(error.message))) throw error;
-      const lack = LACKS[asked.subtype];
-      const { cliVersion } = await store.transact(
-        (tx) =>
-          changeSession(tx, stageId, (change) => {
-            change.record = { ...change.record, cliGaps: [...new Set([...change.record.cliGaps, lack])] };
-          }),
-        { sync: 'later' },
+  return {
+    tasks: async (stageId) => (await recordOf(stageId)).backgroundTasks,
+    async stopTask(stageId, taskId, actor) {
+      const task = requireTask(await recordOf(stageId), taskId);
+      await asRejection(request(parts, stageId, { subtype: 'stop_task', task_id: taskId }));
+      // The reply is the same for an unknown task. The list that comes before the reply shows what was stopped.
+      const record = await recordOf(stageId);
+      if (record.backgroundTasks.some((one) => one.taskId === taskId)) {
+        const message = 'Claude Code accepted the stop but still lists the task as running. Look again in a moment.';
+        throw new Rejection('no_confirmation', message);
+      }
+      const text = `${actor} stopped the background task "${task?.description ?? taskId}".`;
+      await store.transact((tx) =>
+        changeSession(tx, stageId, (change) =>
+          addNotice(change, tx.now, { level: 'info', code: 'task-stopped', text }),
+        ),
       );
-      const message = `With Claude Code ${cliVersion ?? 'of this release'}, ${lack}. Run "claude update", then stop the stage and start it again.`;
-      throw new Rejection('refused_by_claude', message, { cause: error });
-    }
-  }
+      return record.backgroundTasks;
+    },
+    async taskOutput(stageId, taskId) {
+      const task = (await recordOf(stageId)).backgroundTasks.find((one) => one.taskId === taskId);
+      try {
+        const reply = await request(parts, stageId, { subtype: 'get_task_output', task_id: taskId });
+        const { output, total_bytes, truncated } = TaskOutputReply.parse(reply).response;
+        return { output, totalBytes: total_bytes, isCut: truncated };
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error;
+        const message =
+          task === undefined
+            ? `Claude Code has no output of a task ${taskId}.`
+            : 'Claude Code keeps no output of this task. The output of a subagent is in the transcript, under its call.';
+        throw new Rejection('unknown_task', message, { cause: error });
+      }
+    },
+  };
+}
 
-  function requireTask({ launchId, backgroundTasks }: SessionRecord, taskId: string): BackgroundTask | null {
-    const task = backgroundTasks.find((one) => one.taskId === taskId) ?? null;
-    if (task !== null || launchId === null) return task; // without a process, asking it says why
-    throw new Rejection('unknown_task', `No background task ${taskId} is running; it may have ended already.`);
-  }
+function createMcpControls(parts: ControlsParts): Pick<SessionControls, 'mcpServers' | 'reconnectMcp'> {
+  const { store } = parts;
 
   async function mcpServers(stageId: StageId): Promise<McpServer[]> {
-    const reply = McpStatusReply.safeParse(await refusedAsWords(request(stageId, { subtype: 'mcp_status' })));
+    const reply = McpStatusReply.safeParse(await asRejection(request(parts, stageId, { subtype: 'mcp_status' })));
     if (!reply.success)
       throw new Rejection(
         'refused_by_claude',
-        'Claude Code told of its MCP servers in a way that Callboard does not understand. Update Callboard.',
+        'Claude Code reported its MCP servers in a form that Callboard does not understand. Update Callboard.',
       );
     const servers = reply.data.response.mcpServers.map(
       ({ name, status, error, scope, tools }): McpServer => ({
@@ -109,55 +135,16 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
   }
 
   return {
-    tasks: async (stageId) => (await recordOf(stageId)).backgroundTasks,
-    async stopTask(stageId, taskId, actor) {
-      const task = requireTask(await recordOf(stageId), taskId);
-      await refusedAsWords(request(stageId, { subtype: 'stop_task', task_id: taskId }));
-      // The reply is the same for a task that nobody knows: the list, which comes before it, says what was stopped.
-      const record = await recordOf(stageId);
-      if (record.backgroundTasks.some((one) => one.taskId === taskId)) {
-        const message = 'Claude Code took the stop, but still lists the task as running. Look again in a moment.';
-        throw new Rejection('no_confirmation', message);
-      }
-      const text = `${actor} stopped the background task "${task?.description ?? taskId}".`;
-      await store.transact((tx) =>
-        changeSession(tx, stageId, (change) =>
-          addEntry(change, tx.now, {
-            kind: 'notice',
-            parentToolUseId: null,
-            level: 'info',
-            code: 'task-stopped',
-            text,
-          }),
-        ),
-      );
-      return record.backgroundTasks;
-    },
-    async taskOutput(stageId, taskId) {
-      const task = (await recordOf(stageId)).backgroundTasks.find((one) => one.taskId === taskId);
-      try {
-        const reply = await request(stageId, { subtype: 'get_task_output', task_id: taskId });
-        const { output, total_bytes, truncated } = TaskOutputReply.parse(reply).response;
-        return { output, totalBytes: total_bytes, isCut: truncated };
-      } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error;
-        const message =
-          task === undefined
-            ? `Claude Code has no output of a task ${taskId}.`
-            : 'Claude Code keeps no output of this task. What a subagent says stands in the transcript, under its call.';
-        throw new Rejection('unknown_task', message, { cause: error });
-      }
-    },
     mcpServers,
     async reconnectMcp(stageId, name) {
       const servers = await mcpServers(stageId);
       if (!servers.some((server) => server.name === name))
         throw new Rejection('unknown_mcp_server', `The session has no MCP server "${name}".`);
       try {
-        await request(stageId, { subtype: 'mcp_reconnect', serverName: name }, RECONNECT_MS);
+        await request(parts, stageId, { subtype: 'mcp_reconnect', serverName: name }, RECONNECT_MS);
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error;
-        await mcpServers(stageId); // for all who look at the list
+        await mcpServers(stageId); // updates the list for everyone
         throw new Rejection('mcp_not_connected', whyNot(name, error.message), { cause: error });
       }
       return mcpServers(stageId);
@@ -165,7 +152,37 @@ export function createSessionControls({ store, ask }: { store: Store; ask: Sessi
   };
 }
 
-async function refusedAsWords<T>(asked: Promise<T>): Promise<T> {
+function requireTask({ launchId, backgroundTasks }: SessionRecord, taskId: string): BackgroundTask | null {
+  const task = backgroundTasks.find((one) => one.taskId === taskId) ?? null;
+  if (task !== null || launchId === null) return task; // without a process, the request is refused with the reason
+  throw new Rejection('unknown_task', `No background task ${taskId} is running; it may have ended already.`);
+}
+
+/** Sends a request. One that this release does not know becomes one of its gaps. @throws as `Sessions.ask` */
+async function request(
+  { store, ask }: ControlsParts,
+  stageId: StageId,
+  asked: Request,
+  limitMs?: number,
+): Promise<Record<string, unknown>> {
+  try {
+    return await ask(stageId, asked, limitMs);
+  } catch (error) {
+    if (!(error instanceof ProtocolError && UNSUPPORTED.test(error.message))) throw error;
+    const lack = LACKS[asked.subtype];
+    const { cliVersion } = await store.transact(
+      (tx) =>
+        changeSession(tx, stageId, (change) => {
+          change.record = { ...change.record, cliGaps: [...new Set([...change.record.cliGaps, lack])] };
+        }),
+      { sync: 'later' },
+    );
+    const message = `With Claude Code ${cliVersion ?? 'of this release'}, ${lack}. Run "claude update", then stop the stage and start it again.`;
+    throw new Rejection('refused_by_claude', message, { cause: error });
+  }
+}
+
+async function asRejection<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
@@ -176,6 +193,6 @@ async function refusedAsWords<T>(asked: Promise<T>): Promise<T> {
 
 function whyNot(name: string, why: string): string {
   if (why.includes('needs-auth'))
-    return `The MCP server "${name}" wants a login. Run "claude" in a terminal, log in with /mcp, then reconnect.`;
+    return `The MCP server "${name}" needs a login. Run "claude" in a terminal, log in with /mcp, then reconnect.`;
   return `The MCP server "${name}" did not connect: ${why.replace(/\.$/, '')}. Check its settings, then reconnect.`;
 }

@@ -30,7 +30,7 @@ async function expectEndedAndResumable(kit: Kit, stageId: string): Promise<void>
     column: 'needs-you',
     session: { lastTurn: { outcome: 'interrupted', message: expect.stringContaining('can no longer be read') } },
   });
-  expect(await lossIn(kit, stageId)).toMatchObject({ text: expect.stringContaining('made shorter by somebody') });
+  expect(await lossIn(kit, stageId)).toMatchObject({ text: expect.stringContaining('truncated its output file') });
   expect((await client.command('get_pending', { stageId })).pending).toEqual([]);
   const said = async () => (await entries(kit, stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
   expect(await said()).toEqual(['Before.']);

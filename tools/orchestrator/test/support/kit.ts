@@ -10,7 +10,7 @@ import { createRepository } from '../../../../test-support/git.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { findMarkedProcesses, LAUNCH_MARKER } from '../../src/claude/processes/marked-processes.ts';
-import type { TimeLimits } from '../../src/compose.ts';
+import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { endAllSessions } from '../../src/end-all-sessions.ts';
 import type { Edges } from '../../src/lib/edges.ts';
 import { watchAlarms } from './alarms.ts';

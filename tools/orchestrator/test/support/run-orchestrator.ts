@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { FromServer, type OrchestratorConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
 import { waitFor } from '../../../../test-support/until.ts';
-import { startOrchestrator, type TimeLimits } from '../../src/compose.ts';
+import type { TimeLimits } from '../../src/compose/start-context.ts';
+import { startOrchestrator } from '../../src/compose.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 
 /** A process starts from its sources and loads all of them; on a busy machine, at the same time as others. */

@@ -20,7 +20,7 @@ import { openTestStore, type TestStore } from './test-store.ts';
 
 export type Told = LastingEvent;
 
-/** A session in a real store, whose process is the test: it tells what a process would tell. */
+/** A session in a real store. The test plays the process and reports what a process would. */
 export interface TestSession {
   readonly store: Store;
   readonly edges: Edges;
@@ -29,15 +29,15 @@ export interface TestSession {
   readonly file: string;
   /** Of the newest launch. */
   launchId(): LaunchId;
-  /** How often somebody else was seen to answer. */
+  /** How many alarms were raised. */
   alarms(): number;
-  /** Takes in these events in one transaction, as a batch of the spool is taken in. */
+  /** Applies these events in one transaction, like a batch of the spool. */
   tell(...events: Told[]): Promise<SessionRecord>;
-  /** Starts the stage, again if need be, for a message of the queue or not; the process is not up before it tells so. */
+  /** Begins a launch, optionally for a queued message. The process is not up before it reports so. */
   begin(messageId?: string): Promise<void>;
-  /** Its process is gone; these messages were found in its conversation, or it was not found. */
+  /** Ends the process. These messages were found in its conversation; null: it could not be read. */
   end(end?: LaunchEnd, inConversation?: readonly string[] | null): Promise<SessionRecord>;
-  /** A person writes a message, which waits in the queue until the session gets to it; returns its id. */
+  /** Queues a message of a person; returns its id. */
   enqueue(text: string): Promise<string>;
   record(): Promise<SessionRecord>;
   pending(): Promise<PendingRequest[]>;
@@ -45,12 +45,12 @@ export interface TestSession {
   transcript(): Promise<TranscriptEntry[]>;
   /** The rows of the newest launch, whatever their state. */
   outbox(): Promise<OutboxRow[]>;
-  /** What was published of this stage, of one type. */
+  /** The events of this stage, of one type. */
   events<T extends BoardEvent['type']>(type: T): Extract<BoardEvent, { type: T }>['data'][];
 }
 
 const ALL = ['accepted', 'written', 'confirmed', 'void'] as const;
-/** What a launch was started with. */
+/** The settings of the launch. */
 export interface TestLaunch {
   sandbox?: EventContext['sandbox'];
   mayPeersWrite?: boolean;
@@ -59,7 +59,7 @@ const OUTSIDE = { isOn: false, autoAllows: false };
 
 const DIED: LaunchEnd = { kind: 'died', wasWatched: true, reason: 'The process is gone.' };
 
-/** A session of a stage of its own that was begun, and whose process is not up yet. */
+/** Begins a session of a new stage. Its process is not up yet. */
 export async function beginTestSession(
   fields: Record<string, unknown> = {},
   given?: TestStore,
@@ -72,7 +72,7 @@ export async function beginTestSession(
   let position = 0;
 
   const newestLaunch = (): LaunchId => {
-    if (launchId === undefined) throw new Error('nothing was begun');
+    if (launchId === undefined) throw new Error('no launch was begun');
     return launchId;
   };
   const session: TestSession = {
@@ -86,18 +86,9 @@ export async function beginTestSession(
       store.transact(async (tx) => {
         const change = await openChange(tx, stageId);
         const onAlarm = () => void alarms++;
-        const context = {
-          tx,
-          change,
-          launchId: newestLaunch(),
-          edges,
-          worktree: '/w',
-          mayHooksAllow: false,
-          sandbox: launch.sandbox ?? OUTSIDE,
-          mayPeersWrite: launch.mayPeersWrite ?? false,
-          knowsAll: true,
-          onAlarm,
-        };
+        const { sandbox = OUTSIDE, mayPeersWrite = false } = launch;
+        const fixed = { edges, worktree: '/w', mayHooksAllow: false, knowsAll: true };
+        const context = { tx, change, launchId: newestLaunch(), ...fixed, sandbox, mayPeersWrite, onAlarm };
         for (const event of told) await applyEvent(context, event);
         return saveChange(tx, change);
       }),
@@ -142,7 +133,7 @@ export async function beginTestSession(
   return session;
 }
 
-/** One whose process is up and works on the stage's prompt. */
+/** Begins a session whose process is up and works on the stage's prompt. */
 export async function busyTestSession(
   fields?: Record<string, unknown>,
   given?: TestStore,
@@ -163,7 +154,7 @@ export const up = (open: Extract<LastingEvent, { type: 'initialized' }>['open'] 
 
 export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });
 
-/** A turn has begun with these messages, joined into one where they are several. */
+/** A turn began with these messages, joined into one if there are several. */
 export const begun = (...messageIds: string[]): Told => ({
   type: 'turn-started',
   model: 'opus',

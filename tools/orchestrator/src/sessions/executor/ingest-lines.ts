@@ -8,7 +8,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { retryUntilStored } from '../retry-until-stored.ts';
 
-/** What a line of the spool told, without what is only passed on live, and the offset behind it. */
+/** The events of a line of the spool, without those that are only passed on live, and the offset behind it. */
 export interface LastingLine {
   events: LastingEvent[];
   end: number;
@@ -20,14 +20,14 @@ export interface IngestParts {
   context: Omit<EventContext, 'tx' | 'change'>;
   stageId: Parameters<typeof openChange>[1];
   signal: AbortSignal;
-  /** Stores what was written to the process since: it rides along. */
+  /** Stores in the same transaction which rows were written to the process since. */
   markIn: (tx: Tx) => Promise<void>;
 }
 
 /**
- * Takes lines into the store together with the spool offset behind them, in one transaction. A store that fails (a
- * full disk, say) is tried again until it works or the signal aborts: what the process printed stays in the spool
- * meanwhile. A line that cannot be applied is kept and shown raw, so that one that nobody foresaw does not stop a session.
+ * Stores lines together with the spool offset behind them, in one transaction. If the store fails (on a full disk, for
+ * example), retries until it works or the signal aborts; the output stays in the spool meanwhile. A line that cannot be
+ * applied is kept and shown raw, so that an unforeseen line does not stop a session.
  */
 export async function ingestLines(parts: IngestParts, lines: readonly LastingLine[]): Promise<void> {
   try {
@@ -42,7 +42,7 @@ export async function ingestLines(parts: IngestParts, lines: readonly LastingLin
 
 async function keepUnapplied(parts: IngestParts, line: LastingLine, cause: unknown): Promise<void> {
   const types = line.events.map(({ type }) => type);
-  parts.log.error({ err: cause, types }, 'a line could not be applied and is kept raw');
+  parts.log.error({ err: cause, types }, 'applying a line failed; keeping it raw');
   await retryUntilStored(parts, (tx) => keepRaw(tx, parts, line));
 }
 

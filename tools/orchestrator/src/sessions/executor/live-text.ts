@@ -1,19 +1,19 @@
 import type { StageId, TextDelta } from '@callboard/contract';
 
-/** A piece of text as it came. */
+/** A piece of text as it arrived. */
 export type Piece = Omit<TextDelta, 'stageId' | 'offset'>;
 
-/** What a process is writing and has not finished: for those who come while it streams. */
+/** The unfinished text of a process, for readers who join while it streams. */
 export interface LiveText {
-  /** Takes a piece; it gets its place in its block. */
+  /** Adds a piece and returns it with its offset in its block. */
   add(piece: Piece): TextDelta;
-  /** Each block that is being written, from its beginning, in the order in which they began. */
+  /** Returns each unfinished block from its beginning, in the order in which they began. */
   blocks(): TextDelta[];
-  /** A turn is over: nothing is being written any more. */
+  /** The turn is over: forgets all blocks. */
   clear(): void;
 }
 
-/** Of a longer block only the length is kept: nobody writes one, and memory has an end. */
+/** Only the length of a longer block is kept, to bound memory; nobody writes one. */
 const LONGEST = 2_000_000;
 
 export function createLiveText(stageId: StageId): LiveText {
@@ -22,7 +22,7 @@ export function createLiveText(stageId: StageId): LiveText {
     add(piece) {
       let block = blocks.get(piece.blockId);
       if (block === undefined) {
-        // Those of one writer come one after the other.
+        // The blocks of one writer come one after the other.
         for (const [id, { first }] of blocks) if (first.parentToolUseId === piece.parentToolUseId) blocks.delete(id);
         block = { first: piece, texts: [], length: 0 };
         blocks.set(piece.blockId, block);

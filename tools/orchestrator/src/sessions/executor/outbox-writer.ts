@@ -8,7 +8,7 @@ import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.t
 import type { OutboxRow } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 
-/** An answer whose echo has overtaken this is confirmed already, and stays so. */
+/** An answer whose echo was faster is confirmed already, and stays so. */
 async function markWritten(tx: Tx, row: OutboxRow, at: string): Promise<void> {
   await tx.outbox.setWritten(row, at);
   if (row.kind !== 'answer') return;
@@ -16,9 +16,9 @@ async function markWritten(tx: Tx, row: OutboxRow, at: string): Promise<void> {
   if (stored?.decision?.delivery === 'accepted') await setDelivery(tx, stored, 'written');
 }
 
-/** Up to this many bytes a write into a pipe is all or nothing (PIPE_BUF). */
+/** Up to this many bytes, a write into a pipe is atomic (PIPE_BUF). */
 const ATOMIC_BYTES = 4096;
-/** How long a mark waits for a transaction of its session that it can ride along with. */
+/** How long a mark waits for another transaction of its session to join. */
 const MARK_WAIT_MS = 100;
 
 export interface OutboxWriterParts {
@@ -26,39 +26,36 @@ export interface OutboxWriterParts {
   edges: Pick<Edges, 'now'>;
   channel: Channel;
   launchId: LaunchId;
-  /** The process reads no more. */
+  /** The process no longer reads. */
   onGone: () => void;
   onError: (error: unknown) => void;
 }
 
-/** Writes what a launch is given. `nudge` has it look for what it was not handed: at the beginning, and again after a failure. */
+/** Writes the outbox of a launch. `nudge` makes it query the store for rows that it was not handed: at the start, and after a failure. */
 export interface OutboxWriter extends NudgedWorker {
-  /** Takes rows whose commit has just returned. Where nothing waits before them, the first line is in the pipe when this returns. */
+  /** Takes rows that were just committed. If nothing waits before them, the first line is in the pipe when this returns. */
   take(rows: readonly OutboxRow[]): void;
-  /** Whether a row that is given now is written right after its commit. A control request may then be stored as `written`. */
+  /** Whether a row that is given now is written right after its commit, so a control request may be stored as `written`. */
   takesAtOnce(): boolean;
-  /** Stores in a transaction of the caller's which rows were written since. */
+  /** Stores in the caller's transaction which rows were written since. */
   markIn(tx: Tx): Promise<void>;
-  /** Resolves when all that was written is marked so. @throws OperationalError `storage_failed` */
+  /** Resolves when all written rows are marked. @throws OperationalError `storage_failed` */
   mark(): Promise<void>;
 }
 
 /**
- * Writes the launch's accepted rows, in their order, one after another. A crash between any two steps is made good by
- * the replay rule of the kind: a message or an answer that was written but not marked is written again, which the CLI
- * ignores, so its mark may wait a moment for a transaction that comes anyway; a control request is marked first, so that
- * it is never written twice.
+ * Writes the launch's accepted rows in order, one after another. The replay rule of each kind covers a crash between any
+ * two steps: a message or an answer that was written but not marked is written again, which the CLI ignores, so its mark
+ * may wait a moment for a transaction that comes anyway; a control request is marked first, so it is never written twice.
  */
 export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   const { store, edges, channel, launchId, onGone, onError } = parts;
-  /** Rows that are next, known without a look into the store. */
+  /** The next rows, known without a query. */
   let handed: readonly OutboxRow[] = [];
-  /** Accepted rows may be in the store that were not handed over: from before this began, behind a line that waits, or after a failure. */
+  /** The store may have accepted rows that were not handed over: from before the start, behind a waiting line, or after a failure. */
   let mustLook = true;
   let state: 'resting' | 'writing' | 'stopped' = 'resting';
-  /** What was written, and when, that the store calls accepted. */
-  const unmarked = new Map<string, { row: OutboxRow; at: string }>();
-  let timer: NodeJS.Timeout | undefined;
+  const marks = createMarks(store, onError);
 
   async function writeRow(row: OutboxRow): Promise<void> {
     const line = encodeRow(row);
@@ -66,16 +63,16 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
       if (row.state === 'accepted') await store.transact((tx) => markWritten(tx, row, tx.now), { sync: 'later' });
       return channel.write(line);
     }
-    // A longer line can be torn by a crash in the middle; whoever finds the mark does not write behind half a line.
+    // A crash can tear a longer line; the mark keeps anyone from writing behind half a line.
     const isLong = Buffer.byteLength(line) > ATOMIC_BYTES;
     if (isLong) await store.transact((tx) => tx.outbox.setWriting(row.id), { sync: 'later' });
     await channel.write(line);
-    unmarked.set(row.id, { row, at: edges.now().toISOString() });
-    if (isLong) await mark();
-    else markSoon();
+    marks.add(row, edges.now().toISOString());
+    if (isLong) await marks.store();
+    else marks.storeSoon();
   }
 
-  /** Does not wait for anything before the first of the rows that were handed over. */
+  /** Awaits nothing before it writes the first row that was handed over. */
   async function pass(): Promise<void> {
     if (state === 'stopped') return;
     state = 'writing';
@@ -97,35 +94,15 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
   }
 
   async function lookIntoStore(): Promise<OutboxRow[]> {
-    mustLook = false; // what is committed during the look may be missing in it, and has to be looked for again
-    const known = new Set([...unmarked.keys(), ...handed.map(({ id }) => id)]);
+    mustLook = false; // rows that are committed during the query may be missing in its result and need another one
+    const known = new Set([...marks.ids(), ...handed.map(({ id }) => id)]);
     return (await store.read.outbox.listOf(launchId, ['accepted'])).filter(({ id }) => !known.has(id));
-  }
-
-  async function markIn(tx: Tx): Promise<void> {
-    const written = [...unmarked.values()];
-    for (const { row, at } of written) await markWritten(tx, row, at);
-    if (written.length > 0)
-      tx.afterCommit(() => {
-        for (const { row } of written) unmarked.delete(row.id);
-      });
-  }
-
-  async function mark(): Promise<void> {
-    if (unmarked.size > 0) await store.transact(markIn, { sync: 'later' });
-  }
-
-  function markSoon(): void {
-    timer ??= setTimeout(() => {
-      timer = undefined;
-      mark().catch(onError); // tried again with the next transaction of the session
-    }, MARK_WAIT_MS).unref();
   }
 
   const passes = createNudgedWorker(pass, onError);
   return {
-    markIn,
-    mark,
+    markIn: marks.storeIn,
+    mark: marks.store,
     takesAtOnce: () => state === 'resting' && !mustLook && handed.length === 0,
     take(rows) {
       if (state !== 'resting' || mustLook) mustLook = true;
@@ -137,15 +114,48 @@ export function createOutboxWriter(parts: OutboxWriterParts): OutboxWriter {
     },
     async drain() {
       await passes.drain();
-      await mark().catch(onError);
+      await marks.store().catch(onError);
     },
     async stop() {
       await passes.stop();
-      clearTimeout(timer);
+      marks.stop();
       state = 'stopped';
     },
   };
 }
 
-/** Of those that are stored as written when they are given, which a look into the store does not find. */
+/** Rows that were written and that the store still calls accepted. */
+function createMarks(store: Store, onError: (error: unknown) => void) {
+  const unmarked = new Map<string, { row: OutboxRow; at: string }>();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function storeIn(tx: Tx): Promise<void> {
+    const written = [...unmarked.values()];
+    for (const { row, at } of written) await markWritten(tx, row, at);
+    if (written.length > 0)
+      tx.afterCommit(() => {
+        for (const { row } of written) unmarked.delete(row.id);
+      });
+  }
+
+  async function storeAll(): Promise<void> {
+    if (unmarked.size > 0) await store.transact(storeIn, { sync: 'later' });
+  }
+
+  return {
+    add: (row: OutboxRow, at: string): void => void unmarked.set(row.id, { row, at }),
+    ids: () => unmarked.keys(),
+    storeIn,
+    store: storeAll,
+    storeSoon(): void {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        storeAll().catch(onError); // retried with the next transaction of the session
+      }, MARK_WAIT_MS).unref();
+    },
+    stop: (): void => clearTimeout(timer),
+  };
+}
+
+/** Rows that are stored as written when they are given, which a look into the store does not find. */
 const isMarked = ({ state }: OutboxRow): boolean => state === 'written';

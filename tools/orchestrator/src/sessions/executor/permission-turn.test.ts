@@ -70,7 +70,7 @@ async function setUp() {
     const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };
     const lowPriorityWork = { add: nothing, stir: nothing };
     const parts = { store, edges, log: silent, lowPriorityWork, outboxBell: createBell<typeof session.stageId>() };
-    return createSessionExecutor(launch, process, channel, place, { ...parts, ...hints, ...others });
+    return createSessionExecutor({ launch, process, channel, place }, { ...parts, ...hints, ...others });
   }
 
   const parts = { store: counting, edges, outboxBell: createBell<typeof session.stageId>() };

@@ -7,7 +7,7 @@ import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { createBell } from '../../lib/bell.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
-it('hears what a process prints by itself, and not what it was asked for', async () => {
+it('hears unasked output of a process, not its replies', async () => {
   vi.useFakeTimers({ toFake: [] });
   onTestFinished(() => void vi.useRealTimers());
   const { edges, pass } = setClocks();
@@ -21,10 +21,10 @@ it('hears what a process prints by itself, and not what it was asked for', async
   };
   const lowPriorityWork = { add: () => undefined, stir: () => undefined };
   const executor = createSessionExecutor(
-    launch,
-    process,
-    channel,
-    { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null },
+    {
+      ...{ launch, process, channel },
+      place: { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null },
+    },
     {
       ...{
         store,
@@ -57,7 +57,7 @@ it('hears what a process prints by itself, and not what it was asked for', async
   expect(executor.lastHeard().silentMs).toBe(60_000);
   print({ type: 'system', subtype: 'status', status: 'requesting' });
   await expect.poll(() => executor.lastHeard().silentMs).toBe(0);
-  // What comes behind the end of a turn, and is no work, begins none.
+  // A line after the end of a turn that is no work begins no turn.
   const over = () => executor.lastHeard().isTurnOver;
   const status = { type: 'system', subtype: 'status', status: 'requesting' };
   let timesHeard = 0;

@@ -5,7 +5,6 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';
-import { firstForged } from './compare-transcript.ts';
 
 export interface TranscriptCheckParts {
   store: Store;
@@ -13,21 +12,21 @@ export interface TranscriptCheckParts {
   stageId: StageId;
   readConversation: (conversationId: string) => Promise<ConversationTail | null>;
   onForged: () => Promise<void>;
-  /** Has something done once the session is quiet, or after that long. */
+  /** Runs work once the session is quiet, or after `latestMs`. */
   whenQuiet: (name: string, work: LowPriorityTask, latestMs: number) => void;
   signal: AbortSignal;
 }
 
-/** The CLI writes its record a moment after it has printed, later on a busy machine: what is lacking is looked for again. */
+/** The CLI writes its record a moment after it prints, later on a busy machine, so missing entries are looked for again. */
 const AGAIN_MS = [10_000, 20_000] as const;
-/** The next turn may be a long one: a forgery does not wait for its end. */
+/** A check does not wait for the end of a long next turn. */
 const LATEST_MS = 10_000;
-/** What a longer turn said before these is not compared. */
+/** Entries of a turn before the newest ones are not compared. */
 const LOOK_BACK = 200;
 
 /**
- * Compares what the transcript shows of each turn that ended well with Claude Code's own record, off the path of the turn.
- * What can be said against it is little (whoever writes the one file can write the other), so it tells of a clumsy forgery.
+ * Compares the transcript of each turn that succeeded with Claude Code's own record, after the turn. It detects only clumsy
+ * forgeries, because whoever can write the one file can write the other.
  */
 export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(): void } {
   const { store, log, stageId, signal } = parts;
@@ -39,7 +38,7 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
     const { sessionId, transcriptLength, lastTurn } = record;
     const before = conversation;
     conversation = sessionId;
-    // What was cut off is not always written down; what was said before `/clear` stands in another record.
+    // The CLI does not always record an interrupted turn; entries before `/clear` are in another record.
     if (sessionId === null || lastTurn?.outcome !== 'succeeded' || (before !== null && before !== sessionId)) return;
     const compare = () => compareTurn(sessionId, transcriptLength);
     parts.whenQuiet(`transcript to ${transcriptLength}`, compare, LATEST_MS);
@@ -64,7 +63,7 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
     await parts.onForged();
   }
 
-  /** What a command prints is not always written down. */
+  /** The CLI does not always record the output of a command. */
   async function isOfCommand(messageIds: readonly string[]): Promise<boolean> {
     const { launchId } = (await store.read.sessions.find(stageId)) ?? {};
     if (launchId == null) return true;
@@ -73,7 +72,7 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
   }
 
   function noted(error: unknown): void {
-    if (!signal.aborted) log.info({ reason: messageOf(error) }, 'the transcript could not be compared');
+    if (!signal.aborted) log.info({ reason: messageOf(error) }, 'comparing the transcript failed');
   }
 
   return {
@@ -83,9 +82,35 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
   };
 }
 
-/** What was told between the last two ends of turns: with what came in between, which nobody may have said. */
+/** Returns the entries between the last two ends of turns, including any that nobody may have said. */
 function newestTurn(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const isEnd = ({ kind }: TranscriptEntry) => kind === 'turn-end';
   const end = entries.findLastIndex(isEnd);
   return entries.slice(entries.slice(0, Math.max(0, end)).findLastIndex(isEnd) + 1, Math.max(0, end));
 }
+
+/**
+ * Returns the first entry that the transcript shows as Claude's and that is missing in Claude Code's record; null if there
+ * is none, or if no entry is found: then the record has a form that Callboard does not understand.
+ */
+export function firstForged(entries: readonly TranscriptEntry[], tail: ConversationTail): TranscriptEntry | null {
+  const said = entries.filter((entry) => isOwn(entry));
+  const firstFound = said.findIndex((entry) => isFound(entry, tail));
+  if (firstFound === -1) return null;
+  return said.slice(tail.isWhole ? 0 : firstFound).find((entry) => !isFound(entry, tail)) ?? null;
+}
+
+/** Whether it belongs to the main conversation; subagents have records of their own. */
+const isOwn = ({ kind, parentToolUseId }: TranscriptEntry): boolean =>
+  parentToolUseId === null && (kind === 'text' || kind === 'tool-use');
+
+function isFound(entry: TranscriptEntry, { texts, toolUseIds }: ConversationTail): boolean {
+  if (entry.kind === 'tool-use') return toolUseIds.has(entry.toolUseId);
+  if (entry.kind !== 'text') return true;
+  const known = texts.get(entry.blockId.slice(0, entry.blockId.lastIndexOf(':')));
+  if (known === undefined) return false;
+  // A long text is kept shortened.
+  return entry.text.length > LONG || known.has(entry.text);
+}
+
+const LONG = 1_000_000;

@@ -6,11 +6,11 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';
 
-/** What a session uses (context, cost, tokens), kept current while a turn runs and after it. */
+/** Keeps the usage of a session (context, cost, tokens) current, during a turn and after it. */
 export interface UsageTracker {
-  /** The process did something in a turn: the figures are asked for soon, and not more often than every ten seconds. */
+  /** The process did something in a turn: its usage is requested soon, at most every ten seconds. */
   worked(): void;
-  /** A model call ended, and used this much. */
+  /** A model call ended and used these tokens. */
   used(tokens: TokenUsage): void;
   turnEnded(): void;
   stop(): void;
@@ -21,16 +21,16 @@ export interface UsageTrackerParts {
   log: Logger;
   stageId: StageId;
   uptimeMs: () => number;
-  /** Asks the CLI. */
+  /** Sends a control request to the CLI. */
   request: (fields: { subtype: string; detail?: string }, signal: AbortSignal) => Promise<Record<string, unknown>>;
-  /** Has something done once the session is quiet. */
+  /** Runs work once the session is quiet. */
   whenQuiet: (name: string, work: LowPriorityTask) => void;
-  /** The least time between two looks at a running turn. */
+  /** The shortest time between two requests in a running turn. */
   everyMs: number;
 }
 
 const REPLY_MS = 10_000;
-/** A turn that is over by then is not asked in its midst. */
+/** A turn that ends sooner is not interrupted by a request. */
 const WORK_PAUSE_MS = 2_000;
 
 const NOTHING: TokenUsage = { input: 0, output: 0, cacheRead: 0, cacheCreation: 0 };
@@ -57,14 +57,14 @@ export function createUsageTracker({
     timer = setTimeout(() => {
       timer = undefined;
       lookedAt = uptimeMs();
-      // A reply that does not come, or is not understood, changes nothing.
+      // A missing or unexpected reply changes nothing.
       lookAtTurn().catch((error: unknown) =>
-        log.info({ reason: messageOf(error) }, 'what the session uses is not known'),
+        log.info({ reason: messageOf(error) }, 'requesting the usage of a session failed'),
       );
     }, ms).unref();
   }
 
-  /** The CLI takes a while to count (18 ms, seen), and reads no message meanwhile. */
+  /** The CLI takes a while to count (18 ms, seen), and reads no messages meanwhile. */
   async function lookAtContext(signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(REPLY_MS);
     const limit = signal === undefined ? late : AbortSignal.any([signal, late]);
@@ -89,7 +89,7 @@ export function createUsageTracker({
       (tx) =>
         changeSession(tx, stageId, (change) => {
           const { turnRunning, costCounted, costUsd } = change.record;
-          if (!turnRunning) return; // it ended meanwhile, and told its own figures
+          if (!turnRunning) return; // the turn has ended meanwhile and reported its usage
           const ownCost = counted === undefined ? 0 : Math.max(0, counted - (costCounted ?? costUsd));
           change.record = { ...change.record, turnUsage: { costUsd: ownCost, tokens: used } };
         }),

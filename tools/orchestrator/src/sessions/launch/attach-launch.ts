@@ -39,7 +39,7 @@ export async function attachLaunch(
     mayHooksAllow: launch.settings.runsRepositoryHooks || (await mayUserHooksAllow(env)),
     readConversation: (conversationId: string) => conversationTail(env, conversationId),
   };
-  const executor = createSessionExecutor(launch, process, openOrRead(open, launch, process), place, parts);
+  const executor = createSessionExecutor({ launch, process, channel: openOrRead(open, launch, process), place }, parts);
   const findMessages = (conversationId: string, messageIds: readonly string[]) =>
     messagesInConversation(env, conversationId, messageIds);
   const wasWatched = open === openStdioChannel;

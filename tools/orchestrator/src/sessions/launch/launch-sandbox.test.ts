@@ -41,20 +41,19 @@ it('uses the sandbox where project and machine allow it, and hides the files of 
 });
 
 it.each([
-  ['the stage says no', { sandbox: true }, { stage: stageWith(false) }, 'off-for-stage', null],
-  ['the project says no', { sandbox: false }, {}, 'off-for-project', null],
-  ['nobody has decided', { sandbox: null }, {}, 'undecided', null],
-  ['the sandbox does not work', { sandbox: true }, {}, 'unavailable', 'socat is not installed.'],
+  ['the stage says no', { sandbox: true }, { stage: stageWith(false) }, { reason: 'off-for-stage', detail: null }],
+  ['the project says no', { sandbox: false }, {}, { reason: 'off-for-project', detail: null }],
+  ['nobody has decided', { sandbox: null }, {}, { reason: 'undecided', detail: null }],
+  ['the sandbox does not work', { sandbox: true }, {}, { reason: 'unavailable', detail: 'socat is not installed.' }],
   [
     'Claude Code is too old for it',
     { sandbox: true },
     { version: '2.1.300' },
-    'unavailable',
-    expect.stringContaining('2.1.300'),
+    { reason: 'unavailable', detail: expect.stringContaining('2.1.300') },
   ],
-])('runs commands outside, and says why, if %s', async (_name, settings, more, reason, detail) => {
+])('runs commands outside, and says why, if %s', async (_name, settings, more, expected) => {
   const chosen = await chooseSandbox(wish(settings, more), async () => FAILS);
-  expect(chosen).toEqual({ sandbox: null, isolation: { level: 'noticed', reason, detail } });
+  expect(chosen).toEqual({ sandbox: null, isolation: { level: 'noticed', ...expected } });
 });
 
 it('prefers the setting of the stage to the project’s, and tests the machine only if the sandbox is wanted', async () => {

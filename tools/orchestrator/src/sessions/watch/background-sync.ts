@@ -13,9 +13,9 @@ export interface BackgroundSyncParts {
 }
 
 /**
- * Brings to the disk what was committed without a sync of its own: first the spools that it was read from, so that the
- * store does not know more than they hold, then the store. Nothing runs while there is nothing to sync. A failure is
- * told by the store like any other write that failed, and tried again.
+ * Syncs commits that had no sync of their own: first the spools they came from, so that the store never knows more than
+ * the spools hold, then the store. Nothing runs while there is nothing to sync. The store reports a failure like that of any
+ * other write, and the sync is retried.
  */
 export function startBackgroundSync({ store, log, everyMs, running }: BackgroundSyncParts): {
   stop(): Promise<void>;
@@ -32,7 +32,7 @@ export function startBackgroundSync({ store, log, everyMs, running }: Background
       synced = new Map(spools.map(({ id, readTo }) => [id, readTo]));
     },
     (error) => {
-      log.info({ err: error }, 'a sync in the background failed; trying again');
+      log.info({ err: error }, 'a background sync failed; retrying');
       due();
     },
   );

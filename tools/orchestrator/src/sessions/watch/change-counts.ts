@@ -12,9 +12,9 @@ interface ChangeCountsParts {
 }
 
 /**
- * Counts what a worktree has changed once each turn has ended and its session is quiet, so that a card can show it and nobody who
- * looks at the board makes git work. One worktree at a time; what was missed while we were away is counted at the start.
- * @returns how to count no more; what is counted just now is a follow-up
+ * Counts the changes in a worktree after each turn, when its session is quiet, so cards can show them and reading the board
+ * runs no git. Counts one worktree at a time, and at the start whatever was missed.
+ * @returns how to stop; a running count is low-priority work and ends with that
  */
 export async function startChangeCounts({ store, worktrees, lowPriorityWork }: ChangeCountsParts): Promise<() => void> {
   const lastTurns = new Map<StageId, string>();
@@ -27,7 +27,7 @@ export async function startChangeCounts({ store, worktrees, lowPriorityWork }: C
     const worktree = stage?.worktree ?? null;
     const turn = record?.lastTurn?.at;
     if (project === null || worktree === null || turn === undefined || turn === record?.changesCountedFor) return;
-    signal.throwIfAborted(); // others were counted first
+    signal.throwIfAborted(); // other worktrees were counted first
     const changes = await worktrees.countChanges(project, worktree, signal);
     await store.transact(
       (tx) =>

@@ -20,20 +20,20 @@ interface DenyingRuleLookupParts {
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
 }
 
-/** What Claude Code says that holds, settings of all files included. */
+/** The rules that Claude Code reports as active, from all settings files. */
 const RulesReply = z.object({
   response: z.object({ state: z.object({ rules: z.array(z.object({ behavior: z.string(), rule: z.string() })) }) }),
 });
 const REPLY_MS = 10_000;
-/** Claude Code is asked beside its turn only where that takes long. */
+/** Claude Code is asked during a turn only if the turn takes long. */
 const LATEST_MS = 5_000;
 /** A call is among the newest entries when it is denied. */
 const RECENT = 200;
 
 /**
- * Finds out which rule denied a call: Claude Code does not say, but lists its rules. Where one of them alone can have been it, the
- * decision names it; otherwise it stays as it is.
- * @returns what is to be called with a call that a rule denied
+ * Finds out which rule denied a call: Claude Code does not say, but lists its rules. If only one of them can have denied it,
+ * the decision names that rule; otherwise it stays as it is.
+ * @returns a function to call with each call that a rule denied
  */
 export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupParts) {
   async function find(stageId: StageId, toolUseId: string): Promise<void> {
@@ -68,7 +68,7 @@ export function createDenyingRuleLookup({ store, log, home, running, lowPriority
 
   return (stageId: StageId, toolUseId: string): void => {
     find(stageId, toolUseId).catch((error: unknown) =>
-      log.debug({ err: error, stageId }, 'which rule denied a call could not be found out'),
+      log.debug({ err: error, stageId }, 'looking up the rule that denied a call failed'),
     );
   };
 }

@@ -15,14 +15,14 @@ export interface IdleWatchParts {
 const LOOK_MS = 30_000;
 
 /**
- * Ends processes that have had nothing to do for long; a waiting session is never idle. The time counts from when it
- * was first seen to be idle, on the clock that nobody sets: a time of day that jumps ends nothing.
+ * Ends processes that have been idle for long; a waiting session is never idle. The time counts from when the session was
+ * first seen idle, by the monotonic clock: a jump of the time of day ends nothing.
  */
 export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatchParts): {
   stop: () => void;
   endAllIdle: () => Promise<void>;
 } {
-  /** Since when each idle session is, by the time of day as the store has it, and in `uptimeMs` as it was seen. */
+  /** For each idle session, its stored `stateSince`, and when it was first seen idle, in `uptimeMs`. */
   const seen = new Map<StageId, { stateSince: string; at: number }>();
 
   async function endIdleFor(ms: number): Promise<void> {
@@ -38,7 +38,7 @@ export function startIdleWatch({ store, edges, log, idleMs, endIdle }: IdleWatch
     }
   }
 
-  /** One that does not end does not hold up the others. */
+  /** A session that does not end does not delay the others. */
   async function endOne(stageId: StageId): Promise<void> {
     try {
       await endIdle(stageId);

@@ -4,20 +4,20 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Something that follows from what a session did, and may wait. It is tried again later where the signal aborts it. */
+/** Work that follows from what a session did, and may wait. If the signal aborts it, it runs again later. */
 export type LowPriorityTask = (signal: AbortSignal) => Promise<void>;
 
-/** Work that keeps out of the way of turns. */
+/** Runs work while no turn needs the machine. */
 export interface LowPriorityWork {
   /**
-   * Has it done once the session is quiet, one after another for each session. When a turn begins meanwhile it is
-   * aborted, and waits again. What waits under the same name is dropped for it.
-   * @param latestMs after that long it is done beside a turn
+   * Runs it once the session is quiet, one task at a time for each session. A turn that begins aborts it, and it waits
+   * again. It replaces a waiting task of the same name.
+   * @param latestMs after that long it runs during a turn
    */
   add(stageId: StageId, name: string, work: LowPriorityTask, latestMs?: number): void;
-  /** The session has printed or was told something: it is not quiet. */
+  /** The session has printed or received something, so it is not quiet. */
   stir(stageId: StageId): void;
-  /** Nothing is begun any more; resolves when what runs was aborted and has ended. */
+  /** Starts nothing new; resolves when running work was aborted and has ended. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface LowPriorityWorkParts {
   log: Logger;
 }
 
-/** How long nothing may have happened in a session for it to be quiet. */
+/** After how long without activity a session is quiet. */
 const QUIET_MS = 1_000;
 
 interface Waiting {
@@ -51,19 +51,13 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
   function sessionOf(stageId: StageId): Session {
     const known = sessions.get(stageId);
     if (known !== undefined) return known;
-    const session = {
-      ...{ stirredAt: edges.uptimeMs(), isAtWork: false, waiting: new Map() },
-      ...{ timer: undefined, running: undefined },
-    };
-    sessions.set(stageId, session);
-    return session;
+    const session = { stirredAt: edges.uptimeMs(), isAtWork: false, waiting: new Map() };
+    const created = { ...session, timer: undefined, running: undefined };
+    sessions.set(stageId, created);
+    return created;
   }
 
-  function dueAt({ isAtWork, stirredAt }: Session, { latestAt }: Waiting): number {
-    return Math.min(latestAt, isAtWork ? Number.POSITIVE_INFINITY : stirredAt + QUIET_MS);
-  }
-
-  /** A line that comes meanwhile moves no timer: it is looked at anew when the timer fires. */
+  /** Later activity moves no timer: the due time is computed again when the timer fires. */
   function schedule(stageId: StageId, session: Session): void {
     clearTimeout(session.timer);
     if (stopped || session.running !== undefined) return;
@@ -85,7 +79,7 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
     const done = one
       .work(control.signal)
       .catch((error: unknown) => {
-        if (!control.signal.aborted) log.info({ stageId, name, reason: messageOf(error) }, 'a follow-up did not work');
+        if (!control.signal.aborted) log.info({ stageId, name, reason: messageOf(error) }, 'low-priority work failed');
         else if (!session.waiting.has(name)) session.waiting.set(name, one);
       })
       .finally(() => {
@@ -113,7 +107,7 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
   return {
     add(stageId, name, work, latestMs = Number.POSITIVE_INFINITY) {
       const session = sessionOf(stageId);
-      session.waiting.delete(name); // and to the end of the line
+      session.waiting.delete(name); // to the end of the queue
       session.waiting.set(name, { work, latestAt: edges.uptimeMs() + latestMs });
       schedule(stageId, session);
     },
@@ -131,4 +125,8 @@ export async function startLowPriorityWork({ store, edges, log }: LowPriorityWor
       await Promise.all(all.map(({ running }) => running?.done));
     },
   };
+}
+
+function dueAt({ isAtWork, stirredAt }: Session, { latestAt }: Waiting): number {
+  return Math.min(latestAt, isAtWork ? Number.POSITIVE_INFINITY : stirredAt + QUIET_MS);
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
-/** What it has to know of a running session. */
+/** What the watch needs of a running session. */
 interface Heard extends Pick<SessionExecutor, 'lastHeard'> {
   readonly launch: Pick<SessionExecutor['launch'], 'stageId'>;
 }
@@ -12,18 +12,17 @@ interface Heard extends Pick<SessionExecutor, 'lastHeard'> {
 export interface SilenceWatchParts {
   store: Store;
   log: Logger;
-  /** How long a session that works may be silent. */
+  /** How long a busy session may be silent. */
   silenceMs: number;
   lookMs: number;
   running: () => Iterable<Heard>;
-  /** A session has become silent: what it waits for may have been lost on its way to us. */
+  /** A session became silent: its output may have been lost. */
   onSilent: (stageId: StageId) => void;
 }
 
 /**
- * Asks for attention when a session that should be working has printed nothing for long; it ends nothing, and takes the
- * sign back once something is heard. A session that waits for a person is silent by right, so one that is silent is
- * asked, once, what it waits for.
+ * Marks a busy session that has printed nothing for long, and removes the mark when it prints again; ends nothing. Sessions
+ * that wait for a person may be silent, so a silent session is asked once for its open requests.
  */
 export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSilent }: SilenceWatchParts): {
   stop: () => void;
@@ -49,7 +48,7 @@ export function startSilenceWatch({ store, log, silenceMs, lookMs, running, onSi
   }
 
   const timer = setInterval(() => {
-    look().catch((error: unknown) => log.error({ err: error }, 'looking for silent sessions failed'));
+    look().catch((error: unknown) => log.error({ err: error }, 'checking for silent sessions failed'));
   }, lookMs).unref();
   return { stop: () => clearInterval(timer) };
 }

@@ -1,15 +1,45 @@
 import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
+import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
 import type { Edges } from '../lib/edges.ts';
 import { OperationalError, systemCode } from '../lib/errors.ts';
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
+import type { StartContext } from './start-context.ts';
+
+export interface Storage {
+  lock: ProcessLock;
+  disk: DiskWatch;
+  store: Store;
+  /** Set `end` when the spawner runs: it must end after the store, and before the lock is released. */
+  spawner: { end: () => Promise<void> };
+}
+
+/**
+ * Locks the data directory, watches its disk, and opens the store.
+ * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`
+ */
+export async function openStorage({ config, log, edges, limits, life }: StartContext): Promise<Storage> {
+  const { dataDir } = config;
+  const lock = await lockDataDir(dataDir, config.port, edges);
+  life.onStop('lock', lock.release);
+  const spawner = { end: (): Promise<void> => Promise.resolve() };
+  life.onStop('spawner', () => spawner.end());
+  const reserveBytes = config.diskReserveMb * 1_000_000;
+  const disk = startDiskWatch({ dataDir, reserveBytes, edges, log, pollMs: limits.diskLookMs });
+  life.onStop('disk watch', disk.stop);
+  const store = await openSqliteStore(dataDirLayout(dataDir).database, edges, log, disk.diskPauseReason);
+  life.onStop('store', store.close);
+  await requireWritable(store, dataDir);
+  return { lock, disk, store, spawner };
+}
 
 /**
  * Creates the data directory if it is missing, and locks it for this process.
  * @throws OperationalError `data_dir_unwritable`, `data_dir_in_use`
  */
-export async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'now'>): Promise<ProcessLock> {
+async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'now'>): Promise<ProcessLock> {
   try {
     await createDataDir(dataDir);
     return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
@@ -28,7 +58,7 @@ export async function lockDataDir(dataDir: string, port: number, edges: Pick<Edg
 }
 
 /** SQLite opens a read-only file without an error, so this writes to it. @throws OperationalError `storage_failed` */
-export async function requireWritable(store: Store, dataDir: string): Promise<void> {
+async function requireWritable(store: Store, dataDir: string): Promise<void> {
   try {
     await store.probe();
   } catch (error) {

@@ -1,0 +1,80 @@
+import type { BoardNotices } from '@callboard/contract';
+import type { DiskWatch } from '../disk/disk-watch.ts';
+import type { WriteWatch } from '../disk/write-watch.ts';
+import type { ClaudeWatch } from '../doctor/claude-watch.ts';
+import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { StartContext } from './start-context.ts';
+
+/** What the state of the machine depends on. */
+export interface MachineState {
+  claude: ClaudeWatch;
+  sandbox: SandboxWatch;
+  disk: DiskWatch;
+  writes: WriteWatch;
+  reAttaching: ReAttaching;
+}
+
+/** Returns the notices of the board: its warnings, why nothing is started, and whether the sandbox works. */
+export async function boardNotices(machine: MachineState): Promise<BoardNotices> {
+  const { claude, sandbox, disk, writes, reAttaching } = machine;
+  const warnings = await claude.warnings();
+  const trouble = writes.trouble(); // after the wait, so that the newest state is reported last
+  const ofStore =
+    trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
+  const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
+  return { warnings: [...ofCallboard, ...warnings], paused: disk.diskPauseReason(), sandbox: sandbox.support() };
+}
+
+export interface ReactingParts {
+  machine: MachineState;
+  sessions: Sessions;
+  scheduler: Scheduler;
+  gateway: Gateway;
+  notices: () => Promise<BoardNotices>;
+}
+
+/** Tells the boards when the state of the machine changes, and continues what waited for it; the first time at once. */
+export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
+  const { machine, sessions, scheduler, gateway, notices } = parts;
+  const { claude, sandbox, disk, writes, reAttaching } = machine;
+  const tellNotices = () => {
+    notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
+  };
+  const resume = () => {
+    tellNotices();
+    scheduler.nudge();
+    sessions.resumeDeferredWork().catch((error: unknown) => log.error({ err: error }, 'resuming deferred work failed'));
+  };
+  const unlisten = [
+    claude.onTried((tried) => {
+      tellNotices();
+      if (tried === null) return;
+      sessions
+        .reportGaps(tried.version, tried.gaps)
+        .catch((error: unknown) => log.error({ err: error }, 'reporting the gaps of claude failed'));
+    }),
+    sandbox.onChange(tellNotices),
+    reAttaching.onChange(resume),
+    disk.onChange((change) => {
+      if (change.type === 'low') tellNotices();
+      if (change.type === 'recovered') resume();
+      if (change.type === 'not-full') void sessions.recoverLostOutput(change.since);
+    }),
+    writes.onChange((trouble) => {
+      if (trouble?.isDiskFull) disk.foundFull();
+      if (trouble !== null) return tellNotices();
+      disk.diskPauseReason(); // checks the disk, so that lost output is recovered at once
+      resume();
+    }),
+  ];
+  life.onStop('reacting to changes', () => {
+    for (const stop of unlisten) stop();
+  });
+  claude.begin();
+  sandbox.begin();
+  resume(); // for what waited when Callboard stopped
+}

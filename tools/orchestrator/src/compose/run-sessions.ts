@@ -1,0 +1,61 @@
+import type { StageId, TextDelta } from '@callboard/contract';
+import type { ClaudeWatch } from '../doctor/claude-watch.ts';
+import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
+import type { Bell } from '../lib/bell.ts';
+import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
+import { createSessions, type Sessions } from '../sessions/sessions.ts';
+import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
+import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
+import { type LowPriorityWork, startLowPriorityWork } from '../sessions/watch/low-priority-work.ts';
+import { startSettingsWatch } from '../sessions/watch/settings-watch.ts';
+import type { Store } from '../store/store.ts';
+import type { Trust } from '../trust/trust.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
+import type { StartContext } from './start-context.ts';
+
+export interface RunSessionsParts {
+  store: Store;
+  outboxBell: Bell<StageId>;
+  worktrees: Worktrees;
+  trust: Trust;
+  claude: ClaudeWatch;
+  sandbox: SandboxWatch;
+  /** The user's environment, and the one that `claude` gets. */
+  env: Record<string, string>;
+  claudeEnv: Record<string, string>;
+  onTextDelta: (delta: TextDelta) => void;
+}
+
+export interface RunningSessions {
+  sessions: Sessions;
+  reAttaching: ReAttaching;
+  lowPriorityWork: LowPriorityWork;
+}
+
+/** Builds the sessions with what watches their processes, and re-attaches to the processes of before. */
+export async function runSessions(context: StartContext, parts: RunSessionsParts): Promise<RunningSessions> {
+  const { config, log, edges, limits, life } = context;
+  const { store, trust, env, claudeEnv, ...shared } = parts;
+  const { graces } = limits;
+  const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
+  life.onStop('low-priority work', lowPriorityWork.stop);
+  const sessions = createSessions({
+    ...{ ...shared, store, trust, edges, log, lowPriorityWork, graces, dataDir: config.dataDir, env: claudeEnv },
+    initializeTimeoutMs: limits.initializeMs,
+    onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
+    onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
+    onRuleDenied: (stageId, toolUseId) => lookUpDenyingRule(stageId, toolUseId),
+  });
+  const { executors: running, raiseAlarm } = sessions;
+  const lookUpDenyingRule = createDenyingRuleLookup({ store, log, lowPriorityWork, home: env.HOME ?? '', running });
+  life.onStop('sessions', sessions.detachAll);
+  const backgroundSync = startBackgroundSync({ store, log, everyMs: limits.syncMs, running });
+  life.onStop('background sync', backgroundSync.stop);
+  const lookMs = limits.settingsLookMs;
+  const settingsWatch = startSettingsWatch({ store, trust, edges, log, lookMs, running, raiseAlarm });
+  life.onStop('settings watch', settingsWatch.stop);
+  const { againMs } = limits;
+  const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
+  life.onStop('re-attaching', reAttaching.stop);
+  return { sessions, reAttaching, lowPriorityWork };
+}

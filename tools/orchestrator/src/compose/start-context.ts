@@ -1,0 +1,50 @@
+import type { Lifecycle } from '@callboard/runtime/lifecycle';
+import type { OrchestratorConfig } from '@callboard/runtime/supervision';
+import type { Edges } from '../lib/edges.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { StopGraces } from '../sessions/launch/stop-launch.ts';
+
+/** What every part of the orchestrator is built with. */
+export interface StartContext {
+  config: OrchestratorConfig;
+  log: Logger;
+  edges: Edges;
+  limits: TimeLimits;
+  /** Parts are stopped in the reverse order in which they register here. */
+  life: Lifecycle;
+}
+
+/** How long things may take, and how often they happen. Tests use shorter limits. */
+export interface TimeLimits {
+  graces: StopGraces;
+  /** From the spawn of `claude` to its answer to `initialize`. */
+  initializeMs: number;
+  /** How long the reply to an answer waits for the CLI's confirmation. */
+  confirmationMs: number;
+  /** An idle process uses some 200 MiB; the next message resumes its session in under a second. */
+  idleMs: number;
+  watchdogLookMs: number;
+  /** How often the settings files of running sessions are checked. */
+  settingsLookMs: number;
+  /** How often the free disk space is checked, and a store that cannot write is retried. */
+  diskLookMs: number;
+  /** How long a commit without a sync of its own may wait for one. */
+  syncMs: number;
+  /** How often launches that could not be re-attached are retried. */
+  againMs: number;
+  /** How long after a start an untested `claude` is tested, in the background. */
+  trialDelayMs: number;
+}
+
+export const TIME_LIMITS: TimeLimits = {
+  graces: { interruptMs: 5_000, endSessionMs: 5_000, signalMs: 5_000 },
+  initializeMs: 60_000,
+  confirmationMs: 2_000,
+  idleMs: 60 * 60 * 1_000,
+  watchdogLookMs: 15_000,
+  settingsLookMs: 2_000,
+  diskLookMs: 2_000,
+  syncMs: 1_000,
+  againMs: 5_000,
+  trialDelayMs: 5_000,
+};

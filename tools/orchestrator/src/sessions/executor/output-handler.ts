@@ -1,0 +1,255 @@
+import type { StageId, TextDelta } from '@callboard/contract';
+import type { AgentEvent, LastingEvent } from '../../agent/agent-event.ts';
+import { launchFiles, reclaimSpool } from '../../claude/launch/launch-folder.ts';
+import type { ReadLine } from '../../claude/protocol-peer.ts';
+import { OUTPUT_CUT_OFF } from '../../claude/translate.ts';
+import { blockId } from '../../domain/apply-agent-event.ts';
+import { changeSession } from '../../domain/change-session.ts';
+import type { EventContext } from '../../domain/event-context.ts';
+import { alarmOf, raiseAlarm } from '../../domain/session-alarm.ts';
+import type { Edges } from '../../lib/edges.ts';
+import { createNudgedWorker, type NudgedWorker } from '../../lib/nudged-worker.ts';
+import type { LaunchRecord } from '../../store/records.ts';
+import type { RetryParts } from '../retry-until-stored.ts';
+import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
+import { ingestLines } from './ingest-lines.ts';
+import { createLiveText } from './live-text.ts';
+import type { OutboxWriter } from './outbox-writer.ts';
+import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
+import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
+
+/** Hears about events of a process once they are stored. */
+export interface OutputHints {
+  onTextDelta: (delta: TextDelta) => void;
+  /** A call ran, perhaps unasked because of a permission rule. */
+  onRuleUsed: (stageId: StageId, toolUseId: string) => void;
+  /** A permission rule denied a call, and Claude Code did not say which one. */
+  onRuleDenied: (stageId: StageId, toolUseId: string) => void;
+  /** A call ran because a hook allowed it. */
+  onHookUsed: (stageId: StageId) => void;
+  /** A line of a living process was cut off or is not understood, so its content is lost. */
+  onCutOff: (stageId: StageId) => void;
+  /** A process reports its version, at the beginning of each turn. */
+  onVersion: (version: string) => void;
+}
+
+export interface OutputHandlerParts {
+  launch: LaunchRecord;
+  /** Its signal aborts when the executor is detached. */
+  storing: RetryParts;
+  edges: Edges;
+  lowPriorityWork: Pick<LowPriorityWork, 'add' | 'stir'>;
+  context: Omit<EventContext, 'tx' | 'change'>;
+  writer: Pick<OutboxWriter, 'markIn' | 'nudge'>;
+  request: UsageTrackerParts['request'];
+  readConversation: TranscriptCheckParts['readConversation'];
+  hints: OutputHints;
+}
+
+/** An offset that only live text has moved is stored when it has moved this far. */
+const LAZY_OFFSET_BYTES = 1024 * 1024;
+
+/** How often the usage of a running turn is requested at most. */
+const USAGE_EVERY_MS = 10_000;
+
+const isLasting = (event: AgentEvent): event is LastingEvent => event.type !== 'delta' && event.type !== 'used';
+/** Claude did something, so its usage has changed. */
+const isWork = ({ type }: AgentEvent) => type === 'block' || type === 'tool-result';
+
+const isCutOff = (event: AgentEvent) =>
+  event.type === 'notice' && event.entry.kind === 'notice' && event.entry.code === OUTPUT_CUT_OFF;
+
+/** Handles the output of a process: passes live text on, stores the rest, and then tells whoever depends on it. */
+export function createOutputHandler(parts: OutputHandlerParts) {
+  const { launch, storing, edges, context, writer, hints } = parts;
+  const { stageId } = launch;
+  const live = createLiveText(stageId);
+  const activity = createActivity(edges);
+  const unknownLines = watchUnknownLines(() => hints.onCutOff(stageId));
+  const whenQuiet = quietWork(parts);
+  const { uptimeMs } = edges;
+  const usageParts = { ...storing, stageId, whenQuiet, uptimeMs, everyMs: USAGE_EVERY_MS, request: parts.request };
+  const usage = createUsageTracker(usageParts);
+  const { readConversation } = parts;
+  const onForged = () => raiseMismatch(parts);
+  const transcriptCheck = createTranscriptCheck({ ...storing, stageId, readConversation, whenQuiet, onForged });
+  const reclaimer = createSpoolReclaimer(launch, storing);
+  let storedOffset = launch.spoolOffset;
+  let isFinishing = false;
+
+  function passOnLive(event: AgentEvent): void {
+    if (event.type === 'used') usage.used(event.tokens);
+    if (event.type !== 'delta') return;
+    const { apiMessageId, index, kind, text, parentToolUseId } = event;
+    hints.onTextDelta(live.add({ blockId: blockId(apiMessageId, index), kind, text, parentToolUseId }));
+  }
+
+  function afterStored(events: readonly LastingEvent[]): void {
+    for (const event of events) giveHints(hints, stageId, event);
+    if (!isFinishing && events.some(isCutOff)) hints.onCutOff(stageId);
+    reclaimer.readTo(storedOffset);
+    if (!isFinishing) unknownLines.took(events);
+    if (events.some(isWork)) usage.worked();
+    if (!events.some(({ type }) => type === 'turn-ended')) return;
+    live.clear();
+    usage.turnEnded();
+    if (!isFinishing && context.knowsAll) transcriptCheck.turnEnded();
+  }
+
+  return {
+    async onLines(lines: ReadLine[]): Promise<void> {
+      activity.take(lines, () => parts.lowPriorityWork.stir(stageId));
+      for (const { events } of lines) for (const event of events) passOnLive(event);
+      const end = lines.at(-1)?.end ?? storedOffset;
+      if (!lines.some(({ events }) => events.some(isLasting)) && end - storedOffset < LAZY_OFFSET_BYTES) return;
+      const lasting = lines.map((line) => ({ end: line.end, events: line.events.filter(isLasting) }));
+      await ingestLines({ ...storing, context, stageId, markIn: writer.markIn }, lasting);
+      storedOffset = end;
+      writer.nudge();
+      afterStored(lasting.flatMap(({ events }) => events));
+    },
+    liveText: live.blocks,
+    lastHeard: activity.lastHeard,
+    onHeard: activity.onHeard,
+    /** How far the spool is in the store. */
+    storedTo: () => storedOffset,
+    isFinishing: () => isFinishing,
+    /** The process is gone: from here on nothing is asked of it. */
+    finish() {
+      isFinishing = true;
+    },
+    /** Stops timers that would ask the process for something. */
+    stopAsking() {
+      usage.stop();
+      unknownLines.stop();
+    },
+    /** Resolves when the spool is no longer being reclaimed. */
+    stopReclaiming: reclaimer.stop,
+  };
+}
+
+function giveHints(hints: OutputHints, stageId: StageId, event: LastingEvent): void {
+  if (event.type === 'turn-started' && event.version) hints.onVersion(event.version);
+  if (event.type === 'tool-result' && event.underRule) hints.onRuleUsed(stageId, event.toolUseId);
+  if (event.type === 'call-denied' && event.denial.source === 'rule') hints.onRuleDenied(stageId, event.toolUseId);
+  if (event.type === 'tool-result' && event.allowedBy === 'hook') hints.onHookUsed(stageId);
+}
+
+/** Adds low-priority work that is dropped when the executor is detached. */
+function quietWork({ launch, storing: { signal: detached }, lowPriorityWork }: OutputHandlerParts) {
+  return (name: string, work: LowPriorityTask, latestMs?: number): void => {
+    const unlessDetached: LowPriorityTask = async (signal) => {
+      if (!detached.aborted) await work(AbortSignal.any([signal, detached]));
+    };
+    lowPriorityWork.add(launch.stageId, name, unlessDetached, latestMs);
+  };
+}
+
+async function raiseMismatch({ launch: { stageId }, storing, context }: OutputHandlerParts): Promise<void> {
+  const { onAlarm } = context;
+  await storing.store.transact((tx) =>
+    changeSession(tx, stageId, (change) => raiseAlarm({ tx, change, onAlarm }, alarmOf('transcript-mismatch'))),
+  );
+}
+
+/** The spool is reclaimed in pieces of at least this size: each costs a process. */
+const RECLAIM_BYTES = 4 * 1024 * 1024;
+
+/** Returns the space of what was read from the spool to the disk; one run at a time, however fast the process prints. */
+function createSpoolReclaimer(
+  { folder, spoolOffset }: LaunchRecord,
+  { store, log }: RetryParts,
+): { readTo(offset: number): void; stop: NudgedWorker['stop'] } {
+  let read = spoolOffset;
+  let reclaimed = spoolOffset;
+  const worker = createNudgedWorker(
+    async () => {
+      reclaimed = read;
+      // A power cut may take the store back to its last sync; the spool must still hold what follows from there.
+      await store.sync();
+      await reclaimSpool(launchFiles(folder).spool, reclaimed);
+    },
+    (error) => log.warn({ err: error }, 'reclaiming the spool failed'),
+  );
+  return {
+    readTo(offset) {
+      read = offset;
+      if (read - reclaimed >= RECLAIM_BYTES) worker.nudge();
+    },
+    stop: worker.stop,
+  };
+}
+
+/** Events of a turn, including a turn that the CLI began on its own. */
+const ACTIVITY = new Set<AgentEvent['type']>([
+  'turn-started',
+  'message-echoed',
+  'block',
+  'delta',
+  'tool-result',
+  'asked',
+  'task-started',
+]);
+
+/** Events that a process prints because it was asked, even while idle: the list of tasks follows each `initialize`. */
+const REPLIES = new Set<AgentEvent['type']>(['response', 'initialized', 'offered', 'cost-count', 'tasks']);
+const isReply = ({ events }: ReadLine) => events.length > 0 && events.every(({ type }) => REPLIES.has(type));
+
+/** Tracks when a process last printed something unasked, and whether its turn is over. */
+function createActivity(edges: Pick<Edges, 'now' | 'uptimeMs'>) {
+  const listeners = new Set<() => void>();
+  let heard = hearNow();
+  let isTurnOver = false;
+
+  function hearNow() {
+    return { at: edges.now(), uptimeMs: edges.uptimeMs() };
+  }
+
+  return {
+    take(lines: readonly ReadLine[], onUnasked: () => void): void {
+      if (lines.every(isReply)) return;
+      heard = hearNow();
+      onUnasked();
+      for (const { type } of lines.flatMap(({ events }) => events))
+        isTurnOver = isTurnOver ? !ACTIVITY.has(type) : type === 'turn-ended';
+      for (const listener of listeners) listener();
+    },
+    lastHeard: () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver }),
+    onHeard(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** How long the process must be silent after a line that is not understood before it is asked. */
+const PAUSE_MS = 2_000;
+/** How often in one turn: a process that always prints such lines, even in its replies, is not asked forever. */
+const MOST_ASKS = 3;
+
+const isUnknown = (event: AgentEvent) => event.type === 'notice' && event.entry.kind === 'unknown';
+
+/** Watches for a turn whose end may be in a line that is not understood. @param ask asks the process what it is doing */
+function watchUnknownLines(ask: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let asks = 0;
+  function stop(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+  return {
+    stop,
+    took(events: readonly AgentEvent[]): void {
+      const isDue = timer !== undefined;
+      stop();
+      if (events.some(({ type }) => type === 'turn-ended')) asks = 0;
+      else if ((isDue || events.some(isUnknown)) && asks < MOST_ASKS) {
+        timer = setTimeout(() => {
+          timer = undefined;
+          asks += 1;
+          ask();
+        }, PAUSE_MS).unref();
+      }
+    },
+  };
+}
