@@ -45,7 +45,7 @@ it('tries again what could not be taken up, says so on the board meanwhile, and 
     pending: [{ stageId, requestId }],
     warnings: expect.arrayContaining([expect.stringMatching(/^One session could not be re-attached \(EISDIR/)]),
   });
-  const unreached = { code: 'not_running', message: expect.stringContaining('could not take it up again yet') };
+  const unreached = { code: 'not_running', message: expect.stringContaining('could not re-attach to the process') };
   await expect(kit.client.command('interrupt', { stageId })).rejects.toMatchObject(unreached);
   await expect(kit.client.command('set_mode', { stageId, mode: 'plan' })).rejects.toMatchObject(unreached);
   await kit.client.command('approve_tool', { stageId, requestId, decision: 'allow' });
