@@ -49,7 +49,7 @@ it('reads a file with a byte order mark, as Claude Code does', () => {
   expect(told(settings('\uFEFF{"apiKeyHelper":"x"}'))).toEqual(['helper x']);
 });
 
-it('lists hooks with their moment, and those of another shape as they stand', () => {
+it('lists hooks with their event, and values of another shape unchanged', () => {
   const hooks = {
     PreToolUse: [{ matcher: 'Bash', hooks: [{ command: 'check' }, { type: 'prompt', prompt: 'Sure?' }] }],
     Stop: '?',
@@ -61,7 +61,7 @@ it('lists hooks with their moment, and those of another shape as they stand', ()
   ]);
 });
 
-it('lists the servers of .mcp.json, with what they are given', () => {
+it('lists the servers of .mcp.json with their arguments', () => {
   const file: SettingsFile = {
     ...settings({ mcpServers: { a: { command: 'npx', args: ['-y', 'a'], env: { K: 'v' } }, b: { url: 'https://b' } } }),
     kind: 'mcp',
@@ -81,12 +81,12 @@ it.each([
   expect(told(agent(lines))).toEqual(items);
 });
 
-it('takes what a command may use while it is at work for a rule', () => {
+it('lists the allowed tools of a command as a rule', () => {
   const command: SettingsFile = { ...settings('---\nallowed-tools: [Bash(a *), Read]\n---\n'), kind: 'commands' };
   expect(told(command)).toEqual(['rule Bash(a *), Read']);
 });
 
-it('tells one content from another by what is run, and not by how it is written', async () => {
+it('identifies content by what runs, not by its formatting', async () => {
   const hash = async (content: unknown, scripts: Record<string, string> = {}) =>
     (await contentOf({ files: [settings(content)], read: async (path) => scripts[path] ?? null })).hash;
   const command = 'bash "$CLAUDE_PROJECT_DIR"/.claude/check.sh --all';
@@ -100,7 +100,7 @@ it('tells one content from another by what is run, and not by how it is written'
   expect(await hash({ model: 'a' })).toBe('');
 });
 
-it('gives restrictions of files that are left out the place they are meant from', () => {
+it('resolves restrictions of files that are left out relative to the worktree', () => {
   const file = settings({
     permissions: { deny: ['Read(/secret/**)', 'Read(//etc/**)', 'Bash(/bin/rm *)', 'Edit(~/x)'] },
   });
@@ -112,7 +112,7 @@ it('gives restrictions of files that are left out the place they are meant from'
   ]);
 });
 
-it('names the commands that settings let run outside of the sandbox', () => {
+it('lists the commands that settings let run outside the sandbox', () => {
   expect(excludedCommands('{"sandbox":{"excludedCommands":["docker *",1,"gh *"]}}')).toEqual(['docker *', 'gh *']);
   for (const text of ['', '{', '[]', '{"sandbox":[]}', '{"sandbox":{"excludedCommands":"x"}}', '{}'])
     expect(excludedCommands(text)).toEqual([]);

@@ -9,7 +9,7 @@ const PATHS = [
   'src/lists/origin.ts',
 ];
 
-it('puts names that begin with it first, then folders, then what holds it, then its letters in order', () => {
+it('ranks file names that begin with the query first, then folders, then substrings, then letters in order', () => {
   expect(rankFiles(PATHS, 'Login', 20)).toEqual([
     'src/login.ts',
     'src/pages/login-form.tsx',
@@ -21,11 +21,11 @@ it('puts names that begin with it first, then folders, then what holds it, then 
   expect(rankFiles(PATHS, 'xyz', 20)).toEqual([]);
 });
 
-it('begins at the top where nothing was typed, and keeps to the limit', () => {
+it('starts with top-level files for an empty query, and respects the limit', () => {
   expect(rankFiles(['a/b/c.ts', 'z.ts', 'README.md', 'a/d.ts'], '', 3)).toEqual(['z.ts', 'README.md', 'a/d.ts']);
 });
 
-it('gives the best of any number', () => {
+it('finds the best of many files, in any order', () => {
   const many = Array.from({ length: 5_000 }, (_, i) => `src/folder-${i % 70}/component-${i}.ts`);
   const found = rankFiles([...many, 'src/component.ts', 'component/readme.md'], 'component', 3);
   expect(found[0]).toBe('src/component.ts');

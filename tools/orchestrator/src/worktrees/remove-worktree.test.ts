@@ -39,7 +39,7 @@ async function setUp() {
   return { ...lab, path, worktrees, project, worktree, write, kept, remove, isGone };
 }
 
-it('keeps ignored files, but for copies that nobody changed', async () => {
+it('keeps ignored files, except unchanged copies', async () => {
   const { write, kept, remove, isGone } = await setUp();
   await write('notes/plan.md', 'the plan');
   await write('other.env', 'KEY=changed');
@@ -49,7 +49,7 @@ it('keeps ignored files, but for copies that nobody changed', async () => {
   await isGone();
 });
 
-it('deletes folders of dependencies and build results only when asked to, and says which', async () => {
+it('deletes dependency and build folders only on request, and lists them', async () => {
   const { write, kept, remove, worktrees, project, worktree, isGone } = await setUp();
   await write('node_modules/left-pad/index.js', 'x'.repeat(100));
   await write('packages/app/node_modules/a.js', 'x');
@@ -69,14 +69,14 @@ it('deletes folders of dependencies and build results only when asked to, and sa
   await isGone();
 });
 
-it('keeps those folders as well where nobody said that they may go', async () => {
+it('keeps those folders by default', async () => {
   const { write, kept, remove } = await setUp();
   await write('node_modules/a.js', 'x');
   expect(await remove()).toMatchObject({ deleted: [] });
   expect(kept).toEqual(['node_modules']);
 });
 
-it('keeps a folder of such a name that git does not ignore where it is, with all else', async () => {
+it('leaves a folder of such a name in place if git does not ignore it', async () => {
   const { write, remove, worktree } = await setUp();
   await write('build/only-copy.txt', 'x');
   const { left } = await remove({ buildFolders: 'delete' });
@@ -84,7 +84,7 @@ it('keeps a folder of such a name that git does not ignore where it is, with all
   expect(await readFile(join(worktree.path, 'build/only-copy.txt'), 'utf8')).toBe('x');
 });
 
-it('follows no link', async () => {
+it('does not follow links', async () => {
   const { write, kept, remove, path, worktree } = await setUp();
   await write('notes/plan.md', 'the plan');
   await symlink(path, join(worktree.path, 'notes', 'main'));
@@ -93,14 +93,14 @@ it('follows no link', async () => {
   expect(await readFile(join(path, 'README.md'), 'utf8')).toBe('# Shop\n');
 });
 
-it('takes away folder and branch when nothing would be lost', async () => {
+it('removes folder and branch if nothing would be lost', async () => {
   const { remove, path, git, worktree, isGone } = await setUp();
   expect(await remove()).toEqual({ left: null, kept: null, deleted: [] });
   await isGone();
   expect(await git(path, 'branch', '--list', worktree.branch)).toBe('');
 });
 
-it('takes away a branch that was merged', async () => {
+it('removes a merged branch', async () => {
   const { remove, path, git, commit, worktree } = await setUp();
   await commit(worktree.path, 'feature.txt', 'new');
   await git(path, 'merge', '--quiet', worktree.branch);
@@ -122,7 +122,7 @@ it.each(['README.md', 'untracked.txt'])(
   },
 );
 
-it('leaves a branch that is not merged, and says so', async () => {
+it('keeps an unmerged branch, and says so', async () => {
   const { remove, path, git, commit, worktree, worktrees, project } = await setUp();
   await commit(worktree.path, 'feature.txt', 'new');
   const { branch } = await worktrees.planRemoval(project, worktree);
@@ -131,7 +131,7 @@ it('leaves a branch that is not merged, and says so', async () => {
   expect(await git(path, 'show', `${worktree.branch}:feature.txt`)).toBe('new');
 });
 
-it('leaves one that is locked, without the advice to use force', async () => {
+it('leaves a locked worktree, without the advice to use force', async () => {
   const { remove, path, git, worktree } = await setUp();
   await git(path, 'worktree', 'lock', worktree.path);
   const { left } = await remove();
@@ -139,21 +139,21 @@ it('leaves one that is locked, without the advice to use force', async () => {
   expect(left).not.toMatch(/fatal|--force| -f/);
 });
 
-it('removes nothing that has been taken up again', async () => {
+it('removes nothing if the stage has been resumed', async () => {
   const { remove, worktree } = await setUp();
   const mayBegin = () => Promise.reject(new Error('it runs'));
   await expect(remove({ mayBegin })).rejects.toThrow('it runs');
   await access(worktree.path);
 });
 
-it('leaves everything where the files could not be kept', async () => {
+it('leaves everything in place if the files could not be kept', async () => {
   const { remove, write, worktree } = await setUp();
   await write('notes/plan.md', 'the plan');
   await expect(remove({ keep: () => Promise.reject(new Error('no room')) })).rejects.toThrow('no room');
   await access(join(worktree.path, 'notes', 'plan.md'));
 });
 
-it('removes one with submodules unless they have commits of their own, and keeps their ignored files', async () => {
+it('removes a worktree with submodules unless they have unpushed commits, and keeps their ignored files', async () => {
   const { remove, path, git, commit, worktrees, folder, kept, env } = await setUp();
   const library = join(folder, 'library');
   await mkdir(library);

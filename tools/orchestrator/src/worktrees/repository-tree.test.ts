@@ -7,7 +7,7 @@ import { write } from '../../test/support/settings-files.ts';
 import { runGit } from './git/run-git.ts';
 import { folderTree, headTree } from './repository-tree.ts';
 
-it('sees the same in a checkout and in its commit, through links, and nothing outside of it', async () => {
+it('reads the same from a checkout and its commit, follows links, and reads nothing outside', async () => {
   const repo = await createRepository(join(await temporaryFolder(), 'shop'));
   await write(repo, {
     '.claude/settings.json': '{}\r\n',

@@ -27,7 +27,7 @@ async function setUp() {
   return { lab, path, project, worktrees, worktree, isThere };
 }
 
-it('shows, counts, suggests and takes in the work of a stage, and no mount point of a sandbox', async () => {
+it('leaves mount points of a sandbox out of diffs, counts, suggestions and snapshots', async () => {
   const { project, worktrees, worktree } = await setUp();
   await writeFile(join(worktree.path, 'work.txt'), 'work\n');
   await writeFile(join(worktree.path, '.profile'), 'a person wrote this\n');
@@ -38,7 +38,7 @@ it('shows, counts, suggests and takes in the work of a stage, and no mount point
   expect(await worktrees.suggestFiles(worktree, '.bashrc')).toEqual([]);
 });
 
-it('removes a worktree in which a killed sandbox left nothing but its mount points', async () => {
+it('removes a worktree in which a killed sandbox left only mount points', async () => {
   const { project, worktrees, worktree, isThere } = await setUp();
   const order = { buildFolders: 'delete' as const, keep: async () => null, mayBegin: async () => undefined };
   expect((await worktrees.planRemoval(project, worktree)).left).toBeNull();
@@ -46,7 +46,7 @@ it('removes a worktree in which a killed sandbox left nothing but its mount poin
   expect(await isThere(worktree.path)).toBe(false);
 });
 
-it('clears mount points away, and leaves what is somebody’s', async () => {
+it('removes mount points and leaves people’s files', async () => {
   const { lab, project, worktrees, worktree, isThere } = await setUp();
   await mountPoint(join(worktree.path, '.gitmodules'));
   await lab.git(worktree.path, 'add', '.gitmodules');
@@ -58,7 +58,7 @@ it('clears mount points away, and leaves what is somebody’s', async () => {
   expect((await lstat(join(worktree.path, '.zshrc'))).size).toBe(0);
 });
 
-it('takes the sandbox’s lock off the repository’s configuration when no session of the project lives', async () => {
+it('removes the sandbox’s lock on the repository’s configuration if no session of the project runs', async () => {
   const { lab, path, project, worktrees, worktree, isThere } = await setUp();
   const lock = join(path, '.git', 'config.lock');
   await mountPoint(lock);
@@ -72,7 +72,7 @@ it('takes the sandbox’s lock off the repository’s configuration when no sess
   expect(await isThere(lock)).toBe(true);
 });
 
-it('makes worktrees while a sandbox holds the configuration of the repository', async () => {
+it('creates worktrees while a sandbox locks the configuration of the repository', async () => {
   const { path, project, worktrees } = await setUp();
   await mountPoint(join(path, '.git', 'config.lock'));
   const other = await worktrees.ensure(project, stageId('STAGE-2'), null);

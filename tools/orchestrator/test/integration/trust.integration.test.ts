@@ -202,7 +202,10 @@ it('agrees to what was looked at, and to nothing else', async () => {
   const { hash } = await trustOf(kit);
   await commit(kit.repo, { '.claude/settings.json': hook('SessionStart', marks.command('two')) });
   const stale = kit.client.command('trust_project', { projectId: 'shop', hash });
-  await expect(stale).rejects.toMatchObject({ code: 'trust_changed', message: expect.stringContaining('no longer') });
+  await expect(stale).rejects.toMatchObject({
+    code: 'trust_changed',
+    message: expect.stringContaining('nothing was agreed to'),
+  });
   await finish(kit);
   expect(await marks.left()).toEqual([]);
 });

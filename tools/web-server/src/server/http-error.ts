@@ -23,7 +23,7 @@ interface Answer {
 }
 
 /** Returns the problem to show for an error. Only messages written for people are included. */
-export function toProblem(error: unknown): Problem {
+function toProblem(error: unknown): Problem {
   const { status, code, detail } = answerFor(error);
   const problem = { type: `urn:callboard:problem:${code}`, title: titleOf(code), status, detail, code };
   return error instanceof Rejection && error.decision !== undefined

@@ -29,7 +29,7 @@ async function setUp() {
   return { root, guard, reads: () => reads };
 }
 
-it('reads a configuration once where only the usual files count, and again when one of them has changed', async () => {
+it('reads a configuration of the usual files once, and again if one of them changes', async () => {
   const { root, guard, reads } = await setUp();
   await guard.inspect(root);
   await guard.prepare(root, ['status'], {});
@@ -39,7 +39,7 @@ it('reads a configuration once where only the usual files count, and again when 
   expect(reads()).toBe(2);
 });
 
-it('reads it again where other files count, so that none of them can have changed unseen', async () => {
+it('reads it again if other files matter, so that no change of them goes unnoticed', async () => {
   const { root, guard, reads } = await setUp();
   await writeFile(join(root, 'more.conf'), '[user]\n  name = Ada\n');
   await git(root, 'config', 'include.path', join(root, 'more.conf'));
