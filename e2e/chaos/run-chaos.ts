@@ -76,7 +76,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       cutConnection: proxy.cutOne,
     };
     const killing = kill(target, { victims, times, pauseMs: LONGEST_PAUSE_MS, random, signal });
-    await Promise.all(stages.map((stageId) => talk(transport, ledger, stageId, options.messages, random, signal)));
+    const talkers = { transport, ledger, random, signal };
+    await Promise.all(stages.map((stageId) => talk(talkers, stageId, options.messages)));
     const killed = await killing;
     for (const stageId of stages) await untilQuiet(transport, stageId, signal);
     const wrongEvents = await onlooker.compare(signal);
@@ -128,14 +129,16 @@ function work(name: string, random: Random): string {
   return prompt({ steps: [...steps, { text: `done ${name}` }] }, `<${name}>`);
 }
 
-async function talk(
-  transport: Transport,
-  ledger: Ledger,
-  stageId: StageId,
-  count: number,
-  random: Random,
-  signal: AbortSignal,
-): Promise<void> {
+/** Who talks, what they note down, and until when. */
+interface Talkers {
+  transport: Transport;
+  ledger: Ledger;
+  random: Random;
+  signal: AbortSignal;
+}
+
+/** Sends a stage its messages, at random moments. */
+async function talk({ transport, ledger, random, signal }: Talkers, stageId: StageId, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const name = `${stageId}-m${n}`;
     // Every fourth is a remark that is written into the turn that runs just then.

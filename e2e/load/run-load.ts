@@ -63,7 +63,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     );
     const begun = performance.now();
     await transport.command('start_stage', { stageId });
-    const samples = await sampleUntilIdle(transport, stageId, installation.dataDir, running, signal);
+    const session = { transport, stageId, signal };
+    const samples = await sampleUntilIdle(session, installation.dataDir, running);
     const seconds = (performance.now() - begun) / 1_000;
     const { seq } = await transport.command('get_board', {});
     const wrong: string[] = [];
@@ -71,8 +72,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       while (reader.seq() < seq && reader.wrong.length === 0) await sleep(20, undefined, { signal });
       wrong.push(...reader.wrong);
     }
-    const cutOff = await comeBack(transport, slow, since, seq, wrong, reading);
-    return { samples, seconds, events: seq - since, cutOff, wrong };
+    const returned = await comeBack(transport, slow, { since, newest: seq }, reading);
+    const { cutOff } = returned;
+    return { samples, seconds, events: seq - since, cutOff, wrong: [...wrong, ...returned.wrong] };
   } finally {
     done.abort();
     for (const { close } of slow) close();
@@ -96,11 +98,9 @@ async function createStage(transport: Transport, { megabytes, megabytesPerSecond
 }
 
 async function sampleUntilIdle(
-  transport: Transport,
-  stageId: StageId,
+  { transport, stageId, signal }: { transport: Transport; stageId: StageId; signal: AbortSignal },
   dataDir: string,
   { supervisor: { pid = -1 } }: Running,
-  signal: AbortSignal,
 ): Promise<Sample[]> {
   const orchestrator = await partPid(pid, 'orchestrator');
   const webServer = await partPid(pid, 'web server');
@@ -114,15 +114,17 @@ async function sampleUntilIdle(
   }
 }
 
-/** Each reads what it still gets, and the rest by replay: without a gap, and nothing twice. Returns how many had been cut off. */
+/**
+ * Each client reads what it still gets, and the rest by replay: without a gap, and nothing twice.
+ * @returns how many had been cut off, and what was wrong, in words
+ */
 async function comeBack(
   transport: Transport,
   clients: readonly SlowClient[],
-  since: number,
-  newest: number,
-  wrong: string[],
+  { since, newest }: { since: number; newest: number },
   signal: AbortSignal,
-): Promise<number> {
+): Promise<{ cutOff: number; wrong: string[] }> {
+  const wrong: string[] = [];
   let cutOff = 0;
   for (const client of clients) {
     const got = await client.rest(signal);
@@ -133,5 +135,5 @@ async function comeBack(
     while (reader.seq() < newest && reader.wrong.length === 0) await sleep(20, undefined, { signal });
     wrong.push(...reader.wrong);
   }
-  return cutOff;
+  return { cutOff, wrong };
 }

@@ -33,7 +33,21 @@ export interface Witness {
   sent: Sent[];
 }
 
-export function witness(): void {
+/** What the parts of the witness share, in the page. */
+interface Shared {
+  witness: Witness;
+  /** The command of the form around an element; empty where there is none. */
+  commandOf(element: Element | null): string;
+  /** The commands of the forms on the screen, and since when each is there. */
+  shown: Record<string, number>;
+  /** The act that comes before whatever is sent next. */
+  last: { by: Sent['by']; act: number };
+}
+
+// Each of these functions runs in the page: it may use nothing from outside but the global `witnessed`.
+declare const witnessed: Shared;
+
+function watchForms(): void {
   const seen: Witness = { loadedAt: performance.timeOrigin, acts: [], sent: [] };
   const shown: Record<string, number> = {};
   const commandOf = (element: Element | null) => {
@@ -51,6 +65,12 @@ export function witness(): void {
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
+  const shared: Shared = { witness: seen, commandOf, shown, last: { by: 'press', act: -1 } };
+  Object.assign(window, { witness: seen, witnessed: shared });
+}
+
+function watchActs(): void {
+  const { acts } = witnessed.witness;
   const hasText = () =>
     [...document.querySelectorAll<HTMLInputElement>('input:not([type="radio"]), textarea:not([aria-hidden])')].some(
       (field) => field.value !== '',
@@ -60,61 +80,54 @@ export function witness(): void {
     const button = target?.closest('button');
     const isVerdict = /^(Allow|Deny)/.test(button?.textContent ?? '');
     const isOff = button?.disabled === true || button?.getAttribute('aria-disabled') === 'true';
-    seen.acts.push({
+    const onto = witnessed.commandOf(target);
+    acts.push({
       ...{ at: event.timeStamp, kind, key, isRepeat },
-      ...{ onto: commandOf(target), button: isVerdict && !isOff ? commandOf(target) : '' },
-      ...{ hasText: hasText(), shown: { ...shown } },
+      ...{ onto, button: isVerdict && !isOff ? onto : '' },
+      ...{ hasText: hasText(), shown: { ...witnessed.shown } },
     });
   };
-  let last: { by: Sent['by']; act: number } = { by: 'press', act: -1 };
   const begun = new Map<string, number>();
   let pressed = -1;
   let at = '';
-  window.addEventListener(
-    'keydown',
-    (event) => {
-      note('key', event, event.key, event.repeat);
-      if (!event.repeat) begun.set(event.key, seen.acts.length - 1);
-      last = { by: 'key', act: event.repeat ? seen.acts.length - 1 : (begun.get(event.key) ?? -1) };
-    },
-    true,
-  );
-  window.addEventListener(
-    'pointerdown',
-    (event) => {
-      note('press', event);
-      pressed = seen.acts.length - 1;
-    },
-    true,
-  );
-  window.addEventListener(
-    'click',
-    (event) => {
-      if (event.detail > 0) last = { by: 'press', act: pressed };
-      else last = { by: 'key', act: begun.get('Enter') ?? begun.get(' ') ?? last.act };
-    },
-    true,
-  );
+  const onKeyDown = (event: KeyboardEvent) => {
+    note('key', event, event.key, event.repeat);
+    if (!event.repeat) begun.set(event.key, acts.length - 1);
+    witnessed.last = { by: 'key', act: event.repeat ? acts.length - 1 : (begun.get(event.key) ?? -1) };
+  };
+  const onPointerDown = (event: PointerEvent) => {
+    note('press', event);
+    pressed = acts.length - 1;
+  };
+  const onClick = (event: MouseEvent) => {
+    const act = event.detail > 0 ? pressed : (begun.get('Enter') ?? begun.get(' ') ?? witnessed.last.act);
+    witnessed.last = { by: event.detail > 0 ? 'press' : 'key', act };
+  };
+  const onPointerMove = (event: PointerEvent) => {
+    const place = `${event.screenX} ${event.screenY}`;
+    if (place !== at) note('move', event);
+    at = place;
+  };
+  window.addEventListener('keydown', onKeyDown, true);
+  window.addEventListener('pointerdown', onPointerDown, true);
+  window.addEventListener('click', onClick, true);
   window.addEventListener('keyup', (event) => void setTimeout(() => begun.delete(event.key)), true);
-  window.addEventListener(
-    'pointermove',
-    (event) => {
-      const place = `${event.screenX} ${event.screenY}`;
-      if (place !== at) note('move', event);
-      at = place;
-    },
-    true,
-  );
+  window.addEventListener('pointermove', onPointerMove, true);
   window.addEventListener('focusin', (event) => note('focus', event), true);
   window.addEventListener('wheel', (event) => note('wheel', event), true);
+}
+
+function watchSends(): void {
   const send = window.fetch;
   window.fetch = (input, init) => {
     const url = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
     if (url.endsWith('/approve')) {
       const { requestId } = JSON.parse(String(init?.body));
-      seen.sent.push({ at: performance.now(), requestId, ...last });
+      witnessed.witness.sent.push({ at: performance.now(), requestId, ...witnessed.last });
     }
     return send(input, init);
   };
-  Object.assign(window, { witness: seen });
 }
+
+/** The script for `addInitScript`. */
+export const witness = { content: [watchForms, watchActs, watchSends].map((part) => `(${part})();`).join('\n') };

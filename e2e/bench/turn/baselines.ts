@@ -40,6 +40,16 @@ export function take(partner: Partner, text: string): void {
   if (type === 'result') partner.onEnd?.();
 }
 
+/** A partner that is one `claude`. @param write writes a line to it */
+export const createPartner = (pid: number, write: (line: object) => Promise<null>): Partner => ({
+  pids: [pid],
+  claude: pid,
+  send: (text) => write(message(text)),
+  allow: (requestId) => write(answer(requestId)),
+  onAsk: null,
+  onEnd: null,
+});
+
 /** `claude` on plain pipes, with nothing between it and the one who measures. */
 export function startRaw({ command, args, env, cwd }: Launch): Partner & { end(): void } {
   const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -47,14 +57,7 @@ export function startRaw({ command, args, env, cwd }: Launch): Partner & { end()
     child.stdin.write(`${JSON.stringify(line)}\n`);
     return null;
   };
-  const partner: Partner = {
-    pids: [child.pid ?? -1],
-    claude: child.pid ?? -1,
-    send: (text) => write(message(text)),
-    allow: (requestId) => write(answer(requestId)),
-    onAsk: null,
-    onEnd: null,
-  };
+  const partner = createPartner(child.pid ?? -1, write);
   createInterface({ input: child.stdout }).on('line', (text) => take(partner, text));
   return Object.assign(partner, { end: () => void child.kill('SIGKILL') });
 }

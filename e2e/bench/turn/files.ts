@@ -3,8 +3,7 @@ import { closeSync, constants, createWriteStream, fstatSync, openSync, readSync,
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Launch } from './baselines.ts';
-import { answer, message, take } from './baselines.ts';
+import { createPartner, type Launch, take } from './baselines.ts';
 import type { Partner } from './partner.ts';
 
 const NEWLINE = 0x0a;
@@ -28,14 +27,7 @@ export async function startOnFiles(
     fifo.write(`${JSON.stringify(line)}\n`);
     return null;
   };
-  const partner: Partner = {
-    pids: [child.pid ?? -1],
-    claude: child.pid ?? -1,
-    send: (text) => write(message(text)),
-    allow: (requestId) => write(answer(requestId)),
-    onAsk: null,
-    onEnd: null,
-  };
+  const partner = createPartner(child.pid ?? -1, write);
   const unwatch = follow(spool, (line) => take(partner, line));
   return Object.assign(partner, {
     end: () => {

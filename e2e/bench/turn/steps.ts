@@ -87,10 +87,10 @@ export function writtenOf(marks: readonly Mark[], from: number, command: string)
 export function stepsTable(turns: readonly Turn[], marks: readonly Mark[]): Record<string, Record<string, string>> {
   const halves = {
     'message -> request': turns.map(({ sentAt, askedAt }) =>
-      wayOf(marks, sentAt, askedAt, 'send_message', 'approval-requested'),
+      wayOf(marks, { from: sentAt, until: askedAt }, 'send_message', 'approval-requested'),
     ),
     'allow -> end of turn': turns.map(({ askedAt, endedAt }) =>
-      wayOf(marks, askedAt, endedAt, 'approve_tool', 'session-updated'),
+      wayOf(marks, { from: askedAt, until: endedAt }, 'approve_tool', 'session-updated'),
     ),
   };
   const cell = (ways: readonly ReadonlyMap<string, number>[], row: string): string => {
@@ -114,8 +114,7 @@ const ROWS = [
 /** The whole way of one half: in, the CLI, and out. */
 function wayOf(
   marks: readonly Mark[],
-  from: number,
-  until: number,
+  { from, until }: { from: number; until: number },
   command: string,
   event: string,
 ): ReadonlyMap<string, number> {

@@ -54,15 +54,7 @@ export interface Kit {
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
 
-export async function createKit({
-  where = 'here',
-  maxParallel = 4,
-  limits = {},
-  isEmulated = false,
-  sandbox = false,
-  edges,
-  ...given
-}: {
+export interface KitOptions {
   where?: 'here' | 'apart';
   maxParallel?: number;
   limits?: Partial<TimeLimits>;
@@ -72,43 +64,48 @@ export async function createKit({
   sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
-  /** A folder that is there, on a file system of its own, say. */
+  /** An existing folder, such as one on a file system of its own. */
   dataDir?: string;
   diskReserveMb?: number;
   attentionAfterMinutes?: number;
   claudePath?: string;
-} = {}): Promise<Kit> {
+}
+
+/** Makes what an orchestrator needs before it starts. */
+async function prepare(given: KitOptions) {
   const folder = await temporaryFolder();
   const repo = await createRepository(join(folder, 'shop'));
-  const dataDir = given.dataDir ?? join(folder, 'data');
   const model = await startScriptedModel();
   onTestFinished(() => model.close());
   await mkdir(join(folder, 'tmp'));
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
   const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp') };
   const config: OrchestratorConfig = {
-    dataDir,
+    dataDir: given.dataDir ?? join(folder, 'data'),
     host: '127.0.0.1',
     port: 0,
     secret: SECRET,
-    claudePath: isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? REAL_CLAUDE),
-    maxParallel,
+    claudePath: given.isEmulated ? await writeEmulator(join(folder, 'emulator')) : (given.claudePath ?? REAL_CLAUDE),
+    maxParallel: given.maxParallel ?? 4,
     agentUser: null,
     diskReserveMb: given.diskReserveMb ?? 0,
     attentionAfterMinutes: given.attentionAfterMinutes ?? 10,
     repos: [repo],
     tokenSha256: null,
   };
+  return { folder, repo, model, env, config, dataDir: config.dataDir };
+}
+
+/** Starts a kit; all of it is gone when the test is over, and a process that is left fails the test. */
+export async function createKit(options: KitOptions = {}): Promise<Kit> {
+  const { where = 'here', limits = {}, sandbox = false, edges } = options;
+  const prepared = await prepare(options);
+  const { config, env, dataDir } = prepared;
   let orchestrator: RunningOrchestrator | undefined;
   const alarms = watchAlarms();
   const kit: Kit = {
-    folder,
-    repo,
-    dataDir,
+    ...prepared,
     projectId: ProjectId.parse('shop'),
-    model,
-    env,
-    config,
     client: undefined as unknown as TestClient,
     async start(where = 'here') {
       orchestrator =

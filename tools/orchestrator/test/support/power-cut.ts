@@ -51,6 +51,39 @@ function kill(pid: number): void {
   }
 }
 
+/** Calls `then` right after each commit that SQLite syncs itself: seen where Node hands it its statements. */
+function onSyncedCommit(then: () => void): void {
+  let isFull = true;
+  let hasWritten = false;
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { exec } = DatabaseSync.prototype;
+  const { run, all } = StatementSync.prototype;
+  vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+    exec.call(this, sql);
+    if (sql.includes('synchronous')) isFull = sql.includes('synchronous = full');
+  });
+  vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...values) {
+    const result = run.apply(this, values);
+    const { sourceSQL } = this;
+    if (sourceSQL === 'commit' && isFull && hasWritten) then();
+    hasWritten = sourceSQL !== 'commit' && sourceSQL !== 'rollback' && (hasWritten || isWrite(sourceSQL));
+    return result;
+  });
+  vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function (this: StatementSync, ...values) {
+    hasWritten ||= isWrite(this.sourceSQL); // with `returning`
+    return all.apply(this, values);
+  });
+}
+
+/** Ends all processes of these launches. What `claude` and its commands wrote last is in no file, or in one that is put back. */
+async function endAll(launches: ReadonlySet<string>): Promise<void> {
+  await until('all processes are gone', async () => {
+    const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
+    for (const pid of pids) kill(pid);
+    return pids.length === 0;
+  });
+}
+
 const FILES = ['store.sqlite', 'store.sqlite-wal'];
 
 export async function createMachine(): Promise<Machine> {
@@ -59,8 +92,6 @@ export async function createMachine(): Promise<Machine> {
   const synced = new Map<string, number>();
   let boots = 1;
   let isOn = true;
-  let isFull = true;
-  let hasWritten = false;
   let syncedCommits = 0;
   let isLast: ((store: DatabaseSync) => boolean) | undefined;
   let onLast = Promise.withResolvers<void>();
@@ -79,37 +110,10 @@ export async function createMachine(): Promise<Machine> {
     return at(store);
   }
 
-  // What SQLite syncs by itself is seen where Node hands it its statements.
-  onTestFinished(() => void vi.restoreAllMocks());
-  const { exec } = DatabaseSync.prototype;
-  const { run, all } = StatementSync.prototype;
-  vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
-    exec.call(this, sql);
-    if (sql.includes('synchronous')) isFull = sql.includes('synchronous = full');
+  onSyncedCommit(() => {
+    syncedCommits++;
+    keepStore();
   });
-  vi.spyOn(StatementSync.prototype, 'run').mockImplementation(function (this: StatementSync, ...values) {
-    const result = run.apply(this, values);
-    const { sourceSQL } = this;
-    if (sourceSQL === 'commit' && isFull && hasWritten) {
-      syncedCommits++;
-      keepStore();
-    }
-    hasWritten = sourceSQL !== 'commit' && sourceSQL !== 'rollback' && (hasWritten || isWrite(sourceSQL));
-    return result;
-  });
-  vi.spyOn(StatementSync.prototype, 'all').mockImplementation(function (this: StatementSync, ...values) {
-    hasWritten ||= isWrite(this.sourceSQL); // with `returning`
-    return all.apply(this, values);
-  });
-
-  /** What `claude` and its commands wrote last is in no file any more, or in one that is put back. */
-  async function endAll(launches: ReadonlySet<string>): Promise<void> {
-    await until('all processes are gone', async () => {
-      const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
-      for (const pid of pids) kill(pid);
-      return pids.length === 0;
-    });
-  }
 
   return {
     dataDir,
