@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import { createHttpTransport, type Transport } from '@callboard/contract/client'
 import { prompt } from '@callboard/scripted-model';
 import { it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { openRawStream } from '../load/raw-stream.ts';
 import { install } from '../support/callboard.ts';
 import { partPid } from '../support/processes.ts';
@@ -43,8 +43,7 @@ const script = (n: number) =>
   });
 
 it(`measures how long the servers hold up their event loops with ${SESSIONS} sessions`, async () => {
-  const recorded = await mkdtemp(join(tmpdir(), 'callboard-stretches-'));
-  onTestFinished(() => rm(recorded, { recursive: true }));
+  const recorded = await temporaryFolder();
   const recording = {
     NODE_OPTIONS: `--import=${RECORDER}`,
     BENCH_STRETCHES: join(recorded, 'stretches'),

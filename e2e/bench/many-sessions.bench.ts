@@ -26,51 +26,13 @@ const TOKEN = 'a-token-for-the-benchmark';
 const Appended = z.object({ stageId: StageId, index: z.number() });
 
 it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, { timeout: 3_600_000 }, async () => {
-  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
-  const swarms: Awaited<ReturnType<typeof startSwarm>>[] = [];
-  const installation = await install(env, onTestFinished, async (folder) => {
-    const swarm = await startSwarm(folder);
-    swarms.push(swarm);
-    return swarm.program;
-  });
-  const [swarm] = swarms;
-  if (swarm === undefined) throw new Error('unreachable');
-  onTestFinished(swarm.close);
-  const running = await installation.start();
-  onTestFinished(() => running.stop());
+  const { swarm, running } = await startSwarmed();
   const { pid = -1 } = running.supervisor;
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   const empty = await memoryOf(pid);
   const stageIds = await startAll(transport);
   const idle = await memoryOf(pid);
-
-  /** When entries could be read, by stage and index; and when text of the stages that are watched came. */
-  const heard = new Map<string, number>();
-  const deltas: number[] = [];
-  const onMessage = ({ event, data }: RawMessage) => {
-    const now = Date.now();
-    if (event === 'transcript-appended') {
-      const { stageId, index } = Appended.parse(JSON.parse(data));
-      for (let at = index; at > 0 && !heard.has(`${stageId} ${at}`); at--) heard.set(`${stageId} ${at}`, now);
-    } else if (event === 'text-delta') {
-      for (const [, printed] of data.matchAll(/(\d{13}) /g)) deltas.push(now - Number(printed));
-    }
-  };
-  const { seq } = await transport.command('get_board', {});
-  const streams: RawMessage[] = [];
-  const close = await openRawStream(running.origin, TOKEN, seq, (message) => {
-    if (message.event === 'stream') streams.push(message);
-    onMessage(message);
-  });
-  onTestFinished(close);
-  while (streams.length === 0) await sleep(10);
-  const { streamId } = z.object({ streamId: z.string() }).parse(JSON.parse(streams[0]?.data ?? ''));
-  const watched = await fetch(`${running.origin}/api/events/${streamId}/watch`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ stageIds: stageIds.slice(0, WATCHED) }),
-  });
-  if (!watched.ok) throw new Error(`watching was refused: ${watched.status}`);
+  const { heard, deltas } = await listen(running.origin, transport, stageIds);
 
   const parts = [await partPid(pid, 'orchestrator'), await partPid(pid, 'web server'), swarm.pid].map(
     (each) => each ?? -1,
@@ -95,7 +57,74 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   );
   await untilIdle(transport, stageIds.length);
   const { late, missing } = await account(transport, stageIds, heard);
+  reportAll({ late, deltas, missing, memory, cpu, empty: empty.total, idle: idle.total });
+});
 
+/** Callboard whose `claude` is a swarm of emulators. */
+async function startSwarmed() {
+  const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
+  const swarms: Awaited<ReturnType<typeof startSwarm>>[] = [];
+  const installation = await install(env, onTestFinished, async (folder) => {
+    const swarm = await startSwarm(folder);
+    swarms.push(swarm);
+    return swarm.program;
+  });
+  const [swarm] = swarms;
+  if (swarm === undefined) throw new Error('unreachable');
+  onTestFinished(swarm.close);
+  const running = await installation.start();
+  onTestFinished(() => running.stop());
+  return { swarm, running };
+}
+
+/**
+ * Reads the event stream, and watches the first stages.
+ * @returns when entries could be read, by stage and index; and how late text of the watched stages came
+ */
+async function listen(origin: string, transport: Transport, stageIds: readonly StageId[]) {
+  const heard = new Map<string, number>();
+  const deltas: number[] = [];
+  const onMessage = ({ event, data }: RawMessage) => {
+    const now = Date.now();
+    if (event === 'transcript-appended') {
+      const { stageId, index } = Appended.parse(JSON.parse(data));
+      for (let at = index; at > 0 && !heard.has(`${stageId} ${at}`); at--) heard.set(`${stageId} ${at}`, now);
+    } else if (event === 'text-delta') {
+      for (const [, printed] of data.matchAll(/(\d{13}) /g)) deltas.push(now - Number(printed));
+    }
+  };
+  const { seq } = await transport.command('get_board', {});
+  const streams: RawMessage[] = [];
+  const close = await openRawStream(origin, TOKEN, seq, (message) => {
+    if (message.event === 'stream') streams.push(message);
+    onMessage(message);
+  });
+  onTestFinished(close);
+  while (streams.length === 0) await sleep(10);
+  const { streamId } = z.object({ streamId: z.string() }).parse(JSON.parse(streams[0]?.data ?? ''));
+  const watched = await fetch(`${origin}/api/events/${streamId}/watch`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ stageIds: stageIds.slice(0, WATCHED) }),
+  });
+  if (!watched.ok) throw new Error(`watching was refused: ${watched.status}`);
+  return { heard, deltas };
+}
+
+interface Measured {
+  /** How late lines were, in ms: those that are stored, and those that stream. */
+  late: number[];
+  deltas: number[];
+  missing: number;
+  /** In MB: samples while the sessions print, with no session, and with all of them idle. */
+  memory: number[];
+  empty: number;
+  idle: number;
+  /** Cores of the orchestrator, the web server and the emulators. */
+  cpu: number[];
+}
+
+function reportAll({ late, deltas, missing, memory, empty, idle, cpu }: Measured): void {
   const [first = Number.NaN] = memory;
   report('many-sessions', [
     {
@@ -118,7 +147,7 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
       value: Math.max(...memory),
       unit: 'MB',
       atMost: 360,
-      baseline: `empty board ${empty.total.toFixed(0)} MB, all idle ${idle.total.toFixed(0)} MB`,
+      baseline: `empty board ${empty.toFixed(0)} MB, all idle ${idle.toFixed(0)} MB`,
     },
     {
       name: 'memory at the end / at the beginning',
@@ -134,7 +163,7 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
     },
     { name: 'CPU, web server', value: cpu[1] ?? Number.NaN, unit: 'cores' },
   ]);
-});
+}
 
 /** Some at once, in order. */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Health } from '@callboard/contract';
 import { it, onTestFinished } from 'vitest';
+import { REAL_CLAUDE } from '../../test-support/real-claude.ts';
+import { temporaryFolder } from '../../test-support/temporary-folder.ts';
 import { install } from '../support/callboard.ts';
 import { run } from '../support/processes.ts';
 import { report } from './results.ts';
@@ -27,8 +28,7 @@ const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
 
 it('measures a permission turn through Callboard beside the raw pipe and a relay, turn by turn', async () => {
-  const recorded = await mkdtemp(join(tmpdir(), 'callboard-marks-'));
-  onTestFinished(() => rm(recorded, { recursive: true }));
+  const recorded = await temporaryFolder();
   const installation = await install(
     {
       CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex'),
@@ -57,27 +57,8 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   onTestFinished(relay.end);
 
   const turns: Turns = { raw: [], files: [], relay: [], callboard: [] };
-  const partners: [keyof Turns, Partner][] = [
-    ['raw', raw],
-    ['files', files],
-    ['relay', relay],
-    ['callboard', callboard],
-  ];
-  const pids = partners.flatMap(([, partner]) => partner.pids);
   const cpu = createCpuAccount([callboard.orchestrator, callboard.webServer]);
-  for (let n = 0; n < TURNS + DROPPED; n += 1) {
-    // Each goes first as often, so that none always follows the same one.
-    for (const at of partners.map((_, index) => n + index)) {
-      const [name, partner] = partners[at % partners.length] ?? ['raw', raw];
-      await cpu.begin();
-      const turn = await permissionTurn(partner, n);
-      await sleep(partner === callboard ? LONG_PAUSE_MS : PAUSE_MS);
-      await whenAtRest(pids);
-      if (n < DROPPED) continue;
-      turns[name].push(turn);
-      await cpu.end(partner === callboard ? 'work' : 'rest'); // while the others are at work it rests
-    }
-  }
+  await takeTurns({ raw, files, relay, callboard }, turns, cpu);
   const health = Health.parse(
     await (await fetch(`${running.origin}/api/health`, { headers: callboard.headers })).json(),
   );
@@ -98,10 +79,38 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   ]);
 }, 600_000);
 
+/** Has the partners take their turns one after the other, and notes the times down. */
+async function takeTurns(
+  by: Record<keyof Turns, Partner>,
+  turns: Turns,
+  cpu: ReturnType<typeof createCpuAccount>,
+): Promise<void> {
+  const partners: [keyof Turns, Partner][] = [
+    ['raw', by.raw],
+    ['files', by.files],
+    ['relay', by.relay],
+    ['callboard', by.callboard],
+  ];
+  const pids = partners.flatMap(([, partner]) => partner.pids);
+  for (let n = 0; n < TURNS + DROPPED; n += 1) {
+    // Each goes first as often, so that none always follows the same one.
+    for (const at of partners.map((_, index) => n + index)) {
+      const [name, partner] = partners[at % partners.length] ?? ['raw', by.raw];
+      const isCallboard = name === 'callboard';
+      await cpu.begin();
+      const turn = await permissionTurn(partner, n);
+      await sleep(isCallboard ? LONG_PAUSE_MS : PAUSE_MS);
+      await whenAtRest(pids);
+      if (n < DROPPED) continue;
+      turns[name].push(turn);
+      await cpu.end(isCallboard ? 'work' : 'rest'); // while the others are at work it rests
+    }
+  }
+}
+
 /** The real `claude` without what only Callboard's servers are to load: all partners have it in the same environment. */
 async function writeClean(path: string): Promise<string> {
-  const claude = fileURLToPath(new URL('../../node_modules/.bin/claude', import.meta.url));
-  const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES\nexec '${claude}' "$@"\n`;
+  const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES\nexec '${REAL_CLAUDE}' "$@"\n`;
   await writeFile(path, script, { mode: 0o755 });
   return path;
 }
