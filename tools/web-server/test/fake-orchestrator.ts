@@ -23,7 +23,7 @@ import {
   type TextDelta,
   wireName,
 } from '@callboard/contract';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
 import { board, modeChanged } from './samples.ts';
 
 /** Thrown by a handler: the command is refused with this. */
@@ -69,34 +69,51 @@ const isSigned = (key: PageKey, text: string, signature: string): boolean => {
 /** Waits for ever: the command is never answered. */
 export const noAnswer = (): Promise<never> => new Promise(() => undefined);
 
-export function createFakeOrchestrator(options: { protocol?: number; autoPong?: boolean; secret?: string } = {}) {
-  const { protocol = PROTOCOL_VERSION, autoPong = true, secret = SECRET } = options;
+/** The event log: what was stored, and from where on it is kept. */
+function createEventLog() {
   const events: BoardEvent[] = [];
-  const received: Received[] = [];
+  /** Events up to this one are no longer kept. */
+  let pruned = 0;
+  const seq = () => events.at(-1)?.seq ?? pruned;
+  return {
+    events,
+    seq,
+    store(event: BoardEvent): BoardEvent {
+      events.push(event);
+      return event;
+    },
+    /** The answer to `get_events`. */
+    since(since: number, limit: number) {
+      const resync = since < pruned || since > seq();
+      return { events: resync ? [] : events.filter((event) => event.seq > since).slice(0, limit), resync };
+    },
+    /** Forgets the events up to `upTo`. */
+    prune(upTo: number): void {
+      pruned = upTo;
+      events.splice(0, events.findLastIndex((event) => event.seq <= upTo) + 1);
+    },
+    /** Another data directory: an empty log. */
+    startOver(): void {
+      pruned = 0;
+      events.length = 0;
+    },
+  };
+}
+
+/** Who may give commands. @param onEnd is called when a login ends */
+function createLogins(onEnd: (loginId: string) => void) {
   const loginCodes = new Set<string>();
-  const eventListeners = new Set<(event: BoardEvent) => void>();
-  const deltaListeners = new Set<(delta: TextDelta) => void>();
   /** API tokens, and whose they are. */
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
   /** Pages, by the secret of their cookie. */
   const pages = new Map<string, Known>();
-  const wires = new Set<Socket>();
-  let server: WebSocketServer | null = null;
-  let port = 0;
-  /** Events up to this one are no longer kept. */
-  let pruned = 0;
-  let upgrades = 0;
 
-  const seq = () => events.at(-1)?.seq ?? pruned;
+  function endLogin(loginId: string): void {
+    for (const [secret, { login }] of pages) if (login?.loginId === loginId) pages.delete(secret);
+    onEnd(loginId);
+  }
 
   const handlers: Handlers = {
-    get_board: () => board(seq()),
-    get_counts: () => ({ counts: boardCounts(board(seq())), loopDelay: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 } }),
-    get_events: ({ since, limit = 1000 }) => {
-      const resync = since < pruned || since > seq();
-      return { events: resync ? [] : events.filter((event) => event.seq > since).slice(0, limit), resync };
-    },
-    watch: () => ({}),
     auth_check: (_, known) => ({ actor: { name: known?.name ?? '' }, loginId: known?.login?.loginId ?? null }),
     auth_redeem: ({ code, key, origin, browser }) => {
       if (!loginCodes.delete(code)) throw new Refusal('bad_login_link', 'The link was used or has expired.');
@@ -122,8 +139,84 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
     },
   };
 
-  /** Carries out a command frame; the reply frame. */
-  async function execute(text: string, watch: Watch): Promise<object> {
+  function knownBy({ kind, secret }: Credential): Known | null {
+    if (kind === 'page') return pages.get(secret) ?? null;
+    const name = logins.get(secret);
+    return name === undefined ? null : { name, login: null };
+  }
+
+  return { loginCodes, logins, pages, endLogin, handlers, knownBy };
+}
+
+interface ServerParts {
+  autoPong: boolean;
+  secret: string;
+  /** The first frame of each connection. */
+  init: () => object;
+  execute: (text: string) => Promise<object>;
+}
+
+/** The WebSocket server, which can be started and killed over and over, on one port. */
+function createServer({ autoPong, secret, init, execute }: ServerParts) {
+  const wires = new Set<Socket>();
+  let server: WebSocketServer | null = null;
+  let port = 0;
+  let upgrades = 0;
+
+  return {
+    url: () => `ws://127.0.0.1:${port}`,
+    upgrades: () => upgrades,
+    connections: () => server?.clients.size ?? 0,
+    broadcast(frame: object): void {
+      for (const client of server?.clients ?? []) client.send(JSON.stringify(frame));
+    },
+    async start(): Promise<void> {
+      server = new WebSocketServer({
+        port,
+        host: '127.0.0.1',
+        autoPong,
+        verifyClient: ({ req }: { req: { headers: { authorization?: string } } }) => {
+          upgrades += 1;
+          return req.headers.authorization === `Bearer ${secret}`;
+        },
+      });
+      server.on('connection', (socket, { socket: wire }) => {
+        wires.add(wire);
+        wire.once('close', () => wires.delete(wire));
+        socket.on('message', async (data) => socket.send(JSON.stringify(await execute(data.toString()))));
+        socket.send(JSON.stringify(init()));
+      });
+      await once(server, 'listening');
+      port = (server.address() as AddressInfo).port; // it listens on a port
+    },
+    /** As if it were killed: connections end without a word. What it stored stays. */
+    async kill(): Promise<void> {
+      const stopping = server;
+      server = null;
+      for (const client of stopping?.clients ?? []) client.terminate();
+      await new Promise<void>((resolve) => (stopping === null ? resolve() : stopping.close(() => resolve())));
+    },
+    /** All that `work` sends leaves in one write, like the events of one commit. */
+    together(work: () => void): void {
+      for (const wire of wires) wire.cork();
+      work();
+      for (const wire of wires) wire.uncork();
+    },
+    dropConnections(): void {
+      for (const client of server?.clients ?? []) client.terminate();
+    },
+  };
+}
+
+/** Carries out command frames. @returns a function that resolves with the reply frame */
+function createExecutor(handlers: Handlers, received: Received[], knownBy: (credential: Credential) => Known | null) {
+  async function runHandler(type: CommandType, input: unknown, known: Known | null): Promise<object> {
+    const handler = handlers[type] as ((input: unknown, known: Known | null) => unknown) | undefined; // parsed by the schema of this type
+    if (handler === undefined) throw new Error(`the test did not expect ${type}`);
+    return { ok: true, data: await handler(input, known) };
+  }
+
+  return async (text: string, watch: Watch): Promise<object> => {
     const { type, id, actor, credential, ...rest } = CommandFrame.parse(JSON.parse(text));
     const input = commands[type].input.parse(rest);
     const known = credential === undefined ? null : knownBy(credential);
@@ -138,65 +231,37 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
       throw error;
     });
     return { type: 'reply', id, ...reply };
-  }
+  };
+}
 
-  async function answer(socket: WebSocket, text: string): Promise<void> {
-    socket.send(JSON.stringify(await execute(text, () => undefined)));
-  }
-
-  function knownBy({ kind, secret }: Credential): Known | null {
-    if (kind === 'page') return pages.get(secret) ?? null;
-    const name = logins.get(secret);
-    return name === undefined ? null : { name, login: null };
-  }
-
-  function endLogin(loginId: string): void {
-    for (const [secret, { login }] of pages) if (login?.loginId === loginId) pages.delete(secret);
+export function createFakeOrchestrator(options: { protocol?: number; autoPong?: boolean; secret?: string } = {}) {
+  const { protocol = PROTOCOL_VERSION, autoPong = true, secret = SECRET } = options;
+  const received: Received[] = [];
+  const eventListeners = new Set<(event: BoardEvent) => void>();
+  const deltaListeners = new Set<(delta: TextDelta) => void>();
+  const { store, since: eventsSince, seq, ...log } = createEventLog();
+  const {
+    handlers: authHandlers,
+    knownBy,
+    ...logins
+  } = createLogins((loginId) => {
     publish({ type: 'login-ended', seq: seq() + 1, at: AT, data: { loginId, by: 'Ben' } });
-  }
-
-  async function runHandler(type: CommandType, input: unknown, known: Known | null): Promise<object> {
-    const handler = handlers[type] as ((input: unknown, known: Known | null) => unknown) | undefined; // parsed by the schema of this type
-    if (handler === undefined) throw new Error(`the test did not expect ${type}`);
-    return { ok: true, data: await handler(input, known) };
-  }
-
-  function broadcast(frame: object): void {
-    for (const client of server?.clients ?? []) client.send(JSON.stringify(frame));
-  }
-
-  async function start(): Promise<void> {
-    server = new WebSocketServer({
-      port,
-      host: '127.0.0.1',
-      autoPong,
-      verifyClient: ({ req }: { req: { headers: { authorization?: string } } }) => {
-        upgrades += 1;
-        return req.headers.authorization === `Bearer ${secret}`;
-      },
-    });
-    server.on('connection', (socket, { socket: wire }) => {
-      wires.add(wire);
-      wire.once('close', () => wires.delete(wire));
-      socket.on('message', (data) => void answer(socket, data.toString()));
-      socket.send(JSON.stringify({ type: 'init', protocol, version: '0.1.0', seq: seq(), data: board(seq()) }));
-    });
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port; // it listens on a port
-  }
-
-  /** As if it were killed: connections end without a word. What it stored stays. */
-  async function kill(): Promise<void> {
-    const stopping = server;
-    server = null;
-    for (const client of stopping?.clients ?? []) client.terminate();
-    await new Promise<void>((resolve) => (stopping === null ? resolve() : stopping.close(() => resolve())));
-  }
-
-  function store(event: BoardEvent): BoardEvent {
-    events.push(event);
-    return event;
-  }
+  });
+  const handlers: Handlers = {
+    get_board: () => board(seq()),
+    get_counts: () => ({ counts: boardCounts(board(seq())), loopDelay: { p50Ms: 0.1, p99Ms: 3, maxMs: 12.5 } }),
+    get_events: ({ since, limit = 1000 }) => eventsSince(since, limit),
+    watch: () => ({}),
+    ...authHandlers,
+  };
+  const execute = createExecutor(handlers, received, knownBy);
+  const server = createServer({
+    autoPong,
+    secret,
+    init: () => ({ type: 'init', protocol, version: '0.1.0', seq: seq(), data: board(seq()) }),
+    execute: (text) => execute(text, () => undefined),
+  });
+  const { broadcast } = server;
 
   function publish(event: BoardEvent): BoardEvent {
     store(event);
@@ -206,52 +271,23 @@ export function createFakeOrchestrator(options: { protocol?: number; autoPong?: 
   }
 
   return {
+    ...log,
+    ...logins,
+    ...server,
     handlers,
     received,
     execute,
+    seq,
     notices: (data: BoardNotices) => broadcast({ type: 'notices_updated', data }),
     onEvent: (listener: (event: BoardEvent) => void) => listenWith(eventListeners, listener),
     onTextDelta: (listener: (delta: TextDelta) => void) => listenWith(deltaListeners, listener),
-    loginCodes,
-    logins,
-    pages,
-    endLogin,
-    events,
-    start,
-    kill,
-    seq,
-    url: () => `ws://127.0.0.1:${port}`,
-    upgrades: () => upgrades,
-    connections: () => server?.clients.size ?? 0,
-    broadcast,
     /** Stores the next event without sending it. */
     store: (bytes?: number) => store(modeChanged(seq() + 1, bytes)),
     /** Stores the next event and sends it. */
-    emit(bytes?: number): BoardEvent {
-      return publish(modeChanged(seq() + 1, bytes));
-    },
-    /** All that `work` sends leaves in one write, as what one commit tells does. */
-    together(work: () => void): void {
-      for (const wire of wires) wire.cork();
-      work();
-      for (const wire of wires) wire.uncork();
-    },
+    emit: (bytes?: number): BoardEvent => publish(modeChanged(seq() + 1, bytes)),
     textDelta(data: TextDelta): void {
       broadcast({ type: 'text_delta', data });
       for (const listener of deltaListeners) listener(data);
-    },
-    /** Forgets the events up to `upTo`. */
-    prune(upTo: number): void {
-      pruned = upTo;
-      events.splice(0, events.findLastIndex((event) => event.seq <= upTo) + 1);
-    },
-    /** Another data directory: an empty log. */
-    startOver(): void {
-      pruned = 0;
-      events.length = 0;
-    },
-    dropConnections(): void {
-      for (const client of server?.clients ?? []) client.terminate();
     },
     /** The inputs of the commands of one type, in order. */
     inputsOf: (type: CommandType): unknown[] => received.filter((r) => r.type === type).map((r) => r.input),
