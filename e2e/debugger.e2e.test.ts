@@ -1,8 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { install } from './support/callboard.ts';
-import { partPid } from './support/processes.ts';
-import { serverPids } from './support/take-away.ts';
+import { descendants, partPid } from './support/processes.ts';
 
 /** The port on which Node opens its debugger, as `/proc/net/tcp` writes it. */
 const DEBUGGER = (9229).toString(16).toUpperCase();
@@ -29,7 +28,7 @@ it('opens no debugger to another process of the same account, and goes on', asyn
   const before = await parts();
   expect(new Set(before).size).toBe(3);
   // With what starts other programs for the orchestrator, while it is there; those programs are none of ours.
-  const all = [Number(supervisor.pid), ...(await serverPids(supervisor.pid))];
+  const all = [Number(supervisor.pid), ...(await descendants(supervisor.pid ?? -1))];
   const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
   const pids = all.filter((_, index) => /tools\/[\w-]+\/dist/.test(lines[index] ?? ''));
   expect(pids).toEqual(expect.arrayContaining(before));

@@ -6,9 +6,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { callApi } from './support/api.ts';
 import { openBrowser } from './support/browser.ts';
 import { install } from './support/callboard.ts';
-import { claudePids, processesOf } from './support/processes.ts';
+import { claudePids, descendants, processesOf } from './support/processes.ts';
+import { removeOrchestrator } from './support/remove-orchestrator.ts';
 import { apiOf } from './support/scene.ts';
-import { serverPids, takeAwayOrchestrator } from './support/take-away.ts';
 
 const append = (word: string) => ({
   name: 'Bash',
@@ -32,7 +32,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const allowFirst = dialog.filter({ hasText: 'echo one' }).getByRole('button', { name: 'Allow', exact: true });
   let comeBack = () => {};
   await pressWhile(page, allowFirst, async () => {
-    comeBack = await takeAwayOrchestrator(first.supervisor.pid);
+    comeBack = await removeOrchestrator(first.supervisor.pid);
     await page.getByText('The orchestrator is away for a moment.').waitFor();
   });
   await dialog.getByText('Not delivered yet').waitFor();
@@ -41,7 +41,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   expect(await claudePids(folder)).toEqual([claude]);
 
   // Everything of Callboard.
-  for (const pid of [first.supervisor.pid, ...(await serverPids(first.supervisor.pid))])
+  for (const pid of [first.supervisor.pid, ...(await descendants(first.supervisor.pid ?? -1))])
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
   const second = await start();
   onTestFinished(second.stop);
@@ -71,7 +71,7 @@ it('says when an answer did not arrive, and keeps the form with what was written
   const reason = dialog.getByRole('textbox', { name: 'Reason' });
   const deny = dialog.getByRole('button', { name: 'Deny', exact: true });
   await reason.fill('Use the table');
-  const comeBack = await takeAwayOrchestrator(supervisor.pid);
+  const comeBack = await removeOrchestrator(supervisor.pid);
   await page.getByText('The orchestrator is away for a moment.').waitFor();
   await deny.click();
   await dialog.getByText('Not delivered yet').waitFor();

@@ -4,8 +4,8 @@ import { axe, findings } from '../support/axe.ts';
 import { openBrowser } from '../support/browser.ts';
 import { install } from '../support/callboard.ts';
 import { openDesk } from '../support/desk.ts';
+import { removeOrchestrator } from '../support/remove-orchestrator.ts';
 import { apiOf } from '../support/scene.ts';
-import { takeAwayOrchestrator } from '../support/take-away.ts';
 
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 800 };
@@ -119,7 +119,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   // Then everything has come that comes late. One look goes through all pages in two sizes: 8 s on a busy machine.
   await expect.poll(findsTheSame, { timeout: 90_000 }).toBe(true);
 
-  const comeBack = await takeAwayOrchestrator(supervisor.pid);
+  const comeBack = await removeOrchestrator(supervisor.pid);
   for (const page of views.values()) await page.getByText('The orchestrator is away for a moment.').waitFor();
   await look(async (key, page) => {
     await expect.poll(() => places(page), { message: key }).toEqual(before.get(key));

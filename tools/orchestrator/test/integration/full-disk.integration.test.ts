@@ -52,7 +52,10 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   );
   const { client, model } = kit;
   // What the store writes to find out whether it can may still have room: it may be told for a moment only.
-  const told = client.notices(({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')));
+  const told = client.notices(
+    ({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')),
+    { withinMs: 60_000 }, // the disk is filled meanwhile, with thousands of writes
+  );
   expect(await fillUntilRefused(disk, kit, stageId)).toMatchObject({
     code: 'storage_failed',
     message: expect.stringMatching(/did not happen: the disk of the data directory is full\. Free some space/),

@@ -48,7 +48,7 @@ export interface TestClient {
   state(stageId: string, state: string, limit?: Limit): Promise<void>;
   transcript(stageId: string): Promise<TranscriptEntry[]>;
   /** Resolves when the newest notices of the board fit. */
-  notices(fits: (notices: BoardNotices) => boolean): Promise<void>;
+  notices(fits: (notices: BoardNotices) => boolean, limit?: Limit): Promise<void>;
   close(): void;
 }
 
@@ -138,8 +138,8 @@ export async function connect(port: number, secret: string): Promise<TestClient>
       }
       return entries;
     },
-    async notices(fits) {
-      await find('notices that fit', () => (fits(notices()) ? true : undefined));
+    async notices(fits, limit) {
+      await find('notices that fit', () => (fits(notices()) ? true : undefined), limit);
     },
     close,
   };

@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+import { bash, done, exact, openRequestDesk, wants } from '../support/request-desk.ts';
+
+it('takes no key for an answer that was meant for another dialog, or for a text', async () => {
+  const { page, errors, begin, send } = await openRequestDesk();
+  const dialog = page.getByRole('dialog', wants('Login form'));
+  const newStage = page.getByRole('dialog', exact('New stage'));
+  const typed = (name: string) => page.getByRole('textbox', { name });
+  const isFocused = (name: string) => typed(name).evaluate((element) => element === document.activeElement);
+  const waiting = async () => (await send('GET', '/api/board')).pending as unknown[];
+
+  // It waits until a dialog that is open is closed; the key that closes that one does not set it aside.
+  await page.getByRole('button', exact('New stage')).click();
+  await expect.poll(() => isFocused('Title')).toBe(true);
+  await begin('Login form', [bash('touch a.txt'), done]);
+  await expect.poll(() => page.title()).toBe('(1) Callboard');
+  const card = page.getByRole('region', exact('Request'));
+  await card.getByText('touch a.txt').waitFor();
+  expect(await dialog.count()).toBe(0);
+  await page.keyboard.type('a bad idea');
+  expect(await typed('Title').inputValue()).toBe('a bad idea');
+  await page.keyboard.press('Escape');
+  await newStage.waitFor({ state: 'detached' });
+  await dialog.getByText('touch a.txt').waitFor();
+
+  // The palette opens over it and has the keys.
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('a');
+  await expect.poll(() => isFocused('Search or command')).toBe(true);
+  await page.keyboard.type('ad');
+  await page.keyboard.press('Escape');
+  await typed('Search or command').waitFor({ state: 'detached' });
+  await expect.poll(() => dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
+  expect(await waiting()).toHaveLength(1);
+  await dialog.getByRole('button', { name: 'Set aside' }).click();
+
+  // Over a text that is being written it stands in the corner, until somebody looks; then the text has the focus again.
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // then it stands there at once
+  const find = typed('Find stages');
+  await find.fill('Please look at ');
+  await begin('Footer', [bash('touch b.txt'), done], {
+    pipeline: [{ name: 'Build', prompt: 'Build it.', gate: 'none' }],
+  });
+  const second = page.getByRole('dialog', wants('Footer'));
+  await card.getByText('Footer').waitFor();
+  await card.getByText('STAGE-2', { exact: true }).waitFor();
+  expect(await second.count()).toBe(0);
+  await page.keyboard.type('a bad idea');
+  expect(await find.inputValue()).toBe('Please look at a bad idea');
+  // Held down since before the request was drawn, A decides nothing however long it is held.
+  await page.keyboard.down('a');
+  await card.getByRole('button', exact('Look')).click();
+  await second.getByText('1 of 2, 1 set aside').waitFor();
+  await second.getByText('Build', { exact: true }).waitFor();
+  const allow = second.getByRole('button', exact('Allow'));
+  await page.keyboard.press('Enter');
+  await expect.poll(() => allow.getAttribute('aria-keyshortcuts')).toBe('a');
+  await page.keyboard.down('a');
+  await page.keyboard.up('a');
+  expect(await allow.isEnabled()).toBe(true);
+  expect(await waiting()).toHaveLength(2);
+  await page.keyboard.press('Escape');
+  await second.waitFor({ state: 'detached' });
+  await expect.poll(() => find.evaluate((element) => element === document.activeElement)).toBe(true);
+  expect(await waiting()).toHaveLength(2);
+
+  expect(errors).toEqual([]);
+});
+
+it('is worked through by keyboard in the inbox, equal requests together', async () => {
+  const { page, errors, begin, origin, dataDir } = await openRequestDesk();
+  await page.goto(`${origin}/inbox`);
+  const ids: string[] = [];
+  for (const [title, command] of [
+    ['Login form', 'touch a.txt'],
+    ['Search index', 'touch same.txt'],
+    ['Footer', 'touch same.txt'],
+    ['Header', 'touch d.txt'],
+  ] as const) {
+    ids.push(await begin(title, [bash(command), done]));
+    await page.getByRole('link', { name: new RegExp(`^${title}`) }).waitFor();
+  }
+  await page.getByText('2 identical requests').waitFor();
+  await page.getByRole('form', wants('Login form')).waitFor();
+  await page.keyboard.press('j');
+  await page.getByRole('form', wants('Search index')).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.getByRole('form', wants('Header')).waitFor();
+  await page.keyboard.press('k');
+  await page.getByRole('form', wants('Footer')).waitFor();
+  for (let i = 0; i < 3; i += 1) await page.keyboard.press('k');
+  const form = page.getByRole('form', wants('Login form'));
+  await form.waitFor();
+  // K turned to it; its keys work half a second after it was drawn.
+  const deny = form.getByRole('button', exact('Deny'));
+  await expect.poll(() => deny.getAttribute('aria-keyshortcuts')).toBe('d');
+  await page.keyboard.press('d');
+  // The next one follows.
+  await page.getByRole('form', wants('Search index')).waitFor();
+
+  await page.getByRole('button', { name: 'Allow all 2' }).click();
+  const report = page.getByRole('status').filter({ hasText: '2 requests allowed.' });
+  await report.getByText('Search index: allowed').waitFor();
+  await report.getByText('Footer: allowed').waitFor();
+  for (const id of ids.slice(1, 3))
+    await expect
+      .poll(() => readFile(join(dataDir, 'worktrees', 'shop', id, 'same.txt'), 'utf8').catch(() => null))
+      .toBe('');
+
+  await page.getByRole('form', wants('Header')).waitFor();
+
+  // A stage that has stopped without a request is worked through in the same way.
+  const refused = { status: 403, type: 'permission_error', message: 'No access', times: 1 };
+  await begin('Nightly export', [{ error: refused, text: 'Exported.' }]);
+  const stopped = page.getByRole('link', { name: /^Nightly export/ });
+  await stopped.getByText(/^the last turn failed/).waitFor();
+  await page.keyboard.press('j');
+  const article = page.getByRole('article', { name: 'Nightly export' });
+  await article.getByText('Last turn failed').waitFor();
+  await report.getByText('Search index: allowed').waitFor({ state: 'hidden' });
+  const goOn = article.getByRole('button', { name: 'Continue' });
+  await expect.poll(() => goOn.getAttribute('aria-keyshortcuts')).toBe('a');
+  await page.keyboard.press('a');
+  await stopped.waitFor({ state: 'hidden' });
+
+  await page.getByRole('form', wants('Header')).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${origin}/stages/${ids[3]}`);
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,143 @@
+import { prompt } from '@callboard/scripted-model';
+import { expect, it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { lengthenTranscript } from '../support/long-transcript.ts';
+import { messageBox, openStage } from '../support/open-stage.ts';
+import { apiOf } from '../support/scene.ts';
+
+it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
+  const blocks = (from: number) =>
+    Array.from({ length: 160 }, (_, i) => ({
+      type: 'text' as const,
+      text: `Step number ${from + i}, with ${'a few more words '.repeat((from + i) % 40)}`,
+    }));
+  const tools = [{ type: 'tool_use' as const, name: 'Read', input: { file_path: 'README.md' } }];
+  const steps = [
+    { blocks: [...blocks(1), ...tools] },
+    { blocks: [...blocks(161), ...tools] },
+    { text: 'The very end.' },
+  ];
+  const { page, errors } = await openStage({ steps }, 'Go through all of it');
+  await page.getByText('The very end.').waitFor({ timeout: 60_000 }); // hundreds of entries: 10 s on a busy machine
+  await page.reload();
+  await page.getByText('The very end.').waitFor();
+  const transcript = page.getByRole('region', { name: 'Transcript' });
+  const rows = () => transcript.locator('[data-index]').count();
+  await expect.poll(rows).toBeLessThan(60);
+  await expect.poll(() => page.getByRole('button', { name: 'Jump to end' }).count()).toBe(0);
+
+  // Up to the first entry, page by page.
+  await transcript.hover();
+  await expect
+    .poll(
+      async () => {
+        await page.mouse.wheel(0, -3_000);
+        return page.getByText('Step number 1, with').count();
+      },
+      { interval: 150 },
+    )
+    .toBe(1);
+  await expect.poll(rows).toBeLessThan(60);
+
+  // Something new at the end moves nothing.
+  await page.mouse.wheel(0, 1_500);
+  let shown = '';
+  let before = Number.NaN;
+  const place = async () => (await page.getByText(`${shown}, with`).boundingBox())?.y ?? Number.NaN;
+  const hasSettled = async () => {
+    const last = `${shown} at ${before}`;
+    shown = await transcript.evaluate((box) => {
+      const { top } = box.getBoundingClientRect();
+      const inSight = [...box.querySelectorAll('p')].find((p) => p.getBoundingClientRect().top > top + 50);
+      return inSight?.textContent?.split(',')[0] ?? '';
+    });
+    before = await place();
+    return `${shown} at ${before}` === last;
+  };
+  await expect.poll(hasSettled, { interval: 500 }).toBe(true);
+  const length = () => transcript.evaluate((box) => box.scrollHeight);
+  const lengthBefore = await length();
+  await messageBox(page).fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And?'));
+  await messageBox(page).press('Enter');
+  await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  await expect.poll(length).toBeGreaterThan(lengthBefore);
+  await expect.poll(async () => Math.abs((await place()) - before)).toBeLessThan(3);
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  await page.getByText('One thing more.').waitFor();
+  expect(errors).toEqual([]);
+});
+
+it('goes to the first entry and the last, shows what it does not know, and keeps the place over tabs and stages', async () => {
+  const { start, dataDir, command } = await install();
+  const before = await start();
+  const { page, errors } = await openBrowser();
+  await page.goto(before.loginLink);
+  await page.getByRole('region', { name: 'Backlog' }).waitFor({ state: 'attached' });
+  const api = apiOf(before.origin);
+  const [stageId, otherId] = [
+    await api.stage('Long', [{ text: 'Ready.' }]),
+    await api.stage('Other', [{ text: 'Hello.' }]),
+  ];
+  for (const id of [stageId, otherId]) {
+    await api.start(id);
+    await page.goto(`${before.origin}/stages/${id}`);
+    await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
+  }
+  await page.goto('about:blank');
+  await before.stop();
+  await command('down');
+  const own = { parentToolUseId: null };
+  await lengthenTranscript(dataDir, stageId, 2_500, [
+    { ...own, kind: 'unknown', raw: { type: 'novelty', words: 'never seen' } },
+    { ...own, kind: 'text', blockId: 'last:0', text: 'The very last words.' },
+  ]);
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  await page.goto(loginLink);
+  await page.goto(`${origin}/stages/${stageId}`);
+  await page.getByText('The very last words.').waitFor();
+  await page.getByRole('button', { name: 'Something this version does not know' }).click();
+  await page.getByText('"never seen"').waitFor();
+
+  const box = page.getByRole('region', { name: 'Transcript' });
+  const rows = () => box.locator('[data-index]').count();
+  await box.focus();
+  await page.keyboard.press('Home');
+  await page.getByText('Question 0', { exact: true }).waitFor();
+  await expect.poll(rows).toBeLessThan(60);
+  await page.keyboard.press('End');
+  await page.getByText('The very last words.').waitFor();
+
+  // Somewhere in the middle, and away from it.
+  await box.evaluate((element) => element.scrollTo(0, element.scrollHeight / 2));
+  const inSight = () =>
+    box.evaluate((element) => {
+      const { top } = element.getBoundingClientRect();
+      const row = [...element.querySelectorAll('[data-index]')].find((one) => one.getBoundingClientRect().top >= top);
+      return `${row?.textContent?.slice(0, 40)} at ${Math.round((row?.getBoundingClientRect().top ?? 0) - top)}`;
+    });
+  let place = '';
+  const hasSettled = async () => {
+    const last = place;
+    place = await inSight();
+    return place === last;
+  };
+  await expect.poll(hasSettled).toBe(true);
+  expect(place).toMatch(/\w+ .*at \d+/);
+  await page.getByRole('link', { name: /Changes/ }).click();
+  await expect.poll(() => box.count()).toBe(0);
+  await page.getByRole('link', { name: 'Transcript' }).click();
+  await expect.poll(inSight).toBe(place);
+  await page.getByRole('link', { name: 'Board', exact: true }).click();
+  await page.getByRole('link', { name: 'Other' }).click();
+  await page.getByText('Hello.').waitFor();
+  await page.goBack();
+  await page.goBack();
+  await expect.poll(inSight).toBe(place);
+  await page.getByRole('button', { name: 'Jump to start' }).click();
+  await page.getByText('Question 0', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Jump to end' }).click();
+  await page.getByText('The very last words.').waitFor();
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,37 @@
+import { prompt } from '@callboard/scripted-model';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { callApi } from './api.ts';
+import { type Desk, openDesk } from './desk.ts';
+
+type Steps = Parameters<typeof prompt>[0]['steps'];
+
+/** A desk for tests of requests. */
+interface RequestDesk extends Desk {
+  newPage(): Promise<Page>;
+  /** Makes a stage and starts it; resolves with its id. */
+  begin(title: string, steps: Steps, fields?: object): Promise<string>;
+  send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: object): Promise<{ [name: string]: unknown }>;
+}
+
+export async function openRequestDesk(): Promise<RequestDesk> {
+  const desk = await openDesk();
+  const send: RequestDesk['send'] = async (method, path, data) => {
+    const response = await callApi(desk.origin, method, path, data);
+    const text = await response.text();
+    expect(`${response.status} ${text}`).toMatch(/^2/);
+    return JSON.parse(text);
+  };
+  const begin: RequestDesk['begin'] = async (title, steps, fields = {}) => {
+    const made = await send('POST', '/api/stages', { projectId: 'shop', title, prompt: prompt({ steps }), ...fields });
+    const { id } = made.stage as { id: string };
+    await send('POST', `/api/stages/${id}/start`);
+    return id;
+  };
+  return { ...desk, newPage: () => desk.context.newPage(), begin, send };
+}
+
+export const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
+export const done = { text: 'All finished.' };
+export const wants = (title: string) => ({ name: `${title} wants to run a command` });
+export const exact = (name: string) => ({ name, exact: true });
