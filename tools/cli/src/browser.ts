@@ -2,22 +2,23 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '@callboard/runtime/environment';
 import { untilAborted } from '@callboard/runtime/waits';
-import type { Edges, Environment } from './edges.ts';
+import type { Edges } from './edges.ts';
 
-/** Whether to open a browser: as the user said, else where a person sits before a desktop. */
-export function wantsBrowser(open: boolean | null, { env, isTerminal, platform }: BrowserSurroundings): boolean {
+/** Whether to open a browser: what the user chose, otherwise whether there is a desktop with a person in front of it. */
+export function wantsBrowser(open: boolean | null, { env, isTerminal, platform }: Desktop): boolean {
   if (open !== null) return open;
   if (!isTerminal || isSet(env.CI)) return false;
   if (platform === 'darwin') return !isSet(env.SSH_CONNECTION);
   return platform === 'win32' || isSet(env.DISPLAY) || isSet(env.WAYLAND_DISPLAY);
 }
 
-export type BrowserSurroundings = Pick<Edges, 'env' | 'isTerminal' | 'platform'>;
+export type Desktop = Pick<Edges, 'env' | 'isTerminal' | 'platform'>;
 
 const isSet = (variable: string | undefined) => variable !== undefined && variable !== '' && variable !== 'false';
 
-/** Hands a file to the user's browser; resolves with whether the system took it. It is not waited for otherwise. */
+/** Hands a file to the user's browser. Resolves with whether the system accepted it; never rejects. */
 export async function openBrowser(file: string, platform: NodeJS.Platform, env: Environment): Promise<boolean> {
   const [program, args] = opener(platform, file);
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -34,22 +35,22 @@ function opener(platform: NodeJS.Platform, file: string): [string, string[]] {
   return ['xdg-open', [file]];
 }
 
-/** How long the file is there for a browser to read it. */
+/** How long the file stays for a browser to read. */
 const FILE_MS = 5_000;
 
 interface Showing {
   link: string;
-  /** A folder that commands in a sandbox do not see. The file goes into a folder of its own there. */
+  /** A folder that commands in a sandbox cannot see. The file goes into a new folder in it. */
   folder: string;
   /** Resolves when somebody has logged in with the link. */
   followed: Promise<void>;
-  /** Callboard ends. */
+  /** Aborts when Callboard stops. */
   stop: AbortSignal;
 }
 
 /**
- * Opens the board in the user's browser, or says that none has opened it. The browser is given a file that leads to the
- * link, for this account alone: the arguments of a process can be read by everybody. Resolves when the file is gone.
+ * Opens the board in the user's browser, or says that no browser did. The browser gets a file, readable by this account
+ * alone, that redirects to the link: everybody can read the arguments of a process. Resolves when the file is removed.
  */
 export async function showBoard(
   { link, folder: parent, followed, stop }: Showing,
@@ -60,7 +61,7 @@ export async function showBoard(
   const over = new AbortController();
   try {
     const file = join(folder, 'callboard.html');
-    await writeFile(file, leadingTo(link), { mode: 0o600, flag: 'wx' });
+    await writeFile(file, redirectTo(link), { mode: 0o600, flag: 'wx' });
     const refused = openBrowser(file, platform, browserEnv).then((taken) => (taken ? untilAborted(over.signal) : null));
     const words = await Promise.race([
       followed.then(() => null),
@@ -75,7 +76,7 @@ export async function showBoard(
   }
 }
 
-const leadingTo = (link: string): string => {
+const redirectTo = (link: string): string => {
   const address = link.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<!doctype html>
 <html lang="en">

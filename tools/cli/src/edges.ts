@@ -1,51 +1,50 @@
 import { homedir } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { HandshakeLimits } from '@callboard/orchestrator/doctor';
+import type { Environment } from '@callboard/runtime/environment';
 import { besidePackage } from './package-files.ts';
 import { listenForStop, type StopSignals } from './stop-signals.ts';
 import type { KeptServerTiming } from './supervisor/kept-server.ts';
 import type { ServerEntries } from './supervisor/supervisor.ts';
 import { listenForKeys } from './terminal-keys.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What ends the sessions of a data directory, as the orchestrator package offers it. */
+/** Ends the sessions of a data directory (`@callboard/orchestrator/end-all-sessions`). */
 export type EndAllSessions = (
   dataDir: string,
   options: { log: (line: string) => void },
 ) => Promise<{ ended: number; failed: string[] }>;
 
-/** The outside world, as far as commands see it. */
+/** The outside world, as commands see it. */
 export interface Edges {
   env: Environment;
   /** The folder the user stood in; relative paths on the command line start there. */
   cwd: string;
   home: string;
   platform: NodeJS.Platform;
-  /** Whether stdout is a terminal, with a person before it. */
+  /** Whether stdout is a terminal, with a person in front of it. */
   isTerminal: boolean;
-  /** A line on stdout: what was asked for. */
+  /** Writes a line to stdout: what the user asked for. */
   out(line: string): void;
-  /** A line on stderr: everything else that is said to people. */
+  /** Writes a line to stderr: everything else that people read. */
   err(line: string): void;
   now(): Date;
   /** The Node that runs this. */
   node: { readonly version: string; readonly path: string };
-  /** Bytes that the machine, or the limit set on us, still has to give. */
+  /** Bytes that the machine, or the limit on this process, can still provide. */
   availableMemory(): number;
   listenForStop(): StopSignals;
-  /** Hears each key pressed in our terminal; returns how to stop, or null where there is no terminal. */
+  /** Calls `onKey` for each key pressed in the terminal. Returns how to stop, or null if there is no terminal. */
   listenForKeys(onKey: (key: string) => void): (() => void) | null;
   /** The programs that `start` supervises. */
   servers: ServerEntries;
-  /** How patient it is with them, if not as usual. */
+  /** The supervisor's timing, if not the default. */
   timing?: KeptServerTiming;
-  /** How patient `doctor` is with `claude`, if not as usual. */
+  /** The limits of the handshake with `claude`, if not the default. */
   handshakeLimits?: HandshakeLimits;
   endAllSessions: EndAllSessions;
 }
 
-/** The edges of a real process. */
+/** Returns the edges of a real process. */
 export function nodeEdges(process: NodeJS.Process): Edges {
   return {
     env: process.env,

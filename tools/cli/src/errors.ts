@@ -1,16 +1,16 @@
-/** The command line, or a variable, says something that cannot be: nothing was done. Exit code 2. */
+/** The command line or a variable has an invalid value; nothing was done. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** It could not be done; the message says why and what to do next. Exit code 1. */
-export class OperationalError extends Error {
-  override readonly name: string = 'OperationalError';
+/** The command failed; the message says why and what to do next. Exit code 1. */
+export class CliError extends Error {
+  override readonly name: string = 'CliError';
 }
 
-/** A server said that it cannot start, and that trying again will not help. */
-export class ServerFailed extends OperationalError {
-  override readonly name = 'ServerFailed';
+/** A server reported that it cannot start, and that another try will not help. */
+export class ServerStartError extends CliError {
+  override readonly name = 'ServerStartError';
   readonly code: string;
   /** In the words of the server. */
   readonly reason: string;

@@ -1,7 +1,7 @@
 import { nodeEdges } from './edges.ts';
 import { run } from './run.ts';
 
-// A terminal that was closed must not turn the last words into a crash.
+// If the terminal has closed, the last lines must not end in a crash.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 
-// This file lies as deep in `src` as what is bundled of it in `dist`, and nothing else may look from where it lies.
+// This file lies as deep in `src` as its bundle does in `dist`. No other file may use the place where it lies.
 
-/** The path of a file of this package. */
+/** Returns the path of a file of this package. */
 export const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** The path of a file of another package of Callboard. */
+/** Returns the path of a file of another package of Callboard. */
 export const besidePackage = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));

@@ -1,12 +1,12 @@
 import manifest from '../package.json' with { type: 'json' };
-import { readFlags } from './command-line/read-flags.ts';
+import { readFlags } from './command-line/flags.ts';
 import { commands, defaultCommand } from './commands/all.ts';
 import type { Command } from './commands/command.ts';
 import { renderHelp } from './commands/help.ts';
 import type { Edges } from './edges.ts';
-import { OperationalError, UsageError } from './errors.ts';
+import { CliError, UsageError } from './errors.ts';
 
-/** Runs one command line; resolves with the exit code. */
+/** Runs one command line. Resolves with the exit code; rejects with an error that is neither UsageError nor CliError. */
 export async function run(args: readonly string[], edges: Edges): Promise<number> {
   try {
     return await dispatch(args, edges);
@@ -15,7 +15,7 @@ export async function run(args: readonly string[], edges: Edges): Promise<number
       edges.err(`callboard: ${error.message}`);
       return 2;
     }
-    if (error instanceof OperationalError) {
+    if (error instanceof CliError) {
       edges.err(`callboard: ${error.message}`);
       return 1;
     }

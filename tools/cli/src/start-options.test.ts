@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
-import { readFlags } from './command-line/read-flags.ts';
+import { readFlags } from './command-line/flags.ts';
 import { parseStartOptions, startFlags } from './start-options.ts';
 
 const parse = (args: string[], env = {}, base = { cwd: '/here', home: '/home/ann' }) =>

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from './command-line/data-dir.ts';
-import type { Flag, Given } from './command-line/flags.ts';
-import { parseGiven } from './command-line/parse-given.ts';
+import { type Flag, type Given, parseGiven } from './command-line/flags.ts';
 import {
   count,
   countOrNone,
@@ -36,16 +35,16 @@ export const startFlags: readonly Flag[] = [
     placeholder: 'PATH',
     repeatable: true,
     variable: null,
-    help: 'A git repository to have as a project; may be given again.',
+    help: 'A git repository to add as a project; may be given again.',
   },
   value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
   { kind: 'switch', name: 'open', help: 'Whether to open the board in a browser (on a desktop: yes).' },
-  value('max-parallel', 'NUMBER', 'CALLBOARD_MAX_PARALLEL', 'How many stages start by themselves at once (4).'),
+  value('max-parallel', 'NUMBER', 'CALLBOARD_MAX_PARALLEL', 'How many stages start automatically at once (4).'),
   value(
     'disk-reserve-mb',
     'NUMBER',
     'CALLBOARD_DISK_RESERVE_MB',
-    'Below this much free disk nothing is started or delivered (200; 0 for no such limit).',
+    'With less free disk than this, nothing is started or delivered (200; 0 for no limit).',
   ),
   value(
     'attention-after-minutes',
@@ -57,7 +56,7 @@ export const startFlags: readonly Flag[] = [
     'agent-user',
     'NAME',
     'CALLBOARD_AGENT_USER',
-    'Not possible yet: refused at start. For an account that claude would run as.',
+    'The account to run claude as. Not possible yet: refused at start.',
   ),
   {
     kind: 'variable',
@@ -65,12 +64,12 @@ export const startFlags: readonly Flag[] = [
     variable: 'CALLBOARD_TOKEN_SHA256',
     help: 'SHA-256, in hex, of an API token.',
   },
-  { kind: 'variable', name: 'token', variable: 'CALLBOARD_TOKEN', help: 'An API token, for others to read.' },
+  { kind: 'variable', name: 'token', variable: 'CALLBOARD_TOKEN', help: 'An API token; other programs can read it.' },
   {
     kind: 'variable',
     name: 'database-url',
     variable: 'CALLBOARD_DATABASE_URL',
-    help: 'A store that is shared: not possible yet.',
+    help: 'A shared store: not possible yet.',
   },
 ];
 
@@ -83,15 +82,15 @@ export interface StartOptions {
   readonly repos: readonly string[];
   /** Null to look for one. */
   readonly claudePath: string | null;
-  /** Null where the user said neither: it depends on what there is. */
+  /** Null if the user chose neither: it depends on the desktop. */
   readonly open: boolean | null;
   readonly maxParallel: number;
-  /** 0 for none. */
+  /** 0 for no reserve. */
   readonly diskReserveMb: number;
   readonly attentionAfterMinutes: number;
   readonly agentUser: string | null;
   readonly tokenSha256: string | null;
-  /** Whether the token itself stood in the environment. */
+  /** Whether the environment holds the token itself. */
   readonly isTokenExposed: boolean;
 }
 
@@ -111,7 +110,7 @@ const schema = (base: PathBase) =>
       'agent-user': userName.nullable().default(null),
       'token-sha256': sha256.nullable().default(null),
       token: z.string().nullable().default(null),
-      // Passed over, it would leave people with a store other than the one they meant. It may hold a password, so it is not repeated.
+      // If it were ignored, people would get another store than they asked for. It may hold a password: it is not repeated.
       'database-url': z
         .never({
           error: 'a shared store is not possible yet: Callboard keeps its store in the data directory. Unset it',
@@ -120,14 +119,14 @@ const schema = (base: PathBase) =>
     })
     .refine((given) => given.port === 0 || given.port !== given['orchestrator-port'], {
       path: ['orchestrator-port'],
-      error: 'is the port of the board; the two servers need one each',
+      error: 'is the port of the board; each server needs its own',
     })
     .refine((given) => given.token === null || given['token-sha256'] === null, {
       path: ['token'],
       error: 'CALLBOARD_TOKEN_SHA256 is set too; set one of them',
     });
 
-/** Throws UsageError with a line for each bad value. */
+/** Validates what the user gave. @throws UsageError with one line for each invalid value */
 export function parseStartOptions(given: Given, base: PathBase): StartOptions {
   const options = parseGiven(schema(base), given);
   return {

@@ -1,24 +1,27 @@
 import type { EventEmitter } from 'node:events';
 
-/** How a person stops a command that runs until it is told to end. */
+/** How a person stops a command that runs until then. */
 export interface StopSignals {
-  /** The first Ctrl-C (or SIGTERM, SIGHUP, or the end of the launcher): end in good order. */
+  /** Aborts on the first Ctrl-C (or SIGTERM, SIGHUP, or the end of the launcher): stop in order. */
   readonly stop: AbortSignal;
-  /** The second one: end at once. */
+  /** Aborts on the second one: end at once. */
   readonly kill: AbortSignal;
-  /** Gives the signals back to the system. */
+  /** Stops listening: the signals have their default effect again. */
   release(): void;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * One press of Ctrl-C comes more than once: from the terminal, which signals all its processes, and from npm and the
- * launcher, which pass it on. What comes this soon after the first is the same press.
+ * One press of Ctrl-C arrives several times: from the terminal, which signals all its processes, and from npm and the
+ * launcher, which pass it on. A signal this soon after the first belongs to the same press.
  */
 const SAME_PRESS_MS = 500;
 
-/** Listens on a process. @param now milliseconds, on a clock that is never set back. */
+/**
+ * Listens for signals to a process.
+ * @param now milliseconds on a monotonic clock
+ */
 export function listenForStop(source: EventEmitter, now: () => number): StopSignals {
   const stop = new AbortController();
   const kill = new AbortController();

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** What a terminal in raw mode no longer does by itself: the signals of its keys, to the processes in its foreground. */
+/** A terminal in raw mode no longer sends the signals of these keys to the processes in its foreground. */
 const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = { '\x03': 'SIGINT', '\x1a': 'SIGTSTP', '\x1c': 'SIGQUIT' };
 
 /**
- * Calls `onKey` for each key that is pressed in the terminal, without Enter; Ctrl-C and Ctrl-Z do what they always do.
- * In the background it does not listen: whoever reads there is stopped by the system.
- * @returns how to stop listening; null where there is no terminal to listen to
+ * Calls `onKey` for each key pressed in the terminal, without Enter. Ctrl-C, Ctrl-Z and Ctrl-\ keep their effect. In the
+ * background it does not listen: the system stops a background process that reads from the terminal.
+ * @returns how to stop listening; null if there is no terminal in the foreground
  */
 export function listenForKeys(process: NodeJS.Process, onKey: (key: string) => void): (() => void) | null {
   const { stdin } = process;
   if (!stdin.isTTY || !isInForeground()) return null;
 
-  const begin = () => {
+  const listen = () => {
     stdin.setRawMode(true);
     stdin.resume();
   };
@@ -20,21 +20,21 @@ export function listenForKeys(process: NodeJS.Process, onKey: (key: string) => v
     for (const key of data.toString()) {
       const signal = SIGNALS[key];
       if (signal === undefined) onKey(key);
-      else pass(signal);
+      else send(signal);
     }
   };
-  const pass = (signal: NodeJS.Signals) => {
+  const send = (signal: NodeJS.Signals) => {
     if (signal === 'SIGTSTP') stdin.setRawMode(false);
     process.kill(0, signal);
   };
   /** After Ctrl-Z: `fg`, or `bg`. */
   const onContinue = () => {
-    if (isInForeground()) begin();
+    if (isInForeground()) listen();
     else stdin.pause();
   };
   stdin.on('data', onData);
   process.on('SIGCONT', onContinue);
-  begin();
+  listen();
   return () => {
     process.removeListener('SIGCONT', onContinue);
     stdin.removeListener('data', onData);
@@ -44,7 +44,7 @@ export function listenForKeys(process: NodeJS.Process, onKey: (key: string) => v
   };
 }
 
-/** Whether the terminal's keys are meant for our process group; taken to be so where that cannot be found out. */
+/** Whether the terminal's keys go to this process group. Assumed if the system does not tell. */
 function isInForeground(): boolean {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8');

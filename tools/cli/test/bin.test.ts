@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../test-support/until.ts';
 import { builtFrom, fingerprint } from '../bin/sources.js';
-import { fixture, type Program, runProgram, untilGone } from './run-program.ts';
+import { fixture, type Program, runProgram, untilGone } from './cli-process.ts';
 
 const bin = fileURLToPath(new URL('../bin/callboard.js', import.meta.url));
 

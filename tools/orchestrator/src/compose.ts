@@ -1,4 +1,5 @@
 import { type BoardEvent, boardView, type StageId, type TextDelta } from '@callboard/contract';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
@@ -26,7 +27,6 @@ import { type Edges, nodeEdges } from './lib/edges.ts';
 import { OperationalError } from './lib/errors.ts';
 import type { Logger } from './lib/logger.ts';
 import { useSpawner } from './lib/processes/processes.ts';
-import { userEnvironment } from './lib/user-environment.ts';
 import { createDraftFiles } from './messages/draft-files.ts';
 import { createDrafts } from './messages/drafts.ts';
 import { createMessageQueue } from './messages/message-queue.ts';

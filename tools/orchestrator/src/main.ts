@@ -1,7 +1,8 @@
 /** The process edge of the orchestrator. */
 
+import { logLevel } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import { logLevel, runSupervised } from '@callboard/runtime/supervised-server';
+import { runSupervised } from '@callboard/runtime/supervised-server';
 import { OrchestratorConfig, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
 import { type Orchestrator, startOrchestrator } from './compose.ts';

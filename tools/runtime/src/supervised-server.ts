@@ -91,10 +91,3 @@ const tell: TellSupervisor = (message) =>
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, {}, () => resolve());
   });
-
-const LEVELS = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
-
-/** The log level of a server: that of `CALLBOARD_LOG_LEVEL`, or `warn`. */
-export function logLevel({ CALLBOARD_LOG_LEVEL: level = '' }: Readonly<Record<string, string | undefined>>): string {
-  return LEVELS.has(level) ? level : 'warn';
-}

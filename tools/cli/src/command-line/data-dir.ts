@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Flag } from './flags.ts';
-import { quoted } from './quote.ts';
+import { shellQuoted } from './shell-quote.ts';
 import { type PathBase, path } from './values.ts';
 
-/** Where Callboard keeps everything: shared by all commands. */
+/** The option that all commands share. */
 export const dataDirFlag: Flag = {
   kind: 'value',
   name: 'data-dir',
@@ -16,9 +16,9 @@ export const dataDirFlag: Flag = {
 /** Absolute. */
 const defaultDataDir = (home: string): string => join(home, '.callboard');
 
-/** The value of `--data-dir`. */
+/** The schema of `--data-dir`. */
 export const dataDir = (base: PathBase) => path(base).default(defaultDataDir(base.home));
 
-/** What names a data directory on a command line: nothing for the usual one. */
+/** Returns what a suggested command line needs to name a data directory: nothing for the default one. */
 export const dataDirSuffix = (folder: string, home: string): string =>
-  folder === defaultDataDir(home) ? '' : ` --data-dir ${quoted(folder)}`;
+  folder === defaultDataDir(home) ? '' : ` --data-dir ${shellQuoted(folder)}`;

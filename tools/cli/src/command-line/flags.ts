@@ -1,4 +1,9 @@
-/** An option as it is declared by a command. */
+import { parseArgs } from 'node:util';
+import type { Environment } from '@callboard/runtime/environment';
+import type { z } from 'zod';
+import { UsageError } from '../errors.ts';
+
+/** An option, as a command declares it. */
 export type Flag =
   | { readonly kind: 'switch'; readonly name: string; readonly help: string }
   | {
@@ -6,14 +11,114 @@ export type Flag =
       readonly name: string;
       readonly placeholder: string;
       readonly repeatable: boolean;
-      /** The environment variable that says the same, where there is one. The flag wins. */
+      /** The environment variable for the same option, or null. The flag wins. */
       readonly variable: string | null;
       readonly help: string;
     }
-  /** A word without dashes, such as the name of a file: at most one a command. */
+  /** A word without dashes, a file name for example. A command has at most one. */
   | { readonly kind: 'argument'; readonly name: string; readonly placeholder: string; readonly help: string }
-  /** What only a variable may say, because a command line can be read by everybody. */
+  /** Only a variable may set it, because everybody can read a command line. */
   | { readonly kind: 'variable'; readonly name: string; readonly variable: string; readonly help: string };
 
-/** What the user gave, by the name of the flag, and where: `from` is `--port`, or `CALLBOARD_PORT`, or `FILE`. */
+/** What the user gave, by the name of the flag. `from` is the flag or the variable, for messages. */
 export type Given = ReadonlyMap<string, { readonly value: string | string[] | boolean; readonly from: string }>;
+
+/**
+ * Reads the options of a command from the command line and, for those it does not name, from the environment. An empty
+ * variable counts as unset.
+ * @throws UsageError for an option or an argument that the command does not have, and for a missing value
+ */
+export function readFlags(command: string, args: readonly string[], flags: readonly Flag[], env: Environment): Given {
+  const given = readVariables(flags, env);
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(flags.filter(isOnCommandLine).map((flag) => [flag.name, typeOf(flag)])),
+    strict: false, // our messages say more than those of parseArgs
+    allowNegative: true,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const lists = new Map<string, string[]>();
+  for (const token of tokens) {
+    if (token.kind === 'option-terminator') continue;
+    if (token.kind === 'positional') {
+      const argument = flags.find((flag) => flag.kind === 'argument');
+      if (argument === undefined || given.has(argument.name)) throw unexpectedArgument(token.value);
+      given.set(argument.name, { value: token.value, from: argument.placeholder });
+      continue;
+    }
+    const flag = flags.filter(isOnCommandLine).find((candidate) => candidate.name === token.name);
+    if (flag === undefined) throw unknownOption(command, token.rawName, flags);
+    const from = `--${flag.name}`;
+    if (flag.kind === 'switch') given.set(flag.name, { value: requireSwitch(token), from });
+    else if (!flag.repeatable) given.set(flag.name, { value: requireValue(token, flag.placeholder), from });
+    else {
+      const list = [...(lists.get(flag.name) ?? []), requireValue(token, flag.placeholder)];
+      lists.set(flag.name, list);
+      given.set(flag.name, { value: list, from });
+    }
+  }
+  return given;
+}
+
+/**
+ * Validates what the user gave.
+ * @throws UsageError with one line for each invalid value, which names the flag or the variable
+ */
+export function parseGiven<T>(schema: z.ZodType<T>, given: Given): T {
+  const values = Object.fromEntries([...given].map(([name, { value }]) => [name, value]));
+  const parsed = schema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  const complaints = parsed.error.issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    return `${given.get(name)?.from ?? `--${name}`}: ${message}.`;
+  });
+  throw new UsageError(complaints.join('\ncallboard: '));
+}
+
+function readVariables(flags: readonly Flag[], env: Environment) {
+  const given = new Map<string, { value: string | string[] | boolean; from: string }>();
+  for (const flag of flags) {
+    const variable = flag.kind === 'value' || flag.kind === 'variable' ? flag.variable : null;
+    const value = variable === null ? undefined : env[variable];
+    if (variable !== null && value !== undefined && value !== '') given.set(flag.name, { value, from: variable });
+  }
+  return given;
+}
+
+type OnCommandLine = Extract<Flag, { kind: 'switch' | 'value' }>;
+const isOnCommandLine = (flag: Flag): flag is OnCommandLine => flag.kind === 'switch' || flag.kind === 'value';
+
+const typeOf = (flag: OnCommandLine): { type: 'boolean' | 'string'; multiple: boolean } =>
+  flag.kind === 'switch' ? { type: 'boolean', multiple: false } : { type: 'string', multiple: flag.repeatable };
+
+interface OptionToken {
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function requireSwitch({ rawName, value }: OptionToken): boolean {
+  if (value !== undefined) throw new UsageError(`${rawName}: takes no value.`);
+  return !rawName.startsWith('--no-');
+}
+
+function requireValue({ rawName, value, inlineValue }: OptionToken, placeholder: string): string {
+  if (rawName.startsWith('--no-')) throw new UsageError(`${rawName}: there is no such option.`);
+  const isNextFlag = value?.startsWith('-') === true && inlineValue !== true;
+  if (value === undefined || value === '' || isNextFlag) {
+    throw new UsageError(`${rawName}: needs a value (${rawName} ${placeholder}).`);
+  }
+  return value;
+}
+
+function unknownOption(command: string, rawName: string, flags: readonly Flag[]): UsageError {
+  const names = flags
+    .filter(isOnCommandLine)
+    .map((flag) => (flag.kind === 'switch' ? `--${flag.name}, --no-${flag.name}` : `--${flag.name}`));
+  const known = names.length === 0 ? 'It has none.' : `Its options are: ${names.join(', ')}.`;
+  return new UsageError(`\`callboard ${command}\` has no option ${rawName}. ${known}`);
+}
+
+const unexpectedArgument = (value: string) =>
+  new UsageError(`unexpected argument ${JSON.stringify(value)}. The command comes first, then its options.`);

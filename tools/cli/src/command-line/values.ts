@@ -3,13 +3,13 @@ import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
-/** What paths on the command line are relative to, and what `~` stands for. */
+/** The folder that relative paths start from, and the one that `~` stands for. */
 export interface PathBase {
   readonly cwd: string;
   readonly home: string;
 }
 
-const says = (reason: string) => ({
+const complain = (reason: string) => ({
   error: (issue: { input: unknown }) => `${JSON.stringify(issue.input)} ${reason}`,
 });
 
@@ -18,20 +18,20 @@ export const port = z
   .string()
   .refine(
     (text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535,
-    says('is not a port (0 to 65535; 0 takes any free one)'),
+    complain('is not a port (0 to 65535; 0 takes any free one)'),
   )
   .transform(Number);
 
-/** How many of something. */
+/** A number of things, at least one. */
 export const count = z
   .string()
-  .refine((text) => /^\d{1,6}$/.test(text) && Number(text) > 0, says('is not a whole number above 0'))
+  .refine((text) => /^\d{1,6}$/.test(text) && Number(text) > 0, complain('is not a whole number above 0'))
   .transform(Number);
 
-/** How many of something; 0 for none. */
+/** A number of things; 0 for none. */
 export const countOrNone = z
   .string()
-  .refine((text) => /^\d{1,6}$/.test(text), says('is not a whole number'))
+  .refine((text) => /^\d{1,6}$/.test(text), complain('is not a whole number'))
   .transform(Number);
 
 /** An address that only this machine can reach. */
@@ -39,14 +39,14 @@ export const loopbackHost = z
   .string()
   .refine(
     isLoopback,
-    says(
-      'can be reached from other machines, and Callboard does not speak TLS yet: logins would cross the network in the clear. ' +
+    complain(
+      'can be reached from other machines, and Callboard does not speak TLS yet: logins would cross the network unencrypted. ' +
         'Use 127.0.0.1, and reach it from elsewhere through an SSH tunnel',
     ),
   );
 
 /** The name of an account of this machine. */
-export const userName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*\$?$/, says('is not a user name'));
+export const userName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]*\$?$/, complain('is not a user name'));
 
 /** A SHA-256 in hex, in lower case. */
 export const sha256 = z
@@ -58,14 +58,14 @@ export const sha256 = z
 export const path = ({ cwd, home }: PathBase) =>
   z
     .string()
-    .refine((text) => !/^~[^/]/.test(text), says('names the home of another user; write it out'))
+    .refine((text) => !/^~[^/]/.test(text), complain('names the home of another user; write the path in full'))
     .transform((text) => resolve(cwd, text === '~' || text.startsWith('~/') ? join(home, text.slice(1)) : text));
 
-/** The absolute path of a folder that is there. */
-export const folder = (base: PathBase) => path(base).refine(isFolder, says('is not a folder that can be read'));
+/** The absolute path of an existing folder. */
+export const folder = (base: PathBase) => path(base).refine(isFolder, complain('is not a folder that can be read'));
 
 /** The absolute path of a program. */
-export const program = (base: PathBase) => path(base).refine(isProgram, says('is not a program that can be run'));
+export const program = (base: PathBase) => path(base).refine(isProgram, complain('is not a program that can be run'));
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');

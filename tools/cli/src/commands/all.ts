@@ -8,10 +8,10 @@ import { link } from './link.ts';
 import { restore } from './restore.ts';
 import { start } from './start.ts';
 
-const working: readonly Command[] = [start, link, down, doctor, backup, restore, demo];
+const commandsWithOptions: readonly Command[] = [start, link, down, doctor, backup, restore, demo];
 
 /** Every command, in the order of the help text. */
-export const commands: readonly Command[] = [...working, createHelp(working)];
+export const commands: readonly Command[] = [...commandsWithOptions, createHelp(commandsWithOptions)];
 
-/** What runs when the command line names no command. */
+/** Runs if the command line names no command. */
 export const defaultCommand: Command = start;

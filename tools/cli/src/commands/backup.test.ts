@@ -38,7 +38,7 @@ it('copies the store into the data directory, for nobody else to read, and bring
   const file = join(dataDir, 'backup', 'callboard-2026-01-02T03-04-05.678Z.sqlite');
   expect(made.exitCode).toBe(0);
   expect(made.out).toBe(
-    `Backed up to ${file}: 3 stages, 1 decision.\nTo bring it back: npx callboard restore ${file} --data-dir ${dataDir}`,
+    `Backed up to ${file}: 3 stages, 1 decision.\nTo restore it: npx callboard restore ${file} --data-dir ${dataDir}`,
   );
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 
@@ -47,7 +47,7 @@ it('copies the store into the data directory, for nobody else to read, and bring
   const aside = `${store}.before-restore-2026-01-02T03-04-05.678Z`;
   expect(restored).toEqual({
     exitCode: 0,
-    out: `Restored ${file} to ${dataDir}: 3 stages, 1 decision.\nThe data of before was put aside: ${aside}`,
+    out: `Restored ${file} to ${dataDir}: 3 stages, 1 decision.\nThe data that was there was put aside: ${aside}`,
     err: '',
   });
   expect((await stat(aside)).isFile()).toBe(true);
@@ -105,7 +105,7 @@ it('refuses to restore a file that is missing, no file, or no backup, and change
     });
   expect(await restore()).toMatchObject({ exitCode: 2, err: expect.stringContaining('callboard restore FILE') });
   expect(await restore(join(dataDir, 'none'))).toMatchObject({ exitCode: 2, err: expect.stringContaining('no file') });
-  expect(await restore(dataDir)).toMatchObject({ exitCode: 2, err: expect.stringContaining('is no file') });
+  expect(await restore(dataDir)).toMatchObject({ exitCode: 2, err: expect.stringContaining('is not a file') });
   expect(await restore(text)).toMatchObject({ exitCode: 1, err: expect.stringContaining('is no sound backup') });
   expect(await restore(text, text)).toMatchObject({ exitCode: 2, err: expect.stringContaining('unexpected argument') });
   expect(await readFile(join(dataDir, 'store.sqlite'))).toEqual(before);

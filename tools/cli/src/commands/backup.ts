@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { describeHeld, explainBackup } from '../backup-words.ts';
+import { describeContents, explainBackupError } from '../backup-messages.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
-import { parseGiven } from '../command-line/parse-given.ts';
-import { quoted } from '../command-line/quote.ts';
+import { parseGiven } from '../command-line/flags.ts';
+import { shellQuoted } from '../command-line/shell-quote.ts';
 import { path } from '../command-line/values.ts';
 import type { Command } from './command.ts';
 
-/** `callboard backup`: copies the store of a data directory, also while Callboard runs on it. */
+/** `callboard backup`: copies the store of a data directory, even while Callboard runs on it. */
 export const backup: Command = {
   name: 'backup',
-  summary: 'Copies all that Callboard keeps into one file; it may run meanwhile.',
+  summary: 'Copies everything that Callboard keeps into one file; Callboard may be running.',
   flags: [
     {
       kind: 'argument',
@@ -27,12 +27,12 @@ export const backup: Command = {
     const { backupStore } = await import('@callboard/orchestrator/backup'); // no other command has to load all of it
     try {
       const proof = await backupStore(folder, target);
-      edges.out(`Backed up to ${target}: ${describeHeld(proof)}.`);
+      edges.out(`Backed up to ${target}: ${describeContents(proof)}.`);
     } catch (error) {
-      throw explainBackup(error, folder, edges.home);
+      throw explainBackupError(error, folder, edges.home);
     }
-    edges.out(`To bring it back: npx callboard restore ${quoted(target)}${dataDirSuffix(folder, edges.home)}`);
-    edges.err("callboard: stages' worktrees are git's and are not in it.");
+    edges.out(`To restore it: npx callboard restore ${shellQuoted(target)}${dataDirSuffix(folder, edges.home)}`);
+    edges.err('callboard: the worktrees of stages belong to git and are not in it.');
     return 0;
   },
 };

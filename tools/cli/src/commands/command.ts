@@ -4,10 +4,10 @@ import type { Edges } from '../edges.ts';
 /** One command of `callboard`: one file in this folder, and one line in `all.ts`. */
 export interface Command {
   readonly name: string;
-  /** What it does, for the list of commands. */
+  /** What it does, for the help text. */
   readonly summary: string;
   readonly flags: readonly Flag[];
-  /** Resolves with the exit code. Throws UsageError for values that cannot be, OperationalError for what failed. */
+  /** Resolves with the exit code. @throws UsageError for an invalid value, CliError for a failure */
   run(invocation: Invocation): Promise<number>;
 }
 

@@ -1,13 +1,21 @@
-import { demoFlags, parseDemoOptions } from '../demo/demo-options.ts';
+import { createServer } from 'node:net';
+import type { Flag, Given } from '../command-line/flags.ts';
+import type { Edges } from '../edges.ts';
+import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import type { Command } from './command.ts';
 
-/** `callboard demo`: a board to try out, that leaves nothing behind. */
+const NAMES: readonly string[] = ['port', 'host', 'orchestrator-port', 'claude', 'open', 'max-parallel'];
+
+/** The options of `start` that make sense for a board that is thrown away. */
+const flags: readonly Flag[] = startFlags.filter(({ name }) => NAMES.includes(name));
+
+/** `callboard demo`: a sample board on a scripted model that leaves nothing behind. */
 export const demo: Command = {
   name: 'demo',
   summary: 'A sample board on a scripted model, to try out: no account, no network, and nothing stays.',
-  flags: demoFlags,
+  flags,
   run: async ({ given, edges }) => {
-    const options = await parseDemoOptions(given, edges);
+    const options = await parseOptions(given, edges);
     const { runDemo } = await import('../demo/run-demo.ts'); // no other command has to load all of it
     const signals = edges.listenForStop();
     try {
@@ -19,3 +27,21 @@ export const demo: Command = {
     }
   },
 };
+
+/** The options of `start`, with free ports: a newcomer who has another program on one of them is not sent away. */
+async function parseOptions(given: Given, edges: Edges): Promise<StartOptions> {
+  const options = parseStartOptions(given, edges);
+  const { host, port, orchestratorPort } = options;
+  const [isFree, isOtherFree] = await Promise.all([canListen(host, port), canListen(host, orchestratorPort)]);
+  if (!isFree) edges.err(`callboard: port ${port} is taken; the demo takes a free one.`);
+  if (!isOtherFree) edges.err(`callboard: port ${orchestratorPort} is taken; the demo takes a free one.`);
+  return { ...options, port: isFree ? port : 0, orchestratorPort: isOtherFree ? orchestratorPort : 0 };
+}
+
+async function canListen(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const server = createServer();
+  server.once('error', () => resolve(false));
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+  return promise;
+}

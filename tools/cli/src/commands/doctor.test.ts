@@ -5,11 +5,11 @@ import { createRepository } from '../../../../test-support/git.ts';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
+import { fixture, runProgram } from '../../test/cli-process.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
 import { runHere } from '../../test/run-here.ts';
-import { fixture, runProgram } from '../../test/run-program.ts';
-import { Examination } from '../doctor/examination.ts';
-import type { MachineCheck } from '../doctor/machine-check.ts';
+import type { MachineCheck } from '../doctor/report.ts';
+import { DoctorReport } from '../doctor/report.ts';
 
 const ANY_PORTS = ['--port', '0', '--orchestrator-port', '0'];
 
@@ -38,7 +38,7 @@ function doctor(args: string[], env: Record<string, string> = {}) {
 async function examine(args: string[], env: Record<string, string> = {}) {
   const { out, err, exitCode } = await doctor(['--json', ...args], env);
   expect(err).toBe('');
-  return { exitCode, examination: Examination.parse(JSON.parse(out)) };
+  return { exitCode, examination: DoctorReport.parse(JSON.parse(out)) };
 }
 
 const verdictOf = (checks: MachineCheck[], id: string) => checks.find((check) => check.id === id)?.verdict;
@@ -165,7 +165,7 @@ it('stops in the middle when it is told to', async () => {
   await eventually(() => expect(program.stdout()).toContain('What Callboard relies on'));
   program.child.kill('SIGINT');
   expect(await program.ended).toBe(1);
-  expect(program.stderr()).toBe('callboard: stopped before all was looked at.\n');
+  expect(program.stderr()).toBe('callboard: stopped before all checks were done.\n');
 });
 
 it('refuses what is no option of its own', async () => {

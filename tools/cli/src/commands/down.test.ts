@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
-import { fixture, runProgram, untilGone } from '../../test/run-program.ts';
+import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
 import { type EndAllSessions, nodeEdges } from '../edges.ts';
 import { run } from '../run.ts';
 
@@ -54,7 +54,7 @@ it('names the sessions that it could not end, and passes on what it was told', a
     out: ['Ended 1 session.'],
     err: [
       'callboard: STAGE-2 belongs to another user',
-      'callboard: still running, as they could not be ended: STAGE-2, STAGE-3',
+      'callboard: these could not be ended and are still running: STAGE-2, STAGE-3',
     ],
   });
 });

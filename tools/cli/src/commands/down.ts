@@ -1,28 +1,28 @@
-import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
 import { dataDir, dataDirFlag } from '../command-line/data-dir.ts';
-import { parseGiven } from '../command-line/parse-given.ts';
-import { OperationalError } from '../errors.ts';
+import { parseGiven } from '../command-line/flags.ts';
+import { exists } from '../data-folder.ts';
+import { CliError } from '../errors.ts';
 import { findSupervisor, type SupervisorRecord } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
-/** Longer than a supervisor takes to stop two servers that do not want to. */
+/** Longer than a supervisor takes to stop two servers that do not end when asked. */
 const SUPERVISOR_GRACE_MS = 15_000;
-/** For a process that was killed to be gone; the system may be busy. */
+/** For a killed process to be gone; the system may be busy. */
 const KILLED_GRACE_MS = 5_000;
 const POLL_MS = 50;
 
-/** `callboard down`: ends Callboard on a data directory, and every session of it. */
+/** `callboard down`: ends the Callboard that runs on a data directory, and all its sessions. */
 export const down: Command = {
   name: 'down',
   summary: 'Ends all sessions of a data directory, and the Callboard that runs on it.',
   flags: [dataDirFlag],
   run: async ({ given, edges }) => {
     const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
-    if (!(await exists(folder))) {
+    if (!(await dataDirExists(folder))) {
       edges.out(`There is nothing to end: ${folder} does not exist.`);
       return 0;
     }
@@ -35,7 +35,7 @@ export const down: Command = {
     const { ended, failed } = await edges.endAllSessions(folder, { log });
     edges.out(describe(ended));
     if (failed.length === 0) return 0;
-    edges.err(`callboard: still running, as they could not be ended: ${failed.join(', ')}`);
+    edges.err(`callboard: these could not be ended and are still running: ${failed.join(', ')}`);
     return 1;
   },
 };
@@ -52,14 +52,14 @@ async function endSupervisor(supervisor: SupervisorRecord): Promise<void> {
     process.kill(supervisor.pid, 'SIGKILL');
   } catch (error) {
     if (systemCode(error) === 'ESRCH') return;
-    throw new OperationalError(`Callboard (process ${supervisor.pid}) cannot be ended: ${messageOf(error)}.`);
+    throw new CliError(`Callboard (process ${supervisor.pid}) cannot be ended: ${messageOf(error)}.`);
   }
   if (!(await isGoneWithin(supervisor, KILLED_GRACE_MS))) {
-    throw new OperationalError(`Callboard (process ${supervisor.pid}) was killed and is still there.`);
+    throw new CliError(`Callboard (process ${supervisor.pid}) was killed and is still running.`);
   }
 }
 
-/** There is no event for the end of a process that is not our child. */
+/** Polls, since there is no event for the end of a process that is not a child. */
 async function isGoneWithin(supervisor: SupervisorRecord, ms: number): Promise<boolean> {
   const deadline = AbortSignal.timeout(ms);
   while (await isAlive(supervisor)) {
@@ -69,12 +69,9 @@ async function isGoneWithin(supervisor: SupervisorRecord, ms: number): Promise<b
   return true;
 }
 
-async function exists(folder: string): Promise<boolean> {
-  try {
-    await stat(folder);
-    return true;
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false;
-    throw new OperationalError(`--data-dir: ${folder} cannot be read: ${messageOf(error)}.`);
-  }
+/** Whether the data directory exists. */
+function dataDirExists(folder: string): Promise<boolean> {
+  return exists(folder).catch((error: unknown) => {
+    throw new CliError(`--data-dir: ${folder} cannot be read: ${messageOf(error)}.`);
+  });
 }

@@ -15,7 +15,7 @@ export function createHelp(others: readonly Command[]): Command {
   return help;
 }
 
-/** The help text: every command with its options. */
+/** Returns the help text: every command with its options. */
 export function renderHelp(commands: readonly Command[]): string {
   const lines = ['Usage: callboard [command] [options]', ''];
   lines.push(...columns(commands.map(({ name, summary }) => [name, summary])));

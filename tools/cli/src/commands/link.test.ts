@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
-import { fixture, runProgram } from '../../test/run-program.ts';
+import { fixture, runProgram } from '../../test/cli-process.ts';
 
 const callboard = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   runProgram(process.execPath, [fixture('callboard.ts'), ...args], { ...process.env, INIT_CWD: '', ...env });
@@ -86,5 +86,5 @@ it('gives another link for the key l in its own terminal, where Ctrl-C still sto
   await eventually(() => expect(terminal.said()).toMatch(new RegExp(`Login link: ${LINK.source}`)));
   terminal.press('\x03');
   expect(await terminal.ended).toBe(0);
-  expect(terminal.said()).toContain('stopped. Sessions that were running are left alive');
+  expect(terminal.said()).toContain('stopped. Running sessions stay alive');
 });

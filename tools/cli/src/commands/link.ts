@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
-import { parseGiven } from '../command-line/parse-given.ts';
-import { OperationalError } from '../errors.ts';
+import { parseGiven } from '../command-line/flags.ts';
+import { CliError } from '../errors.ts';
 import { askForLink } from '../supervisor/control-socket.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
-/** `callboard link`: prints a login link of the Callboard that runs on a data directory. */
+/** `callboard link`: prints a new login link for the Callboard that runs on a data directory. */
 export const link: Command = {
   name: 'link',
-  summary: 'Prints a new login link of the Callboard that runs; it works once.',
+  summary: 'Prints a new login link for the running Callboard; it works once.',
   flags: [dataDirFlag],
   run: async ({ given, edges }) => {
     const folder = parseGiven(z.object({ 'data-dir': dataDir(edges) }), given)['data-dir'];
     if ((await findSupervisor(folder)) === null) {
       const start = `npx callboard start${dataDirSuffix(folder, edges.home)}`;
-      throw new OperationalError(`no Callboard runs on ${folder}. Start one, which prints a link: ${start}`);
+      throw new CliError(`no Callboard runs on ${folder}. Start one, which prints a link: ${start}`);
     }
     edges.out(await askForLink(folder));
     return 0;

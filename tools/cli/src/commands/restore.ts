@@ -1,19 +1,19 @@
 import { stat } from 'node:fs/promises';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { describeHeld, explainBackup } from '../backup-words.ts';
+import { describeContents, explainBackupError } from '../backup-messages.ts';
 import { dataDir, dataDirFlag, dataDirSuffix } from '../command-line/data-dir.ts';
-import { parseGiven } from '../command-line/parse-given.ts';
+import { parseGiven } from '../command-line/flags.ts';
 import { path } from '../command-line/values.ts';
 import type { Edges } from '../edges.ts';
-import { OperationalError, UsageError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
-/** `callboard restore`: puts a backup in the place of a data directory's store. */
+/** `callboard restore`: replaces the store of a data directory with a backup. */
 export const restore: Command = {
   name: 'restore',
-  summary: 'Brings a backup back; what is there now is put aside, and its sessions are ended.',
+  summary: 'Restores a backup; the present data is put aside, and its sessions are ended.',
   flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', help: 'The backup.' }, dataDirFlag],
   run: async ({ given, edges }) => {
     const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
@@ -23,13 +23,13 @@ export const restore: Command = {
     await requireStopped(folder, edges);
     const { proveBackup, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
     try {
-      proveBackup(file); // before anything is ended for it
+      proveBackup(file); // before any session is ended
       await endSessions(folder, edges);
       const { proof, aside } = await restoreStore(folder, file, edges.now());
-      edges.out(`Restored ${file} to ${folder}: ${describeHeld(proof)}.`);
-      edges.out(aside === null ? 'There was no data before.' : `The data of before was put aside: ${aside}`);
+      edges.out(`Restored ${file} to ${folder}: ${describeContents(proof)}.`);
+      edges.out(aside === null ? 'There was no data before.' : `The data that was there was put aside: ${aside}`);
     } catch (error) {
-      throw explainBackup(error, folder, edges.home);
+      throw explainBackupError(error, folder, edges.home);
     }
     return 0;
   },
@@ -42,28 +42,28 @@ async function requireFile(file: string): Promise<void> {
     if (systemCode(error) === 'ENOENT') throw new UsageError(`FILE: there is no file ${file}.`);
     throw new UsageError(`FILE: ${file} cannot be read: ${messageOf(error)}.`);
   }
-  throw new UsageError(`FILE: ${file} is no file.`);
+  throw new UsageError(`FILE: ${file} is not a file.`);
 }
 
 async function requireStopped(folder: string, { home }: Edges): Promise<void> {
   const supervisor = await findSupervisor(folder);
   if (supervisor === null) return;
-  throw new OperationalError(
+  throw new CliError(
     `Callboard runs on ${folder} (process ${supervisor.pid}); nothing was changed. ` +
       `End it first: npx callboard down${dataDirSuffix(folder, home)}`,
   );
 }
 
-/** The store that comes back knows nothing of sessions that began after it: nobody could find them again. */
+/** The restored store does not know the sessions that began after the backup: nobody could find them again. */
 async function endSessions(folder: string, edges: Edges): Promise<void> {
   const log = (line: string) => edges.err(`callboard: ${line}`);
   const result = await edges.endAllSessions(folder, { log }).catch((error: unknown) => {
     if (systemCode(error) === 'data_dir_in_use') throw error;
-    log(`the data that is there cannot be read, so its sessions were not looked for: ${messageOf(error)}`);
+    log(`the present data cannot be read, so its sessions were not looked for: ${messageOf(error)}`);
     return { failed: [] };
   });
   if (result.failed.length === 0) return;
-  throw new OperationalError(
-    `nothing was restored: these sessions still run and could not be ended: ${result.failed.join(', ')}`,
+  throw new CliError(
+    `nothing was restored: these sessions are still running and could not be ended: ${result.failed.join(', ')}`,
   );
 }

@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
+import { fixture, runProgram, untilGone } from '../../test/cli-process.ts';
 import { reportsOf } from '../../test/obedient.ts';
-import { fixture, runProgram, untilGone } from '../../test/run-program.ts';
 import { findSupervisor } from '../supervisor/supervisor-lock.ts';
 
 function callboard(args: string[], env: NodeJS.ProcessEnv = {}) {
@@ -47,7 +47,7 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     await untilGone(orchestrator.pid);
     expect(await findSupervisor(dataDir)).toBeNull();
     expect(program.stderr()).toBe(
-      'callboard: stopped. Sessions that were running are left alive, and are found again at the next start.\n' +
+      'callboard: stopped. Running sessions stay alive; the next start finds them again.\n' +
         `callboard: to end them: npx callboard down --data-dir '${dataDir}'\n`,
     );
   },
@@ -143,8 +143,8 @@ it('names the other Callboard that has the port, and ports for this one', async 
 });
 
 it.each([
-  ['a file', 'file', 'it is not a folder, or lies in something that is none'],
-  ['a folder in a file', 'file/data', 'it is not a folder, or lies in something that is none'],
+  ['a file', 'file', 'it, or a part of its path, is not a folder'],
+  ['a folder in a file', 'file/data', 'it, or a part of its path, is not a folder'],
   ['a place where no folder can be made', '/proc/callboard', 'no folder can be made there'],
 ])('says why a data directory cannot be used: %s', async (_what, path, why) => {
   const cwd = await temporaryFolder();
@@ -167,7 +167,7 @@ it('takes paths from where the user stood, not from where npm runs scripts', asy
 it('warns of a token that others can read, and passes on its hash alone', async () => {
   const program = startOn(await temporaryFolder(), { CALLBOARD_TOKEN: 'hush' });
   const { web, orchestrator } = await reportsOf(await boardPort(program));
-  expect(program.stderr()).toContain('warning: CALLBOARD_TOKEN can be read');
+  expect(program.stderr()).toContain('can read CALLBOARD_TOKEN');
   expect(orchestrator.config.tokenSha256).toMatch(/^[0-9a-f]{64}$/);
   expect([web.token, orchestrator.token]).toEqual([null, null]);
   program.child.kill('SIGTERM');

@@ -1,26 +1,25 @@
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
-import { offerLinks } from '../board-links.ts';
 import { dataDirSuffix } from '../command-line/data-dir.ts';
+import { explainFolderError, makeFolder } from '../data-folder.ts';
 import type { Edges } from '../edges.ts';
-import { OperationalError, UsageError } from '../errors.ts';
-import { folderComplaint } from '../folder-complaint.ts';
-import { makeFolder } from '../make-folder.ts';
-import { explainFailure } from '../start-failure.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { explainStartFailure } from '../explain-start-failure.ts';
+import { offerLoginLinks } from '../login-links.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { AlreadyHeld, acquireSupervisorLock, type SupervisorLock } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
-/** `callboard start`: runs Callboard until it is told to stop. */
+/** `callboard start`: runs Callboard until it is stopped. */
 export const start: Command = {
   name: 'start',
   summary: 'Starts Callboard and prints a link to log in with (the default).',
   flags: startFlags,
   run: async ({ given, edges }) => {
     const options = parseStartOptions(given, edges);
-    if (options.isTokenExposed) warnOfToken(edges);
+    if (options.isTokenExposed) warnAboutToken(edges);
     const signals = edges.listenForStop();
     try {
       const lock = await acquire(options, edges);
@@ -54,15 +53,15 @@ async function supervise(
       (error: unknown) => log(`callboard link will not work: ${messageOf(error)}`),
     );
     if (closeControl) ends.defer(closeControl);
-    ends.defer(await offerLinks({ supervisor, loginLink, options, stop }, edges));
+    ends.defer(await offerLoginLinks({ supervisor, loginLink, options, stop }, edges));
     await untilAborted(stop);
   } catch (error) {
-    if (!signals.stop.aborted) throw await explainFailure(error, options);
+    if (!signals.stop.aborted) throw await explainStartFailure(error, options);
   } finally {
     await supervisor.stop();
     signals.kill.removeEventListener('abort', supervisor.kill);
   }
-  sayGoodbye(options, edges);
+  sayHowToEndSessions(options, edges);
   return 0;
 }
 
@@ -73,24 +72,24 @@ async function acquire(options: StartOptions, edges: Edges): Promise<SupervisorL
   } catch (error) {
     if (error instanceof AlreadyHeld) {
       const { pid, port } = error.holder;
-      throw new OperationalError(
+      throw new CliError(
         `Callboard already runs on ${options.dataDir}: process ${pid}, ${port === 0 ? 'still starting' : `port ${port}`}. ` +
-          'Stop that one first, or give this one a --data-dir of its own.',
+          'Stop that one first, or give this one its own --data-dir.',
       );
     }
     if (systemCode(error) === undefined) throw error;
-    throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${folderComplaint(error)}.`);
+    throw new UsageError(`--data-dir: ${options.dataDir} cannot be used: ${explainFolderError(error)}.`);
   }
 }
 
-function warnOfToken({ err }: Edges): void {
+function warnAboutToken({ err }: Edges): void {
   err(
-    'callboard: warning: CALLBOARD_TOKEN can be read by other programs of this account, claude among them. ' +
+    'callboard: warning: other programs of this account, claude among them, can read CALLBOARD_TOKEN. ' +
       'Set CALLBOARD_TOKEN_SHA256 to the SHA-256 of the token instead.',
   );
 }
 
-function sayGoodbye({ dataDir }: StartOptions, { home, err }: Edges): void {
-  err('callboard: stopped. Sessions that were running are left alive, and are found again at the next start.');
+function sayHowToEndSessions({ dataDir }: StartOptions, { home, err }: Edges): void {
+  err('callboard: stopped. Running sessions stay alive; the next start finds them again.');
   err(`callboard: to end them: npx callboard down${dataDirSuffix(dataDir, home)}`);
 }

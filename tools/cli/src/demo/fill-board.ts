@@ -2,11 +2,11 @@ import type { ProjectId, StageId } from '@callboard/contract';
 import { createHttpTransport, type Transport } from '@callboard/contract/client';
 import { type DemoStage, finishedStage, IMPORT_FOLDER, otherStages, waitingStage } from './stages.ts';
 
-const PREPARATION_MS = 60_000;
+const FINISH_MS = 60_000;
 
 /**
- * Writes the demo's stages through the public API, as any program with a token can.
- * @returns whether the one that is to be finished is; false when that takes too long, which harms nothing
+ * Creates the demo's stages through the public API, as any program with a token can.
+ * @returns whether the finished stage is finished; false if that takes too long, which harms nothing
  */
 export async function fillBoard(origin: string, token: string, signal: AbortSignal): Promise<boolean> {
   const transport = createHttpTransport({ origin, token });
@@ -27,10 +27,10 @@ async function createStage(transport: Transport, projectId: ProjectId, stage: De
   return reply.stage.id;
 }
 
-/** Allows what the stage asks for until its turn is over. */
+/** Allows every request of the stage until its turn is over. */
 async function finish(transport: Transport, stageId: StageId, since: number, signal: AbortSignal): Promise<boolean> {
   const enough = new AbortController();
-  const timer = setTimeout(() => enough.abort(), PREPARATION_MS);
+  const timer = setTimeout(() => enough.abort(), FINISH_MS);
   try {
     for await (const item of transport.events({ since }, AbortSignal.any([signal, enough.signal]))) {
       if (item.type === 'approval-requested' && item.data.stageId === stageId) {

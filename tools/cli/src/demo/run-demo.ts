@@ -6,23 +6,22 @@ import { inspectClaude } from '@callboard/orchestrator/doctor';
 import { messageOf } from '@callboard/runtime/errors';
 import { untilAborted } from '@callboard/runtime/waits';
 import { claudeEnvironment, parseScripts, startScriptedModel } from '@callboard/scripted-model';
-import { offerLinks } from '../board-links.ts';
 import type { Edges } from '../edges.ts';
-import { OperationalError } from '../errors.ts';
+import { CliError } from '../errors.ts';
+import { explainStartFailure } from '../explain-start-failure.ts';
+import { offerLoginLinks } from '../login-links.ts';
 import { inPackage } from '../package-files.ts';
-import { explainFailure } from '../start-failure.ts';
 import type { StartOptions } from '../start-options.ts';
 import type { StopSignals } from '../stop-signals.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
 import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
-import { clearUp, demoLayout } from './clear-up.ts';
+import { cleanUp, demoLayout, startCleanUpGuard } from './clean-up.ts';
 import { fillBoard } from './fill-board.ts';
-import { startGuard } from './guard.ts';
 import { makeSampleRepository } from './sample-repository.ts';
 
 const SCRIPTS = inPackage('demo/scripts.yaml');
 
-/** Runs the demo until it is told to stop; afterwards nothing of it is left, neither processes nor files. */
+/** Runs the demo until it is stopped. Afterwards nothing of it is left, neither processes nor files. */
 export async function runDemo(given: StartOptions, edges: Edges, signals: StopSignals): Promise<void> {
   const claudePath = await requireClaude(given, edges);
   await using stack = new AsyncDisposableStack();
@@ -47,40 +46,40 @@ export async function runDemo(given: StartOptions, edges: Edges, signals: StopSi
     const { port, loginLink } = await supervisor.start(signals.stop);
     await lock.setPort(port);
     if (!(await fill(loginLink, token, signals.stop)))
-      log('a prepared stage is not finished yet; it goes on by itself.');
-    const links = await offerLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
+      log('a prepared stage is not finished yet; it continues on its own.');
+    const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
     stack.defer(links);
-    edges.out('This is a demo: Claude is played from a script. Ctrl-C ends it and removes all of it.');
+    edges.out('This is a demo: a script plays Claude. Ctrl-C ends it and removes all of it.');
     await untilAborted(signals.stop);
   } catch (error) {
-    if (!signals.stop.aborted) throw await explainFailure(error, options);
+    if (!signals.stop.aborted) throw await explainStartFailure(error, options);
   }
 }
 
 async function fill(loginLink: string, token: string, signal: AbortSignal): Promise<boolean> {
   return fillBoard(new URL(loginLink).origin, token, signal).catch((error: unknown) => {
     if (signal.aborted) throw error;
-    throw new OperationalError(`the sample board cannot be filled: ${messageOf(error)}`);
+    throw new CliError(`the sample board cannot be filled: ${messageOf(error)}`);
   });
 }
 
-/** Looked for now, not by the first stage: without it there is nothing to show. */
+/** Finds `claude` before anything starts: without it there is nothing to show. */
 async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Promise<string> {
   const { path, version, complaint } = await inspectClaude(claudePath, env).catch((error: unknown) => {
-    throw new OperationalError(messageOf(error));
+    throw new CliError(messageOf(error));
   });
-  if (version === null) throw new OperationalError(`${path} cannot be used: ${complaint}`);
+  if (version === null) throw new CliError(`${path} cannot be used: ${complaint}`);
   return path;
 }
 
-/** The demo's folder. Its disposal comes last: what runs in it has ended by then, but for the sessions. */
+/** Makes the demo's folder. Its disposal runs last: by then everything in it has ended but the sessions. */
 async function makeFolder(stack: AsyncDisposableStack, { endAllSessions, err }: Edges): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-demo-')));
-  const dismissGuard = await startGuard(root);
+  const dismissGuard = await startCleanUpGuard(root);
   stack.defer(async () => {
-    const failed = await clearUp(root, endAllSessions);
+    const failed = await cleanUp(root, endAllSessions);
     if (failed.length > 0)
-      err(`callboard: still running, as they could not be ended: ${failed.join(', ')}; see ${root}`);
+      err(`callboard: these could not be ended and are still running: ${failed.join(', ')}; see ${root}`);
     await dismissGuard();
   });
   return root;

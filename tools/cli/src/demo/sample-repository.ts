@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Environment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import type { Environment } from '../edges.ts';
-import { OperationalError } from '../errors.ts';
-import { sampleCommits } from './sample-files.ts';
+import { CliError } from '../errors.ts';
+import { sampleCommits } from './sample-commits.ts';
 
 const execute = promisify(execFile);
 
-/** What a machine's own settings may not change, and an identity, which git wants even for the merge of a stage. */
+/** Overrides the settings of the machine, and names an identity, which git needs even to merge a stage. */
 const SETTINGS = {
   'user.name': 'Callboard Demo',
   'user.email': 'demo@example.invalid',
@@ -19,15 +19,15 @@ const SETTINGS = {
 
 /**
  * Makes the sample repository.
- * @param env without settings of the user's: its HOME is the demo's
- * @throws OperationalError when git is missing or refuses
+ * @param env without the user's settings: its HOME is the demo's
+ * @throws CliError when git is missing or refuses
  */
 export async function makeSampleRepository(path: string, env: Environment): Promise<void> {
   const git = (...args: string[]) => execute('git', args, { cwd: path, env: { ...env } });
   await mkdir(path);
   try {
     await git('init', '--quiet');
-    await git('symbolic-ref', 'HEAD', 'refs/heads/main'); // `init --initial-branch` is younger than some gits
+    await git('symbolic-ref', 'HEAD', 'refs/heads/main'); // older versions of git lack `init --initial-branch`
     for (const [name, value] of Object.entries(SETTINGS)) await git('config', name, value);
     for (const { message, files } of sampleCommits) {
       for (const [name, text] of Object.entries(files)) {
@@ -38,6 +38,6 @@ export async function makeSampleRepository(path: string, env: Environment): Prom
       await git('commit', '--quiet', '--message', message);
     }
   } catch (error) {
-    throw new OperationalError(`the sample repository cannot be made: ${messageOf(error)}`);
+    throw new CliError(`the sample repository cannot be made: ${messageOf(error)}`);
   }
 }

@@ -1,9 +1,9 @@
 import type { NewStage } from '@callboard/contract';
 
-/** A stage of the demo. Its title says what a newcomer is to do with it. */
+/** A stage of the demo. Its title tells a newcomer what to do with it. */
 export type DemoStage = Omit<NewStage, 'projectId' | 'dependsOn'>;
 
-/** Made and brought to its review before anybody looks. It may edit files; its command is allowed by the demo. */
+/** Created and brought to review before anybody looks. It may edit files; the demo allows its command. */
 export const finishedStage: DemoStage = {
   title: 'Tidy README (complete me)',
   prompt: 'The README has a TODO. Write what it asks for, and commit it.',
@@ -11,7 +11,7 @@ export const finishedStage: DemoStage = {
   autoStart: true,
 };
 
-/** Waits until a person has completed the finished one. */
+/** Waits until a person has completed the finished stage. */
 export const waitingStage: DemoStage = {
   title: 'Explain checks (waits, then starts)',
   prompt: 'Now that the README names the checks, tell me in one sentence what they look at.',
@@ -19,7 +19,7 @@ export const waitingStage: DemoStage = {
   autoStart: true,
 };
 
-/** Those that run at once, so that there is something to see, and those that wait to be started. */
+/** Some start at once, so that there is something to see; a person starts the others. */
 export const otherStages: readonly DemoStage[] = [
   {
     title: 'Run the checks (allow me)',
@@ -61,5 +61,5 @@ export const otherStages: readonly DemoStage[] = [
   },
 ];
 
-/** Where in the repository the stages are that are imported. */
+/** The folder in the repository with the stages to import. */
 export const IMPORT_FOLDER = 'stages';

@@ -12,13 +12,13 @@ it('finds the one that was named, and says by what', async () => {
   expect(finding.found).toBe(`${claude?.version}, ${REAL_CLAUDE} (named by CALLBOARD_CLAUDE_PATH)`);
 });
 
-it('finds the one on PATH, else the one that came with Callboard', async () => {
+it('finds the one on PATH, otherwise the one that comes with Callboard', async () => {
   const folder = await temporaryFolder();
   const path = await putProgram(folder, 'claude', 'echo "9.8.7 (Claude Code)"');
   const onPath = await checkClaude(null, { PATH: `${folder}:${SYSTEM_PATH}` });
   expect(onPath.finding).toEqual({ verdict: 'ok', found: `9.8.7, ${path} (on PATH)`, advice: null });
   const bundled = await checkClaude(null, { PATH: '/nonexistent' });
-  expect(bundled.finding.found).toContain('(came with Callboard; none is on PATH)');
+  expect(bundled.finding.found).toContain('(comes with Callboard; none is on PATH)');
 });
 
 it('says what to install where there is none', async () => {

@@ -1,8 +1,8 @@
 import { type InstalledClaude, inspectClaude, OLDEST_CLAUDE, tooOld } from '@callboard/orchestrator/doctor';
-import type { Environment } from '../edges.ts';
-import { type Finding, ok, problem } from './machine-check.ts';
+import type { Environment } from '@callboard/runtime/environment';
+import { type Finding, ok, problem } from './report.ts';
 
-/** The `claude` that was asked for: its absolute path, and where it was named (`--claude`, or a variable). */
+/** The `claude` that the user named: its absolute path, and where (`--claude`, or a variable). */
 export interface GivenClaude {
   readonly path: string;
   readonly from: string;
@@ -10,33 +10,33 @@ export interface GivenClaude {
 
 const INSTALL = 'npm install -g @anthropic-ai/claude-code (or give --claude PATH)';
 
-/** Looks for `claude`; with the finding comes what was found, null when it cannot be run. */
+/** Looks for `claude`. `claude` in the result is null if it cannot be run. */
 export async function checkClaude(
   given: GivenClaude | null,
   env: Environment,
 ): Promise<{ finding: Finding; claude: (InstalledClaude & { version: string }) | null }> {
-  let survey: InstalledClaude;
+  let installed: InstalledClaude;
   try {
-    survey = await inspectClaude(given?.path ?? null, env);
+    installed = await inspectClaude(given?.path ?? null, env);
   } catch (error) {
     if (!isMissing(error)) throw error;
     const found =
-      given === null ? 'not found on PATH, nor in Callboard' : `${given.from}: there is no program at ${given.path}`;
+      given === null ? 'found neither on PATH nor in Callboard' : `${given.from}: there is no program at ${given.path}`;
     return { finding: problem(found, INSTALL), claude: null };
   }
-  const { path, version, complaint } = survey;
+  const { path, version, complaint } = installed;
   if (version === null) {
-    const advice = `Try it: ${path} --version; install it anew: npm install -g @anthropic-ai/claude-code`;
+    const advice = `Try it: ${path} --version; reinstall it: npm install -g @anthropic-ai/claude-code`;
     return {
-      finding: problem(`${path} (${placeOf(survey, given)}) does not tell its version: ${complaint}`, advice),
+      finding: problem(`${path} (${placeOf(installed, given)}) does not report its version: ${complaint}`, advice),
       claude: null,
     };
   }
   if (tooOld({ path, version }) !== null) {
-    const found = `${version}, ${path} (${placeOf(survey, given)}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer`;
+    const found = `${version}, ${path} (${placeOf(installed, given)}) is too old: Callboard needs ${OLDEST_CLAUDE} or newer`;
     return { finding: problem(found, 'claude update (or npm install -g @anthropic-ai/claude-code)'), claude: null };
   }
-  return { finding: ok(`${version}, ${path} (${placeOf(survey, given)})`), claude: { ...survey, version } };
+  return { finding: ok(`${version}, ${path} (${placeOf(installed, given)})`), claude: { ...installed, version } };
 }
 
 function placeOf({ where }: InstalledClaude, given: GivenClaude | null): string {
@@ -46,7 +46,7 @@ function placeOf({ where }: InstalledClaude, given: GivenClaude | null): string 
     case 'path':
       return 'on PATH';
     case 'bundled':
-      return 'came with Callboard; none is on PATH';
+      return 'comes with Callboard; none is on PATH';
     default:
       return where satisfies never;
   }

@@ -20,7 +20,7 @@ it('makes none, and looks where it would be made', async () => {
   const folder = await temporaryFolder();
   const checks = await checkDataDir(join(folder, 'a', 'b'));
   expect(checks.map(({ verdict }) => verdict)).toEqual(ALL.map(() => 'ok'));
-  expect(checks[0]?.found).toBe(`${join(folder, 'a', 'b')} is not there yet; it is made at the first start`);
+  expect(checks[0]?.found).toBe(`${join(folder, 'a', 'b')} does not exist yet; the first start makes it`);
   expect(await readdir(folder)).toEqual([]);
 });
 
@@ -54,7 +54,7 @@ it('finds a file system that no folder can be made on', async () => {
 
 it.each([
   [5 * 1024 ** 3, 'ok', '5.0 GiB free'],
-  [0.5 * 1024 ** 3, 'warning', '0.5 GiB free; when the disk is full, what Claude prints is lost'],
+  [0.5 * 1024 ** 3, 'warning', '0.5 GiB free; while the disk is full, what Claude prints is lost'],
 ])('judges %i bytes of free space', async (bytes, verdict, found) => {
   expect(await checkSpace('/', bytes)).toMatchObject({ verdict, found });
 });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { dataDir } from '../command-line/data-dir.ts';
-import type { Flag, Given } from '../command-line/flags.ts';
-import { parseGiven } from '../command-line/parse-given.ts';
+import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
 import { loopbackHost, type PathBase, path, port, userName } from '../command-line/values.ts';
 import { startFlags } from '../start-options.ts';
 
-/** What `callboard start` would be given: the same words mean the same. */
+/** The options of `callboard start` that `doctor` has too, with the same meaning. */
 const SHARED = new Set(['port', 'host', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user']);
 
 /** The options of `callboard doctor`. */
@@ -22,14 +21,14 @@ export interface DoctorOptions {
   /** Absolute, like all paths here. */
   readonly dataDir: string;
   readonly repos: readonly string[];
-  /** Null to look for one; `from` is the flag or the variable. */
+  /** Null to look for one; `from` is the flag or the variable that names it. */
   readonly claude: { readonly path: string; readonly from: string } | null;
   readonly agentUser: string | null;
   readonly handshake: boolean;
   readonly json: boolean;
 }
 
-/** Paths need not lead anywhere: where they do not, that is a finding. */
+/** A path need not exist: a missing one becomes a finding. */
 const schema = (base: PathBase) =>
   z.object({
     port: port.default(3100),
@@ -43,7 +42,7 @@ const schema = (base: PathBase) =>
     json: z.boolean().default(false),
   });
 
-/** Throws UsageError with a line for each bad value. */
+/** Validates what the user gave. @throws UsageError with one line for each invalid value */
 export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions {
   const options = parseGiven(schema(base), given);
   return {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkLogin, type LoginSurroundings } from './login-check.ts';
+import { checkLogin, type LoginSources } from './login-check.ts';
 
 let home: string;
 beforeEach(async () => {
@@ -12,8 +12,7 @@ beforeEach(async () => {
 
 const put = (name: string, content: unknown) => writeFile(join(home, '.claude', name), JSON.stringify(content));
 const unexpected = () => Promise.reject(new Error('what is known need not be asked for'));
-const check = (parts: Partial<LoginSurroundings> = {}) =>
-  checkLogin({ env: {}, home, askClaude: unexpected, ...parts });
+const check = (parts: Partial<LoginSources> = {}) => checkLogin({ env: {}, home, askClaude: unexpected, ...parts });
 
 it.each([
   ['ANTHROPIC_API_KEY', 'an API key (ANTHROPIC_API_KEY)'],
@@ -23,7 +22,7 @@ it.each([
 ])('finds %s, and does not tell it', async (name, found) => {
   const finding = await check({ env: { [name]: 'very-secret' } });
   expect(finding).toMatchObject({ verdict: 'ok', advice: null });
-  expect(finding.found).toBe(`${found}; whether it is good is seen at the first message`);
+  expect(finding.found).toBe(`${found}; the first message will show whether it is valid`);
 });
 
 it('finds what the settings of claude hold', async () => {
@@ -57,10 +56,10 @@ it('is sure that there is none when claude says so', async () => {
   expect(finding.advice).toContain('log in');
 });
 
-it('says when it cannot be known', async () => {
+it('says when it cannot be checked', async () => {
   await put('settings.json', 'no settings');
   await put('.credentials.json', { claudeAiOauth: { accessToken: '' } });
-  expect((await check({ askClaude: async () => null })).found).toContain('cannot be known here');
+  expect((await check({ askClaude: async () => null })).found).toContain('cannot be checked here');
   const env = { ANTHROPIC_BASE_URL: 'http://localhost:9', ANTHROPIC_API_KEY: '' };
   const finding = await check({ env, askClaude: async () => ({ loggedIn: false, authMethod: 'none' }) });
   expect(finding).toMatchObject({ verdict: 'warning', found: expect.stringContaining('through localhost:9') });

@@ -1,19 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Environment } from '@callboard/runtime/environment';
 import { z } from 'zod';
-import type { Environment } from '../edges.ts';
-import { type Finding, ok, problem, warning } from './machine-check.ts';
+import { type Finding, ok, problem, warning } from './report.ts';
 
-export interface LoginSurroundings {
-  /** The user's own environment, as `claude` is given it. */
+export interface LoginSources {
+  /** The user's own environment, which `claude` gets. */
   readonly env: Environment;
   readonly home: string;
-  /** What `claude auth status` says; null where it does not tell, or there is no `claude`. */
+  /** Asks `claude auth status`; null if it does not tell, or there is no `claude`. */
   readonly askClaude: () => Promise<{ loggedIn: boolean; authMethod: string } | null>;
 }
 
 const LOG_IN = 'Run `claude` in a terminal and log in, or set ANTHROPIC_API_KEY';
-const UNTESTED = 'whether it is good is seen at the first message';
+const UNTESTED = 'the first message will show whether it is valid';
 
 const Settings = z.object({
   apiKeyHelper: z.string().optional(),
@@ -21,7 +21,7 @@ const Settings = z.object({
 });
 const Credentials = z.object({ claudeAiOauth: z.looseObject({ accessToken: z.string().min(1) }) });
 
-/** Variables that `claude` takes a login from, and how people call it. */
+/** Variables that `claude` takes a login from, and what people call it. */
 const VARIABLES: readonly [string, string][] = [
   ['ANTHROPIC_API_KEY', 'an API key'],
   ['ANTHROPIC_AUTH_TOKEN', 'a token'],
@@ -31,8 +31,8 @@ const VARIABLES: readonly [string, string][] = [
   ['CLAUDE_CODE_USE_FOUNDRY', 'the account of Microsoft Foundry'],
 ];
 
-/** Whether `claude` has a login, as far as that can be known without the network. No secret is ever told. */
-export async function checkLogin({ env, home, askClaude }: LoginSurroundings): Promise<Finding> {
+/** Checks whether `claude` has a login, as far as that can be told without the network. Never shows a secret. */
+export async function checkLogin({ env, home, askClaude }: LoginSources): Promise<Finding> {
   const folder = env.CLAUDE_CONFIG_DIR || join(home, '.claude');
   const settings = Settings.safeParse(await readJson(join(folder, 'settings.json'))).data;
   const all = { ...env, ...settings?.env };
@@ -44,21 +44,21 @@ export async function checkLogin({ env, home, askClaude }: LoginSurroundings): P
     const [name, what] = variable;
     return found(`${what} (${name}${isSet(env[name]) ? '' : ` in ${join(folder, 'settings.json')}`})`);
   }
-  if (settings?.apiKeyHelper !== undefined) return found(`a program that gives an API key (apiKeyHelper)`);
+  if (settings?.apiKeyHelper !== undefined) return found(`a program that returns an API key (apiKeyHelper)`);
   const credentials = join(folder, '.credentials.json');
   if (Credentials.safeParse(await readJson(credentials)).success) return found(`a login in ${credentials}`);
 
   const status = await askClaude();
   if (status?.loggedIn) return found(`claude says that it is logged in (${status.authMethod})`);
   if (gateway !== '')
-    return warning(`no key${gateway}; the gateway may do without one, which cannot be known here`, LOG_IN);
-  if (status === null) return warning('no login was found; whether there is one cannot be known here', LOG_IN);
+    return warning(`no key${gateway}; the gateway may not need one, which cannot be checked here`, LOG_IN);
+  if (status === null) return warning('no login was found; there may be one that cannot be checked here', LOG_IN);
   return problem('claude is not logged in, and there is no API key', LOG_IN);
 }
 
 const isSet = (value: unknown) => value !== undefined && value !== '' && value !== '0' && value !== 'false';
 
-const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : 'an ANTHROPIC_BASE_URL that is no URL');
+const hostOf = (url: string) => (URL.canParse(url) ? new URL(url).host : 'an ANTHROPIC_BASE_URL that is not a URL');
 
 async function readJson(file: string): Promise<unknown> {
   try {

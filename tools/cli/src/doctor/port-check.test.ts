@@ -55,5 +55,5 @@ it.each([
 
 it('says when an address is none of this machine', async () => {
   const check = await checkPort({ ...question, host: '192.0.2.1', port: 3100 });
-  expect(check).toMatchObject({ verdict: 'problem', found: '192.0.2.1 is no address of this machine' });
+  expect(check).toMatchObject({ verdict: 'problem', found: '192.0.2.1 is not an address of this machine' });
 });

@@ -1,19 +1,19 @@
 import { createServer } from 'node:net';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
-import { isCallboard } from '../find-callboard.ts';
-import { type Finding, ok, problem } from './machine-check.ts';
+import { isCallboard } from '../board-address.ts';
+import { type Finding, ok, problem } from './report.ts';
 
-export interface PortQuestion {
+export interface PortToCheck {
   readonly host: string;
   readonly port: number;
-  /** The flag that names it. */
+  /** The flag that sets it. */
   readonly flag: string;
-  /** The Callboard of the data directory, where one runs that has this port. */
+  /** The Callboard of the data directory, if it runs on this port. */
   readonly own: { pid: number } | null;
 }
 
-/** Whether a port can be had, and who has it. */
-export async function checkPort({ host, port, flag, own }: PortQuestion): Promise<Finding> {
+/** Checks whether a port is free, and says who has it. */
+export async function checkPort({ host, port, flag, own }: PortToCheck): Promise<Finding> {
   if (port === 0) return ok('any free one');
   if (own !== null) return ok(`${port}, used by the Callboard that runs on this data directory (process ${own.pid})`);
   const cause = await tryToListen(host, port);
@@ -25,9 +25,9 @@ export async function checkPort({ host, port, flag, own }: PortQuestion): Promis
       return problem(`${port} is used by ${who}`, `End that one, or take another port: ${another}`);
     }
     case 'EACCES':
-      return problem(`${port} is not for programs of this account (ports below 1024)`, another);
+      return problem(`this account may not use port ${port} (below 1024)`, another);
     case 'EADDRNOTAVAIL':
-      return problem(`${host} is no address of this machine`, 'Use --host 127.0.0.1');
+      return problem(`${host} is not an address of this machine`, 'Use --host 127.0.0.1');
     default:
       return problem(`${port} cannot be listened on: ${messageOf(cause)}`, another);
   }

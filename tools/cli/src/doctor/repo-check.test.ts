@@ -33,7 +33,7 @@ it('names the command for a repository without a commit', async () => {
 it('says when there is no folder, or no git', async () => {
   expect(await checkRepository('/nonexistent', env)).toMatchObject({ found: 'there is no folder /nonexistent' });
   const finding = await checkRepository('/', { PATH: '/nonexistent' });
-  expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('there is no git') });
+  expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('git was not found') });
 });
 
 it('warns of permissions that a new worktree does not get', async () => {

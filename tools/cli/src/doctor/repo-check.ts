@@ -1,23 +1,29 @@
+import type { Environment } from '@callboard/runtime/environment';
 import { z } from 'zod';
-import { quoted } from '../command-line/quote.ts';
-import type { Environment } from '../edges.ts';
-import { type Finding, ok, problem, warning } from './machine-check.ts';
-import { ask } from './programs.ts';
+import { shellQuoted } from '../command-line/shell-quote.ts';
+import { type Finding, ok, problem, warning } from './report.ts';
+import { runProgram } from './run-program.ts';
 
 const Settings = z.object({ permissions: z.object({ allow: z.array(z.string()).min(1) }) });
 
-/** Whether stages can be started in a folder's repository. @param env the user's own, as git is run in it. */
+/**
+ * Checks whether stages can be started in the repository of a folder.
+ * @param env the user's own, which git gets as well
+ */
 export async function checkRepository(path: string, env: Environment): Promise<Finding> {
-  const git = (...args: string[]) => ask('git', ['-C', path, ...args], env);
+  const git = (...args: string[]) => runProgram('git', ['-C', path, ...args], env);
   const top = await git('rev-parse', '--show-toplevel');
   if (top.exitCode === null)
-    return problem('could not be looked at, as there is no git', 'Install git: https://git-scm.com/downloads');
+    return problem('could not be checked: git was not found', 'Install git: https://git-scm.com/downloads');
   if (top.exitCode !== 0) return noRepository(path, top.stderr);
   if (top.stdout === '')
-    return problem(`${path} is a repository without a working tree`, `git clone ${quoted(path)} and name the clone`);
+    return problem(
+      `${path} is a repository without a working tree`,
+      `git clone ${shellQuoted(path)} and name the clone`,
+    );
   const head = await git('log', '-1', '--format=%h %s');
   if (head.exitCode !== 0) {
-    const advice = `git -C ${quoted(top.stdout)} add -A && git -C ${quoted(top.stdout)} commit -m "First commit"`;
+    const advice = `git -C ${shellQuoted(top.stdout)} add -A && git -C ${shellQuoted(top.stdout)} commit -m "First commit"`;
     return problem(`${top.stdout} has no commit yet, so no worktree can be made from it`, advice);
   }
   const ignored = await ignoredRules(git);
@@ -25,7 +31,7 @@ export async function checkRepository(path: string, env: Environment): Promise<F
   if (ignored.length === 0) return ok(found);
   const rules = `${ignored.slice(0, 3).join(', ')}${ignored.length > 3 ? ', ...' : ''}`;
   return warning(
-    `${found}; Claude Code ignores what its .claude/settings.json allows (${rules}), since a stage's worktree is new to it`,
+    `${found}; Claude Code ignores what its .claude/settings.json allows (${rules}), because it does not know a stage's worktree yet`,
     'Allow these on the board when Claude asks, with "always"',
   );
 }
@@ -34,20 +40,23 @@ function noRepository(path: string, complaint: string): Finding {
   if (/cannot change to/.test(complaint)) return problem(`there is no folder ${path}`, 'Name another one: --repo PATH');
   if (/dubious ownership/.test(complaint)) {
     return problem(
-      `${path} belongs to another account, so git does not touch it`,
-      `git config --global --add safe.directory ${quoted(path)}`,
+      `${path} belongs to another account: git refuses to use it`,
+      `git config --global --add safe.directory ${shellQuoted(path)}`,
     );
   }
   if (/not a git repository/.test(complaint)) {
     return problem(
       `${path} is not in a git repository`,
-      `Name another one, or make one here: git -C ${quoted(path)} init`,
+      `Name another one, or make one here: git -C ${shellQuoted(path)} init`,
     );
   }
-  return problem(`${path}: git says ${JSON.stringify(complaint.split('\n', 1)[0])}`, `git -C ${quoted(path)} status`);
+  return problem(
+    `${path}: git says ${JSON.stringify(complaint.split('\n', 1)[0])}`,
+    `git -C ${shellQuoted(path)} status`,
+  );
 }
 
-/** Of the settings that a new worktree would have: those of the newest commit. */
+/** Returns the rules in the settings that a new worktree would have: those of the newest commit. */
 async function ignoredRules(git: (...args: string[]) => Promise<{ stdout: string }>): Promise<string[]> {
   const { stdout } = await git('show', 'HEAD:.claude/settings.json');
   try {

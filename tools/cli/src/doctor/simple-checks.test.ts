@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { putProgram, SYSTEM_PATH } from '../../test/programs.ts';
-import { checkAgentUser } from './agent-user-check.ts';
-import { checkGit } from './git-check.ts';
-import { named, ok } from './machine-check.ts';
-import { checkMemory } from './memory-check.ts';
-import { checkNode } from './node-check.ts';
-import { checkSandbox } from './sandbox-check.ts';
+import { ok, runCheck } from './report.ts';
+import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
 
 it.each([
   ['26.1.0', 'ok'],
@@ -35,9 +31,9 @@ describe('git', () => {
     ['git version 2.30.1', 'ok', '2.30.1'],
     ['git version 2.39.5 (Apple Git-154)', 'ok', '2.39.5'],
     ['git version 3.0.0', 'ok', '3.0.0'],
-    ['git version 2.29.9', 'warning', '2.29.9, with which'],
-    ['git version 2.4.12', 'problem', '2.4.12, which knows no worktrees'],
-    ['something', 'warning', 'its version is not known'],
+    ['git version 2.29.9', 'warning', '2.29.9; Callboard is tested with'],
+    ['git version 2.4.12', 'problem', '2.4.12 has no worktrees'],
+    ['something', 'warning', 'unknown version'],
   ])('that says "%s" is %s', async (says, verdict, found) => {
     const folder = await temporaryFolder();
     await putProgram(folder, 'git', `echo "${says}"`);
@@ -76,7 +72,7 @@ it('says that another account is not supported yet, when one is given', () => {
 });
 
 it('goes on when a check fails in a way that was not foreseen', async () => {
-  expect(await named('a', 'A', () => ok('fine'))).toEqual({ id: 'a', name: 'A', ...ok('fine') });
-  const broken = await named('b', 'B', () => Promise.reject(new Error('first line\nsecond')));
-  expect(broken).toMatchObject({ id: 'b', verdict: 'problem', found: 'could not be looked at: first line' });
+  expect(await runCheck('a', 'A', () => ok('fine'))).toEqual({ id: 'a', name: 'A', ...ok('fine') });
+  const broken = await runCheck('b', 'B', () => Promise.reject(new Error('first line\nsecond')));
+  expect(broken).toMatchObject({ id: 'b', verdict: 'problem', found: 'could not be checked: first line' });
 });

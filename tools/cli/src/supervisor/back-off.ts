@@ -5,15 +5,15 @@ export interface BackOffLimits {
   readonly resetMs: number;
 }
 
-/** How long to wait before a server is started again: doubling up to a cap, and never giving up. */
+/** How long to wait before a server is restarted: doubles up to a cap, and never gives up. */
 export interface BackOff {
   /** The server is up. */
   up(): void;
-  /** The server is down; returns the milliseconds to wait. */
+  /** The server is down. Returns the milliseconds to wait. */
   down(): number;
 }
 
-/** @param now milliseconds, on a clock that is never set back. */
+/** @param now milliseconds on a monotonic clock */
 export function createBackOff(limits: BackOffLimits, now: () => number): BackOff {
   let delay = limits.firstMs;
   let upSince: number | null = null;

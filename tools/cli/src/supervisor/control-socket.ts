@@ -4,24 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { z } from 'zod';
-import { OperationalError } from '../errors.ts';
+import { CliError } from '../errors.ts';
 
-/** What the address of a Unix socket may have; macOS takes the least. */
+/** The longest address of a Unix socket, in bytes; macOS has the lowest limit. */
 const MAX_ADDRESS = 100;
 const NAME = 'control.sock';
-const PATIENCE_MS = 40_000;
+const TIMEOUT_MS = 40_000;
 const MAX_LINE = 10_000;
 
 const Question = z.object({ type: z.literal('create-link') });
 const Answer = z.union([z.object({ link: z.string() }), z.object({ error: z.string() })]);
 
-/** What lies here is kept from Claude's file tools and from commands in its sandbox. */
+/** Returns the folder that neither Claude's file tools nor commands in its sandbox can reach. */
 export const runFolder = (dataDir: string): string => join(dataDir, 'run');
 
 /**
- * Opens the control socket of a data directory, on which the commands of the same account ask the supervisor. It lies in
- * a folder that nobody else may enter and is 0600 itself; the agent's file tools are kept from it by a deny rule.
- * @throws the error of the system where it cannot be opened
+ * Opens the control socket of a data directory, where the commands of the same account send requests to the supervisor. It
+ * is 0600 and lies in a folder that nobody else may enter; a deny rule keeps the agent's file tools out.
+ * @returns how to close it
+ * @throws the system's error if it cannot be opened
  */
 export async function serveControl(dataDir: string, createLink: () => Promise<string>): Promise<() => Promise<void>> {
   const folder = runFolder(dataDir);
@@ -31,7 +32,7 @@ export async function serveControl(dataDir: string, createLink: () => Promise<st
     void answer(socket, createLink);
   });
   await withShortPath(folder, async (path) => {
-    await rm(path, { force: true }); // of a supervisor that was killed: we hold the lock
+    await rm(path, { force: true }); // left by a supervisor that was killed: we hold the lock
     const umask = process.umask(0o177);
     try {
       await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
@@ -57,13 +58,13 @@ async function answer(socket: Socket, createLink: () => Promise<string>): Promis
 }
 
 /**
- * A new login link from the supervisor of a data directory.
- * @throws OperationalError where none answers, or none could be made
+ * Asks the supervisor of a data directory for a new login link.
+ * @throws CliError if none answers, or it could not make one
  */
 export async function askForLink(dataDir: string): Promise<string> {
   const text = await withShortPath(runFolder(dataDir), async (path) => {
     const socket = connect(path);
-    const late = setTimeout(() => socket.destroy(new Error('it did not answer')), PATIENCE_MS);
+    const late = setTimeout(() => socket.destroy(new Error('it did not answer')), TIMEOUT_MS);
     try {
       socket.write(`${JSON.stringify({ type: 'create-link' } satisfies z.infer<typeof Question>)}\n`);
       return await readLine(socket);
@@ -73,15 +74,15 @@ export async function askForLink(dataDir: string): Promise<string> {
     }
   }).catch((error: unknown) => {
     const isAway = ['ENOENT', 'ECONNREFUSED'].includes(systemCode(error) ?? '');
-    const why = isAway ? 'it is still starting, or ending' : messageOf(error);
-    throw new OperationalError(`the Callboard on ${dataDir} gives no link: ${why}. Try again in a moment.`);
+    const why = isAway ? 'it is still starting, or stopping' : messageOf(error);
+    throw new CliError(`the Callboard on ${dataDir} returned no link: ${why}. Try again in a moment.`);
   });
   const answer = Answer.parse(JSON.parse(text));
-  if ('error' in answer) throw new OperationalError(answer.error);
+  if ('error' in answer) throw new CliError(answer.error);
   return answer.link;
 }
 
-/** The first line that comes; rejects when none does. */
+/** Resolves with the first line; rejects if the connection ends without one. */
 async function readLine(socket: Socket): Promise<string> {
   let text = '';
   for await (const part of socket.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
@@ -93,7 +94,7 @@ async function readLine(socket: Socket): Promise<string> {
   return line;
 }
 
-/** The address of a socket has to be short; a data directory need not be: then a link in a folder of its own leads there. */
+/** The address of a socket must be short, a data directory may be long: then a symbolic link in a new folder leads to it. */
 async function withShortPath<T>(folder: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, NAME);
   if (Buffer.byteLength(path) <= MAX_ADDRESS) return use(path);

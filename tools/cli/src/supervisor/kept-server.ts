@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Environment } from '@callboard/runtime/environment';
 import { settlesWithin } from '@callboard/runtime/settles-within';
-import type { ToServer } from '@callboard/runtime/supervision';
+import type { StartFailure, ToServer } from '@callboard/runtime/supervision';
 import { orAborted } from '@callboard/runtime/waits';
-import type { Environment } from '../edges.ts';
-import { ServerFailed } from '../errors.ts';
-import { type BackOffLimits, createBackOff } from './back-off.ts';
+import { ServerStartError } from '../errors.ts';
+import { type BackOff, type BackOffLimits, createBackOff } from './back-off.ts';
 import { type ServerProcess, startServerProcess } from './server-process.ts';
 
-/** A server that is started again whenever it ends, until it is told to stop. */
+/** A server that is restarted whenever it ends, until it is stopped. */
 export interface KeptServer {
   /**
-   * Resolves with its port when it is up, at once if it is. Rejects with ServerFailed when its first start failed
-   * for good, or with the signal's reason.
+   * Resolves with its port once it is up, at once if it already is. Rejects with ServerStartError if its first start
+   * failed for good, or with the signal's reason.
    */
   ready(signal: AbortSignal): Promise<number>;
   /**
-   * A one-time login code, from whichever process of the server is there to make one.
-   * @throws OperationalError if that one could not, or the signal's reason
+   * Makes a one-time login code, in whichever process of the server is up.
+   * @throws CliError if that process could not make one, or the signal's reason
    */
   createLogin(signal: AbortSignal): Promise<string>;
-  /** No new process any more. */
+  /** Starts no new process from now on. */
   retire(): void;
-  /** SIGTERM, and SIGKILL after the grace; resolves when no process is left and none will come. */
+  /** Sends SIGTERM, and SIGKILL after the grace. Resolves when no process is left and none will start. */
   stop(): Promise<void>;
-  /** SIGKILL at once, and no new process. */
+  /** Sends SIGKILL at once. No new process starts. */
   kill(): void;
 }
 
@@ -32,15 +32,15 @@ export interface KeptServerParts {
   readonly name: string;
   /** Absolute path of the program. */
   readonly entry: string;
-  /** The port to ask for; 0 for any. Once the server has one, it keeps it. */
+  /** The port to ask for; 0 for any. Once the server has a port, it keeps it. */
   readonly port: number;
   readonly configOn: (port: number) => unknown;
-  /** What each of its processes is told after its configuration, once that is known. */
+  /** Sent to each of its processes after the configuration, once it is known. */
   readonly later?: Promise<ToServer>;
   readonly env: Environment;
   readonly log: (line: string) => void;
   readonly timing: KeptServerTiming;
-  /** For how long a fatal failure of the first start is tried again all the same. */
+  /** For this long, a fatal failure of the first start is retried all the same. */
   readonly patienceMs: number;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed?: (codeSha256: string) => void;
@@ -50,110 +50,146 @@ export interface KeptServerTiming {
   readonly backOff: BackOffLimits;
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** How long the same words about a server that keeps failing are not said again. */
+  /** For this long, the same line about a server that keeps failing is not repeated. */
   readonly repeatMs: number;
 }
 
 /** Starts a server and keeps it up. */
 export function keepServer(parts: KeptServerParts): KeptServer {
-  const { name, log, timing } = parts;
+  const { name, timing } = parts;
   const stopping = new AbortController();
-  const startedAt = performance.now();
+  const readiness = createReadiness();
   const backOff = createBackOff(timing.backOff, () => performance.now());
-  let port = parts.port;
-  let wasEverUp = false;
-  let isUp = false;
-  let up = newReadiness();
-  let current: ServerProcess | null = null;
-  let failure: { code: string; message: string; fatal: boolean } | null = null;
-  let last = { line: '', at: 0 };
-  const kept = keep();
+  const runs = createRuns(parts, readiness, backOff);
+  const kept = keepRunning();
 
-  async function keep(): Promise<void> {
+  async function keepRunning(): Promise<void> {
+    const logOnce = withoutRepeats(parts.log, timing.repeatMs);
     while (!stopping.signal.aborted) {
-      const cause = await runOnce();
+      const cause = await runs.runOnce();
       if (cause === null || stopping.signal.aborted) return;
       const delay = backOff.down();
-      say(`the ${name} has ended (${cause}); it is started again in ${delay} ms`);
+      logOnce(`the ${name} has ended (${cause}); restarting it in ${delay} ms`);
       await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
 
-  /** The same words each second would bury what else there is to read. */
-  function say(line: string): void {
-    const now = performance.now();
-    if (line === last.line && now - last.at < timing.repeatMs) return;
-    last = { line, at: now };
-    log(line);
-  }
+  return {
+    ready: readiness.whenUp,
+    createLogin: async (signal) => {
+      for (;;) {
+        await readiness.whenUp(signal);
+        const code = await orAborted(runs.current()?.createLogin() ?? Promise.resolve(null), signal);
+        if (code !== null) return code;
+      }
+    },
+    retire: () => stopping.abort(),
+    stop: async () => {
+      stopping.abort();
+      runs.current()?.kill('SIGTERM');
+      if (!(await settlesWithin(kept, timing.graceMs))) runs.current()?.kill('SIGKILL');
+      await kept;
+    },
+    kill: () => {
+      stopping.abort();
+      runs.current()?.kill('SIGKILL');
+    },
+  };
+}
 
-  /** Resolves, when the process has ended, with the cause; null when there is no sense in another try. */
-  async function runOnce(): Promise<string | null> {
-    failure = null;
-    current = startServerProcess({
-      entry: parts.entry,
-      env: parts.env,
-      config: parts.configOn(port),
-      later: parts.later,
-      onReady,
-      onFailed: (told) => {
-        failure = told;
-      },
-      onLoginUsed: (codeSha256) => parts.onLoginUsed?.(codeSha256),
-      onNonsense: (message) => log(`the ${name} said what is not understood: ${message}`),
-    });
-    const cause = await current.ended;
-    current = null;
-    return afterEnd(cause);
-  }
+/** Runs the processes of a server, one after another. */
+function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackOff) {
+  const { name, log } = parts;
+  const startedAt = performance.now();
+  let port = parts.port;
+  let current: ServerProcess | null = null;
+  let failure: StartFailure | null = null;
 
   function onReady(actual: number): void {
     port = actual;
-    isUp = true;
-    wasEverUp = true;
     backOff.up();
-    up.resolve(actual);
+    readiness.up(actual);
   }
 
   function afterEnd(cause: string): string | null {
-    if (isUp) up = newReadiness();
-    isUp = false;
+    readiness.down();
     if (failure === null) return cause;
-    if (failure.fatal && !wasEverUp && performance.now() - startedAt >= parts.patienceMs) {
-      up.reject(new ServerFailed(name, failure.code, failure.message));
+    if (failure.fatal && !readiness.wasEverUp() && performance.now() - startedAt >= parts.patienceMs) {
+      readiness.giveUp(new ServerStartError(name, failure.code, failure.message));
       return null;
     }
     return `${failure.message}; ${cause}`;
   }
 
-  async function stop(): Promise<void> {
-    stopping.abort();
-    current?.kill('SIGTERM');
-    if (!(await settlesWithin(kept, timing.graceMs))) current?.kill('SIGKILL');
-    await kept;
-  }
-
-  const ready = (signal: AbortSignal) => orAborted(up.promise, signal);
   return {
-    ready,
-    createLogin: async (signal) => {
-      for (;;) {
-        await ready(signal);
-        const code = await orAborted(current?.createLogin() ?? Promise.resolve(null), signal);
-        if (code !== null) return code;
-      }
-    },
-    retire: () => stopping.abort(),
-    stop,
-    kill: () => {
-      stopping.abort();
-      current?.kill('SIGKILL');
+    /** The process that runs, if one does. */
+    current: () => current,
+    /** Resolves with the cause when the process has ended; with null when another try would not help. */
+    async runOnce(): Promise<string | null> {
+      failure = null;
+      current = startServerProcess({
+        entry: parts.entry,
+        env: parts.env,
+        config: parts.configOn(port),
+        later: parts.later,
+        onReady,
+        onFailed: (told) => {
+          failure = told;
+        },
+        onLoginUsed: (codeSha256) => parts.onLoginUsed?.(codeSha256),
+        onUnexpected: (message) => log(`the ${name} sent an unexpected message: ${message}`),
+      });
+      const cause = await current.ended;
+      current = null;
+      return afterEnd(cause);
     },
   };
 }
 
-function newReadiness(): PromiseWithResolvers<number> {
-  const readiness = Promise.withResolvers<number>();
-  readiness.promise.catch(() => {}); // nobody need be waiting
-  return readiness;
+/** Whether a server is up, and on which port. */
+interface Readiness {
+  up(port: number): void;
+  down(): void;
+  wasEverUp(): boolean;
+  /** Everybody who waits is refused with the error. */
+  giveUp(error: Error): void;
+  whenUp(signal: AbortSignal): Promise<number>;
+}
+
+function createReadiness(): Readiness {
+  let isUp = false;
+  let wasEverUp = false;
+  let next = nextUp();
+
+  function nextUp(): PromiseWithResolvers<number> {
+    const readiness = Promise.withResolvers<number>();
+    readiness.promise.catch(() => {}); // nobody may be waiting
+    return readiness;
+  }
+
+  return {
+    up: (port) => {
+      isUp = true;
+      wasEverUp = true;
+      next.resolve(port);
+    },
+    down: () => {
+      if (isUp) next = nextUp();
+      isUp = false;
+    },
+    wasEverUp: () => wasEverUp,
+    giveUp: (error) => next.reject(error),
+    whenUp: (signal) => orAborted(next.promise, signal),
+  };
+}
+
+/** The same line every second would bury everything else. */
+function withoutRepeats(log: (line: string) => void, repeatMs: number): (line: string) => void {
+  let last = { line: '', at: 0 };
+  return (line) => {
+    const now = performance.now();
+    if (line === last.line && now - last.at < repeatMs) return;
+    last = { line, at: now };
+    log(line);
+  };
 }

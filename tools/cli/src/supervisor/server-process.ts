@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import type { Environment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import { FromServer, type ToServer } from '@callboard/runtime/supervision'; // a start need not load the rest
-import type { Environment } from '../edges.ts';
-import { OperationalError } from '../errors.ts';
+import { FromServer, type StartFailure, type ToServer } from '@callboard/runtime/supervision';
+import { CliError } from '../errors.ts';
 
 /** One process of a server, from its start to its end. */
 export interface ServerProcess {
-  /** Resolves, never rejects, once the process is gone and all it said was heard, with the cause in words. */
+  /** Resolves with the cause in words once the process is gone and all its messages are read. Never rejects. */
   readonly ended: Promise<string>;
   /**
-   * A one-time login code; null if the process ended first. Only the orchestrator makes them.
-   * @throws OperationalError in the words of the server, if it could not make one
+   * Makes a one-time login code; null if the process ended first. Only the orchestrator can.
+   * @throws CliError in the words of the server, if it could not make one
    */
   createLogin(): Promise<string | null>;
   kill(signal: NodeJS.Signals): void;
@@ -20,25 +20,25 @@ export interface ServerProcess {
 export interface ServerProcessParts {
   /** Absolute path of the program. */
   readonly entry: string;
-  /** Sent over the IPC pipe at once, as it may hold secrets. */
+  /** Sent over the IPC pipe at once: it may hold secrets. */
   readonly config: unknown;
-  /** Sent after it, once it is there. One that rejects is never sent: somebody else tells why. */
+  /** Sent after the configuration, once it resolves. If it rejects nothing is sent: whoever made it reports why. */
   readonly later?: Promise<ToServer> | undefined;
   readonly env: Environment;
   readonly onReady: (port: number) => void;
-  readonly onFailed: (failure: { code: string; message: string; fatal: boolean }) => void;
+  readonly onFailed: (failure: StartFailure) => void;
   /** Somebody has logged in with a code: its SHA-256, in hex. */
   readonly onLoginUsed: (codeSha256: string) => void;
-  readonly onNonsense: (message: string) => void;
+  readonly onUnexpected: (message: string) => void;
 }
 
 /**
- * Nobody may attach a debugger. What is new and short-lived gets little room: with what Node gives by itself each server takes
- * up to 50 MB more and is hardly faster.
+ * Nobody may attach a debugger. The young generation of the heap is small: with Node's default size each server takes up to
+ * 50 MB more and is hardly faster.
  */
 const NODE_FLAGS = ['--disable-sigusr1', '--max-semi-space-size=2'];
 
-/** Starts a server on the Node that runs this. */
+/** Starts a server on the Node that runs this process. */
 export function startServerProcess(parts: ServerProcessParts): ServerProcess {
   const logins = new Map<string, PromiseWithResolvers<string | null>>();
   const child = spawnServer(parts);
@@ -48,12 +48,12 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
     for (const login of logins.values()) login.resolve(null);
     logins.clear();
   });
-  // A message that cannot be sent means that the process is ending, which `ended` tells.
+  // If a message cannot be sent the process is ending, which `ended` reports.
   const send = (message: ToServer) => void (child.connected && child.send(message, () => {}));
   child.on('message', (raw) => {
     const parsed = FromServer.safeParse(raw);
     if (!parsed.success) {
-      parts.onNonsense(JSON.stringify(raw));
+      parts.onUnexpected(JSON.stringify(raw));
       return;
     }
     const message = parsed.data;
@@ -69,7 +69,7 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
       case 'login-used':
         return parts.onLoginUsed(message.codeSha256);
       case 'login-failed':
-        logins.get(message.id)?.reject(new OperationalError(`no login link could be made: ${message.message}`));
+        logins.get(message.id)?.reject(new CliError(`no login link could be made: ${message.message}`));
         logins.delete(message.id);
     }
   });
@@ -82,7 +82,7 @@ export function startServerProcess(parts: ServerProcessParts): ServerProcess {
       const login = Promise.withResolvers<string | null>();
       const id = randomUUID();
       logins.set(id, login);
-      login.promise.catch(() => {}); // whoever wanted it may have gone
+      login.promise.catch(() => {}); // nobody may be waiting any longer
       send({ type: 'create-login', id });
       return login.promise;
     },
@@ -97,11 +97,11 @@ function spawnServer({ entry, env }: ServerProcessParts): ChildProcess | Error {
       env: { ...env },
     });
   } catch (error) {
-    return new Error(messageOf(error)); // what the system refuses is an event for some reasons, thrown for others
+    return new Error(messageOf(error)); // Node emits some failures as an event and throws others
   }
 }
 
-/** `close` comes when the process is gone and its pipe was read to the end: last words are not lost. */
+/** `close` comes when the process is gone and its pipe is read to the end: no message is lost. */
 function endOf(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.on('error', (error) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
-import { fixture, type Program, runProgram } from '../../test/run-program.ts';
+import { fixture, type Program, runProgram } from '../../test/cli-process.ts';
 import { AlreadyHeld, acquireSupervisorLock, findSupervisor } from './supervisor-lock.ts';
 
 const now = new Date('2026-01-02T03:04:05.000Z');

@@ -3,16 +3,16 @@ import { acquireProcessLock, findLockHolder, type LockHolder, type ProcessLock }
 
 export { AlreadyHeld } from '@callboard/runtime/process-lock';
 
-/** Held by the one supervisor of a data directory. */
+/** The lock of the one supervisor of a data directory. */
 export type SupervisorLock = ProcessLock;
 /** The supervisor of a data directory. */
 export type SupervisorRecord = LockHolder;
 
 const lockFile = (dataDir: string) => join(dataDir, 'run', 'supervisor.json');
 
-/** Takes the lock for the calling process, making the data directory if need be. Throws AlreadyHeld. */
+/** Takes the lock for this process; makes the data directory if it is missing. @throws AlreadyHeld */
 export const acquireSupervisorLock = (dataDir: string, port: number, now: Date): Promise<SupervisorLock> =>
   acquireProcessLock(lockFile(dataDir), port, now);
 
-/** The living supervisor of a data directory, or null. */
+/** Returns the living supervisor of a data directory, or null. */
 export const findSupervisor = (dataDir: string): Promise<SupervisorRecord | null> => findLockHolder(lockFile(dataDir));

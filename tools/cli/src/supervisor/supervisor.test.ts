@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { eventually } from '../../../../test-support/until.ts';
+import { fixture, untilGone } from '../../test/cli-process.ts';
 import { reportOf, reportsOf } from '../../test/obedient.ts';
-import { fixture, untilGone } from '../../test/run-program.ts';
-import { readFlags } from '../command-line/read-flags.ts';
+import { readFlags } from '../command-line/flags.ts';
 import { parseStartOptions, startFlags } from '../start-options.ts';
 import { createSupervisor, type SupervisorParts } from './supervisor.ts';
 
@@ -62,8 +62,8 @@ it('starts a server that was killed again, on the same port with the same config
   expect(web.config).toEqual({ ...before.web.config, port });
   await eventually(async () => expect((await reportOf(port)).orchestratorAt).toBe(before.web.orchestratorAt));
   expect(lines.toSorted()).toEqual([
-    'the orchestrator has ended (signal SIGKILL); it is started again in 100 ms',
-    'the web server has ended (signal SIGKILL); it is started again in 100 ms',
+    'the orchestrator has ended (signal SIGKILL); restarting it in 100 ms',
+    'the web server has ended (signal SIGKILL); restarting it in 100 ms',
   ]);
 });
 
@@ -77,7 +77,7 @@ it('waits longer each time for a server that keeps dying, and never gives up', a
   await expect(started).rejects.toThrow('enough');
   const waits = [5, 10, 20, 20, 20];
   expect(lines.slice(0, 5)).toEqual(
-    waits.map((ms) => `the orchestrator has ended (exit code 3); it is started again in ${ms} ms`),
+    waits.map((ms) => `the orchestrator has ended (exit code 3); restarting it in ${ms} ms`),
   );
 });
 
@@ -91,7 +91,7 @@ it('says the same words about a server that keeps failing once, and goes on tryi
   await eventually(async () => expect((await stat(counter)).size).toBeGreaterThanOrEqual(4));
   patience.abort(new Error('enough'));
   await expect(started).rejects.toThrow('enough');
-  expect(lines).toEqual(['the orchestrator has ended (exit code 3); it is started again in 5 ms']);
+  expect(lines).toEqual(['the orchestrator has ended (exit code 3); restarting it in 5 ms']);
 });
 
 it('gives up when a first start fails for good, with the words of the server', async () => {

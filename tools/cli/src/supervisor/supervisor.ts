@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Environment } from '@callboard/runtime/environment';
 import type { OrchestratorConfig, ToServer, WebServerConfig } from '@callboard/runtime/supervision';
-import type { Environment } from '../edges.ts';
-import { OperationalError } from '../errors.ts';
-import { authority } from '../find-callboard.ts';
+import { authority } from '../board-address.ts';
+import { CliError } from '../errors.ts';
 import type { StartOptions } from '../start-options.ts';
 import { type KeptServer, type KeptServerTiming, keepServer } from './kept-server.ts';
 
@@ -15,17 +15,17 @@ export interface ServerEntries {
 /** Keeps the orchestrator and the web server up. */
 export interface Supervisor {
   /**
-   * Starts both; resolves once both are up. Rejects with ServerFailed when one cannot start, with OperationalError
-   * when no login link can be made, or with the signal's reason; `stop` is due in every case. Called once.
+   * Starts both. Resolves once both are up. Rejects with ServerStartError when one cannot start, with CliError when no
+   * login link can be made, or with the signal's reason. Call it once, and `stop` in every case.
    */
   start(signal: AbortSignal): Promise<{ port: number; loginLink: string }>;
-  /** A new one-time link, after `start`. @throws OperationalError if none could be made, or the signal's reason */
+  /** Makes a new one-time link, after `start`. @throws CliError if none could be made, or the signal's reason */
   createLink(signal: AbortSignal): Promise<string>;
   /** Resolves when somebody has logged in with this link. */
   whenFollowed(link: string): Promise<void>;
-  /** Stops both, the web server first. Every caller gets the same promise. */
+  /** Stops both, the web server first. Every call returns the same promise. */
   stop(): Promise<void>;
-  /** Ends both at once. */
+  /** Kills both at once. */
   kill(): void;
 }
 
@@ -38,7 +38,7 @@ export interface SupervisorParts {
   readonly timing?: KeptServerTiming;
   /** How long the login link may take. */
   readonly loginMs?: number;
-  /** Whether the last supervisor was killed: its servers may need a moment to notice, and to leave the ports. */
+  /** Whether the last supervisor was killed: its servers may need a moment to notice, and to release the ports. */
   readonly isTakeover: boolean;
 }
 
@@ -57,7 +57,7 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { CALLBOARD_TOKEN: _token, ...serverEnv } = env;
   const common = { env: serverEnv, log, timing, patienceMs: parts.isTakeover ? TAKEOVER_PATIENCE_MS : 0 };
   const running: KeptServer[] = [];
-  /** Who waits for a code to be used, by its hash. */
+  /** Called when a code is used, by its hash. */
   const waiting = new Map<string, () => void>();
   let stopping: Promise<void> | undefined;
 
@@ -94,27 +94,26 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
       return await orchestrator.createLogin(AbortSignal.any([signal, late]));
     } catch (error) {
       if (error !== late.reason) throw error;
-      throw new OperationalError(`no login link was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
+      throw new CliError(`no login link was made within ${loginMs / 1000} s. Is the disk very slow, or full?`);
     }
   }
 
   async function stopAll(): Promise<void> {
-    // A Ctrl-C reaches the servers as well: one that ends by itself, while we wait for another, is not to come back.
+    // A Ctrl-C reaches the servers as well: one that ends while we wait for the other must not be restarted.
     for (const server of running) server.retire();
     for (const server of running.toReversed()) await server.stop();
   }
 
   async function createLink(signal: AbortSignal): Promise<string> {
     const [orchestrator, webServer] = running;
-    if (orchestrator === undefined || webServer === undefined)
-      throw new OperationalError('Callboard is still starting.');
+    if (orchestrator === undefined || webServer === undefined) throw new CliError('Callboard is still starting.');
     const [port, code] = await Promise.all([webServer.ready(signal), createLogin(orchestrator, signal)]);
     return `http://${authority(options.host, port)}/login?code=${encodeURIComponent(code)}`;
   }
 
   return {
     start: async (signal) => {
-      // Side by side: the web server gets as far as it can while the orchestrator starts.
+      // In parallel: the web server gets as far as it can while the orchestrator starts.
       const orchestratorPort = keep(keepOrchestrator()).ready(signal);
       const webServer = keep(keepWebServer(orchestratorPort));
       await orchestratorPort;

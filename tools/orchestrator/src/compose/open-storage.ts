@@ -1,8 +1,9 @@
+import { describeDiskError } from '@callboard/runtime/disk-errors';
 import { AlreadyHeld, acquireProcessLock, type ProcessLock } from '@callboard/runtime/process-lock';
 import { createDataDir, dataDirLayout } from '../data-dir.ts';
 import { type DiskWatch, startDiskWatch } from '../disk/disk-watch.ts';
 import type { Edges } from '../lib/edges.ts';
-import { OperationalError, systemCode } from '../lib/errors.ts';
+import { OperationalError } from '../lib/errors.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import { troubleOf } from '../store/storage-failure.ts';
 import type { Store } from '../store/store.ts';
@@ -44,8 +45,8 @@ async function lockDataDir(dataDir: string, port: number, edges: Pick<Edges, 'no
     await createDataDir(dataDir);
     return await acquireProcessLock(dataDirLayout(dataDir).orchestratorLock, port, edges.now());
   } catch (error) {
-    const complaint = UNWRITABLE[systemCode(error) ?? ''];
-    if (complaint !== undefined) {
+    const complaint = describeDiskError(error);
+    if (complaint !== null) {
       const advice = 'Make it writable, or use another --data-dir.';
       throw new OperationalError('data_dir_unwritable', `${dataDir} cannot be written to: ${complaint}. ${advice}`, {
         cause: error,
@@ -69,11 +70,3 @@ async function requireWritable(store: Store, dataDir: string): Promise<void> {
     });
   }
 }
-
-const UNWRITABLE: Readonly<Record<string, string>> = {
-  EROFS: 'its file system is read-only',
-  EACCES: 'this account may not write there',
-  EPERM: 'this account may not write there',
-  ENOSPC: 'its disk is full',
-  EDQUOT: 'its disk quota is used up',
-};

@@ -1,6 +1,5 @@
 /** What Callboard can find out about the machine and its `claude`, for `callboard doctor` and for the board. */
 export { OLDEST_CLAUDE, tooOld } from '../claude/program/claude-program.ts';
-export { userEnvironment } from '../lib/user-environment.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
 export { askLogin, type InstalledClaude, inspectClaude } from './inspect-claude.ts';
 export { inspectSandbox } from './inspect-sandbox.ts';

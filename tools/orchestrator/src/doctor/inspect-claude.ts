@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { z } from 'zod';
 import { readVersion } from '../claude/program/claude-program.ts';
 import { findClaude } from '../claude/program/find-claude.ts';
 import { runClaude } from '../claude/program/run-claude.ts';
 import { pathExists } from '../lib/path-exists.ts';
-import { userEnvironment } from '../lib/user-environment.ts';
 
 /** The `claude` that sessions would use. */
 export interface InstalledClaude {

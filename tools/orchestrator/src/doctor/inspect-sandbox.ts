@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxSupport } from '@callboard/contract';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { checkSandbox } from '../claude/sandbox/sandbox-check.ts';
 import { searchPathForSandbox } from '../isolation/bwrap-wrapper.ts';
-import { userEnvironment } from '../lib/user-environment.ts';
 
 /**
  * Runs a command in Claude Code's sandbox as a session would. Leaves nothing behind. Never throws.

@@ -1,6 +1,8 @@
 /** The process edge of the web server. */
+
+import { logLevel } from '@callboard/runtime/environment';
 import { systemCode } from '@callboard/runtime/errors';
-import { logLevel, runSupervised } from '@callboard/runtime/supervised-server';
+import { runSupervised } from '@callboard/runtime/supervised-server';
 import { type StartFailure, WebServerConfig } from '@callboard/runtime/supervision';
 import { pino } from 'pino';
 import { createLog } from './log.ts';

@@ -1,6 +1,6 @@
 import { delimiter, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { userEnvironment } from './user-environment.ts';
+import { userEnvironment } from './environment.ts';
 
 const bin = (...parts: string[]) => join('/repo', ...parts, 'node_modules', '.bin');
 const gyp = '/lib/node_modules/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin';

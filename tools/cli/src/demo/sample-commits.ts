@@ -1,4 +1,4 @@
-/** A commit of the sample repository: its message, and the files it brings. */
+/** A commit of the sample repository: its message, and the files it adds. */
 export interface SampleCommit {
   readonly message: string;
   readonly files: Readonly<Record<string, string>>;
@@ -71,7 +71,7 @@ status: Not Started
 Add a wish list to the shop: a file of its own, with functions to add and to remove a product.
 `;
 
-/** The sample repository: a tiny shop, with a stage that is kept in a Markdown file. */
+/** The sample repository: a tiny shop, with a stage in a Markdown file. */
 export const sampleCommits: readonly SampleCommit[] = [
   {
     message: 'A cart, prices and a receipt',

@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Environment } from '../edges.ts';
+import type { Environment } from '@callboard/runtime/environment';
 
 const run = promisify(execFile);
 
-/** How a program ended that was run for what it says. */
-export interface Said {
-  /** Null when it could not be started at all. */
+/** What a program printed, and how it ended. */
+export interface ProgramResult {
+  /** Null if it could not be started at all. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-/** Runs a short program; never throws. */
-export async function ask(program: string, args: readonly string[], env: Environment): Promise<Said> {
+/** Runs a short program. Never rejects. */
+export async function runProgram(program: string, args: readonly string[], env: Environment): Promise<ProgramResult> {
   try {
-    const { stdout, stderr } = await run(program, [...args], { env: { ...env, LC_ALL: 'C' }, timeout: PATIENCE_MS });
+    const { stdout, stderr } = await run(program, [...args], { env: { ...env, LC_ALL: 'C' }, timeout: TIMEOUT_MS });
     return { exitCode: 0, stdout: stdout.trim(), stderr: stderr.trim() };
   } catch (error) {
     const { code, stdout, stderr } = error as { code?: unknown; stdout?: unknown; stderr?: unknown };

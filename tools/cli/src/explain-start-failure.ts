@@ -1,10 +1,10 @@
-import { OperationalError, ServerFailed, UsageError } from './errors.ts';
-import { authority, isCallboard } from './find-callboard.ts';
+import { authority, isCallboard } from './board-address.ts';
+import { CliError, ServerStartError, UsageError } from './errors.ts';
 import type { StartOptions } from './start-options.ts';
 
-/** Turns what kept a server from starting into words for the person who started Callboard. */
-export async function explainFailure(error: unknown, options: StartOptions): Promise<unknown> {
-  if (!(error instanceof ServerFailed)) return error;
+/** Returns an error that tells the person who started Callboard why a server cannot start; any other error as it is. */
+export async function explainStartFailure(error: unknown, options: StartOptions): Promise<unknown> {
+  if (!(error instanceof ServerStartError)) return error;
   switch (error.code) {
     case 'not_a_repository':
     case 'no_commits':
@@ -12,7 +12,7 @@ export async function explainFailure(error: unknown, options: StartOptions): Pro
     case 'agent_user_unsupported':
       return new UsageError(error.reason);
     case 'port_in_use':
-      return new OperationalError(await whoHasThePort(error.reason, options));
+      return new CliError(await explainPortInUse(error.reason, options));
     case 'data_dir_in_use':
     case 'data_dir_unwritable':
     case 'storage_failed':
@@ -20,14 +20,14 @@ export async function explainFailure(error: unknown, options: StartOptions): Pro
     case 'database_damaged':
     case 'port_not_allowed':
     case 'bad_host':
-      return new OperationalError(error.reason);
+      return new CliError(error.reason);
     default:
-      return new OperationalError(`${error.message}\ncallboard: \`npx callboard doctor\` looks for causes.`);
+      return new CliError(`${error.message}\ncallboard: \`npx callboard doctor\` looks for causes.`);
   }
 }
 
-/** Of two Callboards on the same ports, the second one should hear of the first, and of both ports at once. */
-async function whoHasThePort(reason: string, { host, port, orchestratorPort }: StartOptions): Promise<string> {
+/** With two Callboards on the same ports, the second names the first, and both ports at once. */
+async function explainPortInUse(reason: string, { host, port, orchestratorPort }: StartOptions): Promise<string> {
   if (port === 0 || !(await isCallboard(host, port))) return reason;
   const step = Math.max(port, orchestratorPort) < 65_000 ? 100 : -100;
   const others = `--port ${port + step} --orchestrator-port ${orchestratorPort === 0 ? 0 : orchestratorPort + step}`;

@@ -5,31 +5,30 @@ import {
   regressionOf,
   runHandshake,
   saveReport,
-  userEnvironment,
 } from '@callboard/orchestrator/doctor';
+import { userEnvironment } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
-import { quoted } from '../command-line/quote.ts';
+import { shellQuoted } from '../command-line/shell-quote.ts';
 import type { Edges } from '../edges.ts';
+import { checkMachine, type UsableClaude } from './check-machine.ts';
 import type { DoctorOptions } from './doctor-options.ts';
-import type { Examination } from './examination.ts';
-import { lookAtMachine, type UsableClaude } from './machine.ts';
-import { type MachineCheck, warning } from './machine-check.ts';
-import { createPrinter, type Printer } from './print.ts';
+import { createPrinter, type Printer } from './printer.ts';
+import { type DoctorReport, type MachineCheck, warning } from './report.ts';
 
 interface Parts {
   readonly options: DoctorOptions;
   readonly edges: Edges;
   readonly signal: AbortSignal;
-  /** Null where nothing is said until all is known. */
+  /** Null if nothing is printed before the end. */
   readonly printer: Printer | null;
   readonly tell: (check: MachineCheck) => void;
 }
 
 /**
- * Looks at everything, says it, and keeps what came of the handshake for the next time.
+ * Runs all checks, prints the results, and saves those of the handshake to compare the next version with.
  * @throws the signal's reason when that aborts
  */
-export async function examine(options: DoctorOptions, edges: Edges, signal: AbortSignal): Promise<Examination> {
+export async function runDoctor(options: DoctorOptions, edges: Edges, signal: AbortSignal): Promise<DoctorReport> {
   const printer = options.json ? null : createPrinter(edges);
   const checks: MachineCheck[] = [];
   const tell = (check: MachineCheck) => {
@@ -37,19 +36,19 @@ export async function examine(options: DoctorOptions, edges: Edges, signal: Abor
     printer?.check(check);
   };
   printer?.begin();
-  const claude = await lookAtMachine(options, edges, tell);
+  const claude = await checkMachine(options, edges, tell);
   signal.throwIfAborted();
   const tried =
     claude !== null && options.handshake ? await tryOut(claude, { options, edges, signal, printer, tell }) : {};
   const { handshake = null, regression = null } = tried;
-  const isWell = checks.every(({ verdict }) => verdict !== 'problem') && (handshake === null || isWhole(handshake));
-  const examination: Examination = { ok: isWell, checks, handshake, regression };
-  if (options.json) edges.out(JSON.stringify(examination, null, 2));
-  else printer?.end(examination);
-  return examination;
+  const isOk = checks.every(({ verdict }) => verdict !== 'problem') && (handshake === null || isWhole(handshake));
+  const report: DoctorReport = { ok: isOk, checks, handshake, regression };
+  if (options.json) edges.out(JSON.stringify(report, null, 2));
+  else printer?.end(report);
+  return report;
 }
 
-async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<Examination>> {
+async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<DoctorReport>> {
   const { options, edges, signal, printer, tell } = parts;
   const { path, version } = claude;
   printer?.handshakeBegins(version);
@@ -69,8 +68,8 @@ async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<Exami
   try {
     await saveReport(options.dataDir, handshake);
   } catch (error) {
-    const found = `could not be kept for comparison with later versions: ${messageOf(error)}`;
-    tell({ id: 'result', name: 'Result', ...warning(found, `ls -ld ${quoted(options.dataDir)}`) });
+    const found = `could not be saved to compare later versions with: ${messageOf(error)}`;
+    tell({ id: 'result', name: 'Result', ...warning(found, `ls -ld ${shellQuoted(options.dataDir)}`) });
   }
   return { handshake, regression };
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../test-support/temporary-folder.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from './data-folder.ts';
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 

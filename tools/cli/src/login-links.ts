@@ -5,15 +5,18 @@ import type { StartOptions } from './start-options.ts';
 import { runFolder } from './supervisor/control-socket.ts';
 import type { Supervisor } from './supervisor/supervisor.ts';
 
-export interface BoardLinksParts {
+export interface LoginLinksParts {
   readonly supervisor: Supervisor;
   readonly loginLink: string;
   readonly options: Pick<StartOptions, 'open' | 'dataDir'>;
   readonly stop: AbortSignal;
 }
 
-/** Tells the login link, opens a browser with it where that is wanted, and gives another for the key `l`. */
-export async function offerLinks({ supervisor, loginLink, options, stop }: BoardLinksParts, edges: Edges) {
+/**
+ * Prints the login link, opens it in a browser if that is wanted, and prints another for each press of `l`.
+ * @returns how to end this
+ */
+export async function offerLoginLinks({ supervisor, loginLink, options, stop }: LoginLinksParts, edges: Edges) {
   const { out, err } = edges;
   out(`Callboard ready: ${loginLink}`);
   const showing = wantsBrowser(options.open, edges)

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Flag } from './flags.ts';
-import { readFlags } from './read-flags.ts';
+import { type Flag, readFlags } from './flags.ts';
 
 const flags: readonly Flag[] = [
   { kind: 'value', name: 'port', placeholder: 'PORT', repeatable: false, variable: 'CB_PORT', help: '' },

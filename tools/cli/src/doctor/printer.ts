@@ -1,23 +1,22 @@
 import { styleText } from 'node:util';
 import type { HandshakeCheck, HandshakeReport, Regression } from '@callboard/orchestrator/doctor';
 import type { Edges } from '../edges.ts';
-import type { Examination } from './examination.ts';
-import type { MachineCheck } from './machine-check.ts';
+import type { DoctorReport, MachineCheck } from './report.ts';
 
-/** Says what was found, for people, as it comes. */
+/** Prints the results for people, one by one. */
 export interface Printer {
   begin(): void;
   check(check: MachineCheck): void;
   handshakeBegins(version: string): void;
   handshake(report: HandshakeReport, regression: Regression | null): void;
-  end(examination: Examination): void;
+  end(report: DoctorReport): void;
 }
 
 type Colour = 'green' | 'yellow' | 'red' | 'dim' | 'bold';
 
 const VERDICT_COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
 const PROMISE_COLOURS = { yes: 'green', no: 'red', untried: 'yellow' } as const;
-/** Wide enough for the longest of each column. */
+/** Wide enough for the longest entry of each column. */
 const VERDICT_WIDTH = 'warning'.length;
 const NAME_WIDTH = 'Port between the servers'.length;
 
@@ -34,7 +33,7 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
   }
 
   return {
-    begin: () => out(paint('bold', 'What Callboard needs, and what there is:')),
+    begin: () => out(paint('bold', 'What Callboard needs, and what was found:')),
     check: ({ name, verdict, found, advice }) => {
       const mark = paint(VERDICT_COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH));
       out(`  ${mark}  ${name.padEnd(NAME_WIDTH)}  ${found}`);
@@ -56,7 +55,7 @@ export function createPrinter({ out, env, isTerminal }: Pick<Edges, 'out' | 'env
       const problems = checks.filter(({ verdict }) => verdict === 'problem').length;
       const warnings = checks.filter(({ verdict }) => verdict === 'warning').length;
       const of = (verdict: string) => handshake?.checks.filter((check) => check.verdict === verdict).length ?? 0;
-      // A promise that does not hold is a problem as well: one number for both, so that the line agrees with itself.
+      // A broken promise is a problem as well: one number counts both.
       const found = [count(problems + of('no'), 'problem'), count(warnings, 'warning')];
       const untried = of('untried');
       const rest = untried === 0 ? '' : `; ${untried} ${untried === 1 ? 'promise' : 'promises'} could not be tried`;

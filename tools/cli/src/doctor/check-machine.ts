@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { askLogin, type InstalledClaude, inspectSandbox } from '@callboard/orchestrator/doctor';
+import { userEnvironment } from '@callboard/runtime/environment';
+import { findLockHolder } from '@callboard/runtime/process-lock';
+import type { Edges } from '../edges.ts';
+import { findSupervisor } from '../supervisor/supervisor-lock.ts';
+import { checkClaude } from './claude-check.ts';
+import { checkDataDir } from './data-dir-check.ts';
+import type { DoctorOptions } from './doctor-options.ts';
+import { checkLogin } from './login-check.ts';
+import { checkPort } from './port-check.ts';
+import { checkRepository } from './repo-check.ts';
+import { type Finding, type MachineCheck, ok, runCheck } from './report.ts';
+import { checkAgentUser, checkGit, checkMemory, checkNode, checkSandbox } from './simple-checks.ts';
+
+/** The `claude` that can be tried out. */
+export type UsableClaude = InstalledClaude & { version: string };
+
+/**
+ * Checks everything but the conversation with `claude`, and passes each finding to `tell` as it comes.
+ * @returns the `claude` to try out, or null if there is none
+ */
+export async function checkMachine(
+  options: DoctorOptions,
+  edges: Edges,
+  tell: (check: MachineCheck) => void,
+): Promise<UsableClaude | null> {
+  const env = userEnvironment(edges.env);
+  const check = async (id: string, name: string, finding: () => Finding | Promise<Finding>) =>
+    tell(await runCheck(id, name, finding));
+  let claude: UsableClaude | null = null;
+
+  await check('node', 'Node', () => checkNode(edges.node.version, edges.node.path));
+  await check('git', 'git', () => checkGit(env));
+  await check('claude', 'Claude Code', async () => {
+    const checked = await checkClaude(options.claude, edges.env);
+    claude = checked.claude;
+    return checked.finding;
+  });
+  const program = (claude as UsableClaude | null)?.path;
+  const askClaude = async () => (program === undefined ? null : askLogin(program, edges.env));
+  await check('login', 'Login', () => checkLogin({ env, home: edges.home, askClaude }));
+  await check('sandbox', 'Sandbox', async () => checkSandbox(await inspectSandbox(edges.env, isRoot())));
+  await checkPorts(options, check);
+  for (const result of await checkDataDir(options.dataDir)) tell(result);
+  await check('memory', 'Memory', () => checkMemory(edges.availableMemory()));
+  await check('agent-user', 'Account of claude', () => checkAgentUser(options.agentUser));
+  for (const repo of options.repos) await check('repo', 'Repository', () => checkRepository(repo, env));
+  return claude;
+}
+
+const isRoot = (): boolean => process.geteuid?.() === 0;
+
+type Check = (id: string, name: string, finding: () => Finding | Promise<Finding>) => Promise<void>;
+
+async function checkPorts({ dataDir, host, port, orchestratorPort }: DoctorOptions, check: Check): Promise<void> {
+  const supervisor = await findSupervisor(dataDir).catch(() => null);
+  const orchestrator = await findLockHolder(join(dataDir, 'run', 'orchestrator.json')).catch(() => null);
+  const running = supervisor ?? orchestrator;
+  await check('running', 'Callboard', () => {
+    if (running === null) return ok('does not run on this data directory');
+    const where = running.port === 0 ? 'still starting' : `port ${running.port}`;
+    return ok(`runs on this data directory (process ${running.pid}, ${where})`);
+  });
+  const has = (holder: typeof running, number: number) => (holder?.port === number ? holder : null);
+  await check('port', 'Port of the board', () => checkPort({ host, port, flag: '--port', own: has(supervisor, port) }));
+  await check('orchestrator-port', 'Port between the servers', () =>
+    checkPort({ host, port: orchestratorPort, flag: '--orchestrator-port', own: has(orchestrator, orchestratorPort) }),
+  );
+}

@@ -1,0 +1,47 @@
+import { delimiter, sep } from 'node:path';
+
+/** The environment variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Set by npm for its scripts (in small letters; `NPM_TOKEN` and the like are the user's), by Node's launcher, or by
+ * Callboard. None of it belongs to the user's own environment.
+ */
+const isOurs = (name: string) =>
+  /^(CALLBOARD_|npm_)/.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);
+
+/**
+ * npm replaces the user's `COLOR` for its scripts. It also sets `EDITOR`: to the user's own, if the environment or npm's
+ * settings name one, and otherwise to npm's default.
+ */
+const isFromNpm = (env: Environment, name: string) =>
+  env.npm_lifecycle_event !== undefined && (name === 'COLOR' || (name === 'EDITOR' && env.EDITOR === NPM_EDITOR));
+const NPM_EDITOR = 'vi';
+
+/** `node_modules/.bin` folders and npm's node-gyp folder, which npm puts at the front of PATH. */
+const isEntryOfNpm = (entry: string) =>
+  entry.endsWith(`${sep}node_modules${sep}.bin`) || entry.endsWith(`${sep}node-gyp-bin`);
+
+/**
+ * Returns the user's environment as it was before npm, for `claude`, git and set-up commands: otherwise every tool that
+ * Claude runs would run on Callboard's Node. Only the entries at the front of PATH are npm's; the user put a
+ * `node_modules/.bin` further back there, and it stays.
+ */
+export function userEnvironment(env: Environment): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && !isOurs(name) && !isFromNpm(env, name)) kept[name] = value;
+  if (kept.PATH !== undefined) {
+    const entries = kept.PATH.split(delimiter);
+    const firstOwn = entries.findIndex((entry) => !isEntryOfNpm(entry));
+    kept.PATH = entries.slice(firstOwn === -1 ? entries.length : firstOwn).join(delimiter);
+  }
+  return kept;
+}
+
+const LEVELS = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']);
+
+/** Returns the log level of a server: that of `CALLBOARD_LOG_LEVEL`, or `warn`. */
+export function logLevel({ CALLBOARD_LOG_LEVEL: level = '' }: Environment): string {
+  return LEVELS.has(level) ? level : 'warn';
+}
