@@ -68,7 +68,7 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await project.getByRole('tab', { name: 'Import stages' }).click();
   await project.getByRole('textbox', { name: 'Folder or file' }).fill('nowhere');
   await project.getByRole('button', { name: 'Import' }).click();
-  await project.getByText(/There is nothing at/).waitFor();
+  await project.getByText(/nowhere does not exist/).waitFor();
   await project.getByRole('textbox', { name: 'Folder or file' }).fill(folder);
   await project.getByRole('button', { name: 'Import' }).click();
   await project.getByText('2 stages created').waitFor();

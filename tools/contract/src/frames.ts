@@ -5,12 +5,12 @@ import { TextDelta } from './events.ts';
 import { Actor, Credential } from './logins.ts';
 import { CommandError } from './problems.ts';
 
-/** Raised when the two parts could no longer understand each other; checked on connect. */
+/** Raised with each incompatible change to the frames; checked on connect. */
 export const PROTOCOL_VERSION = 2;
 
 /**
- * The frame around a command. With an `id` it gets a reply. `credential` says who gives it, and is checked; without one
- * `actor` does, for a program in the orchestrator's own process.
+ * The frame around a command. A frame with an `id` gets a reply. The checked `credential` says who sends it. Without one,
+ * `actor` does: for a program inside the orchestrator's process.
  */
 export const CommandFrame = z.looseObject({
   type: z.enum(Object.keys(commands) as [CommandType, ...CommandType[]]),
@@ -20,9 +20,9 @@ export const CommandFrame = z.looseObject({
 });
 export type CommandFrame = z.infer<typeof CommandFrame>;
 
-/** An event's name on the WebSocket: `approval_requested` for `approval-requested`. */
+/** Returns an event's name on the WebSocket: `approval_requested` for `approval-requested`. */
 export const wireName = (type: string): string => type.replaceAll('-', '_');
-/** The event's name for its name on the WebSocket. */
+/** Returns the event's name for its name on the WebSocket. */
 export const eventName = (wire: string): string => wire.replaceAll('_', '-');
 
 export const InitFrame = z.object({
@@ -37,9 +37,9 @@ export const ReplyFrame = z.discriminatedUnion('ok', [
   z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(false), error: CommandError }),
 ]);
 export const TextDeltaFrame = z.object({ type: z.literal('text_delta'), data: TextDelta });
-/** `warnings` and `paused` of the board have changed; without a number, since nothing of it is stored. */
+/** The board's `warnings` or `paused` have changed. Has no `seq`, since neither is stored. */
 export const NoticesFrame = z.object({ type: z.literal('notices_updated'), data: BoardNotices });
-/** An event on the wire: `type` is its wire name; `data` is checked once the name is known. */
+/** An event on the wire. `type` is its wire name; `data` is parsed once the event type is known. */
 export const EventFrame = z.object({
   type: z.string(),
   seq: z.int().positive(),

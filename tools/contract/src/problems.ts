@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Decision } from './requests.ts';
 
-/** Every way in which a command can be refused: its stable code and the HTTP status that says the same. */
+/** Every way in which a command can be refused: its stable code and the matching HTTP status. */
 export const problems = {
   bad_request: 400,
   not_a_repository: 400,
@@ -74,17 +74,17 @@ export const problems = {
 export type ProblemCode = keyof typeof problems;
 export const ProblemCode = z.enum(Object.keys(problems) as [ProblemCode, ...ProblemCode[]]);
 
-/** A refusal, as it crosses the WebSocket. */
+/** A refusal on the WebSocket. */
 export const CommandError = z.object({
   code: ProblemCode,
-  /** What happened, what it means and what to do, in words for a person. */
+  /** What happened, what it means and what to do, for a person. */
   message: z.string(),
-  /** With `already_decided`, `request_closed`, `nothing_to_settle` and `already_settled`: the decision that stands. */
+  /** With `already_decided`, `request_closed`, `nothing_to_settle` and `already_settled`: the decision in force. */
   decision: Decision.optional(),
 });
 export type CommandError = z.infer<typeof CommandError>;
 
-/** The body of every HTTP error: `application/problem+json` (RFC 9457) with our code. */
+/** The body of every HTTP error: `application/problem+json` (RFC 9457) with a problem code of Callboard. */
 export const Problem = z.object({
   type: z.string(),
   title: z.string(),

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
 
-/** For how long a granted rule holds: for one stage, or for all stages of its project. */
+/** Where a granted rule applies: in one stage, or in all stages of its project. */
 export const RuleScope = z.enum(['stage', 'project']);
 export type RuleScope = z.infer<typeof RuleScope>;
 
 /**
- * Something a person allowed for good. Callboard keeps it and gives it to every launch; nothing is written into the
- * worktree.
+ * A permission that a person granted permanently. Callboard stores it and passes it to every launch; it writes nothing
+ * into the worktree.
  */
 export const PermissionRule = z.object({
   ruleId: z.string(),
   scope: RuleScope,
   projectId: ProjectId,
-  /** Null for a rule of the whole project. */
+  /** Null for a rule that applies to the whole project. */
   stageId: StageId.nullable(),
   /**
-   * `allow`: `rule` is a permission rule such as `Bash(npm run *)`. `directory`: it is a folder that Claude may read. `host`:
-   * it is a host that commands in the sandbox may reach, on every port.
+   * What `rule` is. `allow`: a permission rule, for example `Bash(npm run *)`. `directory`: a folder that Claude may read.
+   * `host`: a host that commands in the sandbox may reach, on every port.
    */
   kind: z.enum(['allow', 'directory', 'host']),
   rule: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StageId } from './ids.ts';
 
-/** What a setting of a repository would switch on. `mode`: it changes what is asked. `other`: a key nobody here knows to be harmless. */
+/** What a repository's setting would switch on. `mode`: it changes what needs approval. `other`: a key not known to be harmless. */
 export const TrustKind = z.enum([
   'hook',
   'helper',
@@ -20,20 +20,20 @@ export const TrustItem = z.object({
   kind: TrustKind,
   /** What it does, as a sentence. */
   text: z.string(),
-  /** The command, the variable, the rule, ..., shortened where it is very long. */
+  /** The command, variable, rule or other value, shortened if it is very long. */
   value: z.string(),
-  /** The file it stands in, relative to the repository's folder, or where else it is. */
+  /** The file that contains it, relative to the repository's folder, or another description of its location. */
   file: z.string(),
-  /** Nobody has agreed to it as it is. */
+  /** Nobody has agreed to its current value. */
   isNew: z.boolean(),
 });
 export type TrustItem = z.infer<typeof TrustItem>;
 
-/** What a repository's own settings would switch on, and whether a person agreed to exactly that. */
+/** What a repository's own settings would switch on, and whether a person agreed to exactly these settings. */
 export const ProjectTrust = z.object({
-  /** There is something that nobody has agreed to. */
+  /** At least one item has no agreement. */
   needed: z.boolean(),
-  /** Of all items as they are, the scripts that they run included; what agreeing is bound to. Empty without items. */
+  /** Hash of all current items and the scripts that they run. An agreement applies to this hash only. Empty without items. */
   hash: z.string(),
   items: z.array(TrustItem),
 });
@@ -41,9 +41,9 @@ export type ProjectTrust = z.infer<typeof ProjectTrust>;
 
 export const NOTHING_TO_TRUST: ProjectTrust = { needed: false, hash: '', items: [] };
 
-/** Of the worktree of a stage, or of the repository as it is committed and set up in its main checkout. */
+/** Selects the worktree of a stage; without one, the repository as committed and set up in its main checkout. */
 export const TrustQuery = z.strictObject({ stageId: StageId.optional() });
-/** Agrees to exactly what has this hash: in the repository, or in the worktree of one of its stages. */
+/** Agrees to the settings with this hash, in the repository or in the worktree of one of its stages. */
 export const TrustBody = z.strictObject({ hash: z.string().min(1).max(200) });
-/** What a person says to have allowed in a terminal: rules and folders, as they stand in the file. */
+/** The rules and folders that a person confirms to have allowed in a terminal, spelled as in the file. */
 export const RulesBody = z.strictObject({ rules: z.array(z.string().min(1)).min(1).max(500) });

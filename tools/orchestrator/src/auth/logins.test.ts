@@ -18,7 +18,7 @@ async function setUp() {
   return { store, edges, parts, logins, logIn, used, events, file };
 }
 
-it('gives a login for a code once, and tells everybody of it', async () => {
+it('exchanges a code for a login once and emits an event', async () => {
   const { logins, used, events } = await setUp();
   const code = await logins.createCode();
   const { secret, login } = await logins.redeem({ code, ...newBrowser() });
@@ -30,7 +30,7 @@ it('gives a login for a code once, and tells everybody of it', async () => {
   expect(await logins.list()).toEqual([login]);
 });
 
-it('keeps a code good where the key that came with it is none', async () => {
+it('keeps a code valid when the key sent with it is invalid', async () => {
   const { logins } = await setUp();
   const code = await logins.createCode();
   const { key } = createPageKey();
@@ -39,7 +39,7 @@ it('keeps a code good where the key that came with it is none', async () => {
   await logins.redeem({ code, ...newBrowser() });
 });
 
-it('takes the secret of a cookie for no token, and a token for no cookie', async () => {
+it('refuses a cookie secret as a token, and a token as a cookie', async () => {
   const { logins, logIn } = await setUp();
   const { secret } = await logIn();
   expect(() => logins.check({ kind: 'token', secret })).toThrow(refused);
@@ -50,7 +50,7 @@ it('takes the secret of a cookie for no token, and a token for no cookie', async
   });
 });
 
-it('believes the page that has the key of its login, of its own origin, and no other', async () => {
+it('accepts only a page that holds the key of its login, on the origin of that login', async () => {
   const { logins } = await setUp();
   const { key, signFor } = createPageKey();
   const { login } = await logins.redeem({ code: await logins.createCode(), ...newBrowser(), key });
@@ -62,7 +62,7 @@ it('believes the page that has the key of its login, of its own origin, and no o
     proof(ORIGIN, signFor(ORIGIN, 'n2')),
     proof(ORIGIN, createPageKey().signFor(ORIGIN, 'n1')),
     proof(ORIGIN, signFor(elsewhere, 'n1')),
-    // Signed for the place where it is shown: by a page of another origin, which has the key.
+    // Signed correctly for the other origin, by a page there that has the key.
     proof(elsewhere, signFor(elsewhere, 'n1')),
     proof(ORIGIN, ''),
   ]) {
@@ -73,7 +73,7 @@ it('believes the page that has the key of its login, of its own origin, and no o
   });
 });
 
-it('ends a login at once, once, and tells everybody', async () => {
+it('ends a login at once, only once, and emits an event', async () => {
   const { logins, logIn, events } = await setUp();
   const { secret, login } = await logIn();
   const other = await logIn();
@@ -84,7 +84,7 @@ it('ends a login at once, once, and tells everybody', async () => {
   expect(await logins.list()).toEqual([other.login]);
 });
 
-it('takes no login of before, which has no key', async () => {
+it('refuses an old login without a key', async () => {
   const { store, logins } = await setUp();
   const old = { kind: 'session', name: 'Ada', createdAt: '2026-01-01T00:00:00.000Z', page: null } as const;
   await store.transact((tx) =>
@@ -94,7 +94,7 @@ it('takes no login of before, which has no key', async () => {
   expect(await logins.list()).toEqual([]);
 });
 
-it('says whose a credential is without asking the store, however long a transaction takes', async () => {
+it('checks a credential without waiting for the store', async () => {
   const { store, logins, logIn } = await setUp();
   const { secret } = await logIn();
   const held = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ it('says whose a credential is without asking the store, however long a transact
   await writing;
 });
 
-it('knows the logins of before after a restart, and none that has ended', async () => {
+it('keeps logins across a restart, without those that have ended', async () => {
   const { parts, logins, logIn } = await setUp();
   const [kept, ended] = [await logIn(), await logIn()];
   await logins.end(ended.login.loginId, 'Ben');
@@ -113,7 +113,7 @@ it('knows the logins of before after a restart, and none that has ended', async 
   expect(() => again.check({ kind: 'page', secret: ended.secret })).toThrow(refused);
 });
 
-it('goes on believing a login whose end could not be stored, and whoever ended it is told', async () => {
+it('keeps a login valid when its end could not be stored, and throws', async () => {
   const { store, parts, logIn } = await setUp();
   const failing: typeof store = {
     ...store,
@@ -129,7 +129,7 @@ it('goes on believing a login whose end could not be stored, and whoever ended i
   expect(logins.check({ kind: 'page', secret })).toMatchObject({ loginId: login.loginId });
 });
 
-it('forgets a login that is over together with the store, so that a clock set back does not bring it back', async () => {
+it('forgets an expired login when the store does, so that a clock set back does not revive it', async () => {
   const { store, edges, logins, logIn } = await setUp();
   const { secret, login } = await logIn();
   const later = new Date(Date.parse(login.expiresAt) + 1_000);

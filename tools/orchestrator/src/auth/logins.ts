@@ -9,36 +9,39 @@ import { isProof, requirePageKey } from './page-proof.ts';
 export interface LoginsParts {
   store: Store;
   edges: Edges;
-  /** What the person at this machine is called in the decision log. */
+  /** The name of the person at this machine in the decision log. */
   ownerName: string;
-  /** SHA-256, in hex, of an API token that is always good. */
+  /** SHA-256, in hex, of an API token that never expires. */
   tokenSha256: string | null;
-  /** Called once somebody has logged in with a code, with the code's SHA-256 in hex. */
+  /** Called after somebody has logged in with a code, with the code's SHA-256 in hex. */
   onCodeUsed?: (codeSha256: string) => void;
 }
 
-/** Who gives a command: `loginId` is null for an API token. */
+/** Who sends a command. `loginId` is null for an API token. */
 export interface Authenticated {
   actor: Actor;
   loginId: string | null;
 }
 
-/** Who may use Callboard. Secrets are given out once and kept as hashes. */
+/** Who may use Callboard. A secret is handed out once; only its hash is stored. */
 export interface Logins {
-  /** A one-time code for a login link. */
+  /** Creates a one-time code for a login link. */
   createCode(): Promise<string>;
   /**
-   * Trades a code for a login of the browser that holds the key.
-   * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for a key that is none
+   * Exchanges a code for a login of the browser that holds the key.
+   * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for an invalid key
    */
   redeem(input: CommandInput<'auth_redeem'>): Promise<CommandReply<'auth_redeem'>>;
-  /** Whose credential this is, at once: no command waits for the store to be asked. @throws Rejection `not_logged_in` */
+  /** Returns whose credential this is. Synchronous, so no command waits for the store. @throws Rejection `not_logged_in` */
   check(credential: Credential): Authenticated;
-  /** @throws Rejection `page_not_known` for a page that does not hold the login's key, or is of another origin */
+  /**
+   * Checks that a page holds the key of this login.
+   * @throws Rejection `page_not_known` for a page without the login's key or from another origin
+   */
   prove(loginId: string | null, input: CommandInput<'auth_prove'>): Promise<void>;
-  /** The browsers that are logged in, the newest first. */
+  /** Returns the browsers that are logged in, newest first. */
   list(): Promise<Login[]>;
-  /** Ends a login at once; `by` is told to everybody. @throws Rejection `unknown_login` */
+  /** Ends a login at once. The event names `by`. @throws Rejection `unknown_login` */
   end(loginId: string, by: string): Promise<Login>;
 }
 
@@ -47,19 +50,19 @@ const CODE_MS = 12 * HOUR_MS;
 const SESSION_MS = 90 * 24 * HOUR_MS;
 
 const NOT_LOGGED_IN =
-  'This login is not known, or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link.';
+  'This login is unknown or has ended. Get a new login link: press l in Callboard’s terminal, or run npx callboard link.';
 const USED_LINK =
-  'This login link was used already, or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
+  'This login link has already been used or has expired. Get a new one: press l in Callboard’s terminal, or run npx callboard link.';
 
 const PAGE_NOT_KNOWN =
-  'This page does not hold the key that the browser was given at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
+  'This page does not hold the key that the browser made at its login. Log in again: press l in Callboard’s terminal, or run npx callboard link.';
 
 const hash = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
 type PageRecord = LoginRecord & { page: LoginPage; expiresAt: string };
 
-/** A browser's login; a cookie without a key is none. */
+/** Whether this is a browser's login. A cookie without a key is not a login. */
 const isPage = (record: LoginRecord | null): record is PageRecord =>
   record?.kind === 'session' && record.page !== null && record.expiresAt !== null;
 
@@ -71,7 +74,7 @@ const toLogin = ({ name, createdAt, expiresAt, page }: PageRecord): Login => ({
   expiresAt,
 });
 
-/** A login of a browser that starts now, and its secret, which is not stored. */
+/** Returns a browser's login that starts now, and its secret, which is not stored. */
 function newLogin(tx: Tx, name: string, expiresAt: string, page: Omit<LoginPage, 'loginId'>) {
   const secret = newSecret();
   const record: PageRecord = {
@@ -97,8 +100,8 @@ const newCode = (code: string, name: string, createdAt: string, expiresAt: strin
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const { store, edges, ownerName, tokenSha256, onCodeUsed } = parts;
   /**
-   * The browsers that are logged in, by the hash of their secret. The same as in the store, which nobody else writes to:
-   * changed right after each commit that changes it there.
+   * The browsers that are logged in, by the hash of their secret. Mirrors the store, which nobody else writes to:
+   * updated right after each commit that changes logins.
    */
   const pages = new Map((await store.read.logins.listPages()).filter(isPage).map((page) => [page.secretHash, page]));
   const now = (): string => edges.now().toISOString();
@@ -129,7 +132,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
   async function createCode(): Promise<string> {
     const code = newSecret();
     await store.transact(async (tx) => {
-      // Not by the time of day: a login is refused while the clock is wrong, and good again when it is right.
+      // Not by the time of day: a wrong clock only refuses a login; once the clock is right, the login is valid again.
       const livedUntil = await tx.clock.livedUntil();
       if (livedUntil !== null) {
         await tx.logins.removeExpired(livedUntil);
@@ -145,7 +148,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     async redeem({ code, key, origin, browser }) {
       requirePageKey(key);
       const codeHash = hash(code);
-      // Whoever tries codes out does not keep the store from its work.
+      // Outside of the transaction, so that guessing codes does not block the store.
       if (!isGoodCode(await store.read.logins.find(codeHash))) throw new Rejection('bad_login_link', USED_LINK);
       return store.transact((tx) => useCode(tx, codeHash, { key, origin, browser }));
     },
@@ -172,7 +175,7 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
       store.transact(async (tx) => {
         const found = await tx.logins.findPage(loginId);
         if (!isPage(found) || !(await tx.logins.remove(found.secretHash))) {
-          throw new Rejection('unknown_login', 'This login has ended already.');
+          throw new Rejection('unknown_login', 'This login has already ended.');
         }
         tx.afterCommit(() => pages.delete(found.secretHash));
         await tx.emit({ type: 'login-ended', data: { loginId, by } });

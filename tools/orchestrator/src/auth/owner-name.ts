@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** What the person at this machine is called; a user without an account name is possible in containers. */
+/** Returns the name of the person at this machine. In a container the user may have no account name; then `owner`. */
 export function ownerName(): string {
   try {
     return userInfo().username;

@@ -4,16 +4,16 @@ import { Rejection } from '../lib/errors.ts';
 
 const publicKey = (key: PageKey) => createPublicKey({ key: { ...key }, format: 'jwk' });
 
-/** @throws Rejection `bad_request` for what is no point of the curve: nobody could ever prove that login */
+/** @throws Rejection `bad_request` if the key is not a point on the curve: nobody could ever prove such a login */
 export function requirePageKey(key: PageKey): void {
   try {
     publicKey(key);
   } catch {
-    throw new Rejection('bad_request', 'key: is not a public key of the curve P-256.');
+    throw new Rejection('bad_request', 'key: is not a public key on the curve P-256.');
   }
 }
 
-/** Whether whoever holds the private half of this key has signed the nonce for a page of this origin. */
+/** Whether the private half of this key has signed the nonce for a page of this origin. */
 export function isProof(key: PageKey, origin: string, nonce: string, signature: string): boolean {
   const signed = Buffer.from(proofText(origin, nonce));
   const given = Buffer.from(signature, 'base64url');

@@ -15,7 +15,7 @@ export type HandlerParts = BoardParts &
   RequestParts &
   Parameters<typeof loginCommands>[0];
 
-/** What each command does, by what it is about. */
+/** Returns the handlers of all commands; each group has its own file. */
 export const commandHandlers = (parts: HandlerParts): CommandHandlers => ({
   ...boardCommands(parts),
   ...projectCommands(parts),

@@ -8,7 +8,7 @@ import { executeCommand } from './execute-command.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Executes frames with handlers that only take note of what reaches them. */
+/** Executes frames with handlers that only record their input. */
 function setUp() {
   const received: { type: CommandType; input: CommandInput<CommandType>; context: CommandContext }[] = [];
   const noting = Object.keys(commands).map((type) => [
@@ -32,7 +32,7 @@ function setUp() {
 const approve = { type: 'approve_tool', id: '7', stageId: 'STAGE-1', requestId: 'r', decision: 'allow' };
 const credential = { kind: 'page', secret: 'good' };
 
-it('parses a frame once, and gives the handler its own fields alone', async () => {
+it('parses a frame once and passes only its own fields to the handler', async () => {
   const { received, run } = setUp();
   const parse = vi.spyOn(JSON, 'parse');
   const reply = await run(JSON.stringify({ ...approve, credential, actor: { name: 'Eve' } }));
@@ -42,7 +42,7 @@ it('parses a frame once, and gives the handler its own fields alone', async () =
   expect(received[0]?.input).toEqual({ stageId: 'STAGE-1', requestId: 'r', decision: 'allow' });
 });
 
-it('carries nothing out for a credential that is not good, or no longer', async () => {
+it('executes nothing for an invalid or revoked credential', async () => {
   const { received, run } = setUp();
   const reply = await run(JSON.stringify({ ...approve, credential: { kind: 'page', secret: 'revoked' } }));
   expect(reply).toMatchObject({ id: '7', ok: false, error: { code: 'not_logged_in' } });
@@ -50,17 +50,17 @@ it('carries nothing out for a credential that is not good, or no longer', async 
 });
 
 it.each([
-  ['a command that there is not', { ...approve, type: 'fly' }],
+  ['an unknown command', { ...approve, type: 'fly' }],
   ['a field of the wrong shape', { ...approve, decision: 'perhaps' }],
-  ['a field too many', { ...approve, force: true }],
-  ['a credential of no kind', { ...approve, credential: { secret: 'good' } }],
+  ['an unknown field', { ...approve, force: true }],
+  ['a credential without a kind', { ...approve, credential: { secret: 'good' } }],
 ])('answers %s with bad_request', async (_, frame) => {
   const { received, run } = setUp();
   expect(await run(JSON.stringify(frame))).toMatchObject({ id: '7', ok: false, error: { code: 'bad_request' } });
   expect(received).toEqual([]);
 });
 
-/** Frames that are nearly right, and texts that are none. */
+/** Frames that are almost valid, and texts that are not frames. */
 const frames = fc.oneof(
   fc.string(),
   fc.json(),
@@ -81,7 +81,7 @@ const frames = fc.oneof(
     .map((frame) => JSON.stringify(frame)),
 );
 
-it('answers whatever comes, to whoever gave an id, and hands on nothing that its schema would not have', async () => {
+it('answers every text that has an id, and passes only input to handlers that fits its schema', async () => {
   const { received, run } = setUp();
   await fc.assert(
     fc.asyncProperty(frames, async (text) => {

@@ -23,8 +23,8 @@ export interface ExecutionParts {
 }
 
 /**
- * Reads one frame of a client, carries the command out, and returns the reply that it is owed; null without an `id`.
- * The credential of the frame is checked here, right before the command: one that was revoked is refused at once.
+ * Parses a client's frame and executes its command. Returns the reply; null if the frame has no `id`.
+ * Checks the frame's credential right before the command, so a revoked credential is refused at once.
  */
 export async function executeCommand(
   { handlers, logins, log }: ExecutionParts,
@@ -45,7 +45,7 @@ export async function executeCommand(
   }
 }
 
-/** Also of a frame that is not understood: whoever sent it waits. */
+/** Reads the id of an invalid frame too, because its sender waits for a reply. */
 function idOf(raw: unknown): string | undefined {
   if (typeof raw !== 'object' || raw === null || !('id' in raw)) return undefined;
   return typeof raw.id === 'string' ? raw.id : undefined;
@@ -58,7 +58,7 @@ async function dispatch<T extends CommandType>(
   context: CommandContext,
 ): Promise<unknown> {
   const schema: z.ZodType = commands[type].input;
-  // The schema is the one that belongs to this handler: one table holds both.
+  // The schema belongs to this handler: both are keyed by the same command type.
   const input = schema.parse(fields) as Parameters<CommandHandlers[T]>[0];
   mark('command dispatched', type);
   return handlers[type](input, context);
@@ -73,7 +73,7 @@ function commandError(error: unknown, log: Logger): CommandError {
     };
   }
   if (error instanceof z.ZodError) return { code: 'bad_request', message: z.prettifyError(error) };
-  log.error({ err: error }, 'a command failed');
+  log.error({ err: error }, 'command failed');
   const trouble = troubleOf(error);
   if (trouble !== null) return { code: 'storage_failed', message: `The store cannot be read: ${trouble.words}` };
   if (error instanceof AppError && error.kind === 'operational') {
@@ -81,14 +81,14 @@ function commandError(error: unknown, log: Logger): CommandError {
   }
   return {
     code: 'internal',
-    message: 'Something went wrong inside of Callboard; its log says what. Nothing is known to be lost.',
+    message: 'Callboard had an internal error; its log has the details. No data loss was detected.',
   };
 }
 
-/** The halves of a surrogate pair, written as escapes: alone they are no character. */
+/** An escaped half of a surrogate pair; alone it is not a character. */
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 
-/** What is no character becomes U+FFFD here, so that everybody reads what Claude is told, which UTF-8 could not carry otherwise. */
+/** Replaces lone surrogates with U+FFFD. UTF-8 cannot carry them to Claude, and everyone must read the text that Claude gets. */
 function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
   if (Array.isArray(value)) return value.map(wellFormed);

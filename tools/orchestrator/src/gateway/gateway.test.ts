@@ -14,14 +14,14 @@ afterEach(() => void vi.restoreAllMocks());
 
 const SECRET = 'a secret between two parts';
 
-/** A gateway on a store, and clients that have got their `init`. */
+/** Opens a gateway on a store, and clients that have received their `init`. */
 async function setUp(clients: number) {
   const { store } = await openTestStore();
   const gateway = await openGateway({
     store,
     board: async () => boardView(await store.board()),
     log: silent,
-    handlers: {} as CommandHandlers, // no command is given
+    handlers: {} as CommandHandlers, // no test sends a command
     logins: { check: () => ({ actor: { name: 'Ada' }, loginId: null }) },
     host: '127.0.0.1',
     port: 0,
@@ -40,22 +40,22 @@ async function setUp(clients: number) {
   return { store, clients: await Promise.all(Array.from({ length: clients }, connect)) };
 }
 
-/** An event that counts how often it is put into words. */
+/** An event that counts how often it is serialized. */
 function counted() {
   const toJSON = vi.fn(() => ({ stageId: 'STAGE-1', mode: 'plan' }));
   const data = { stageId: StageId.parse('STAGE-1'), mode: 'plan', toJSON };
   return { toJSON, emit: (tx: Tx) => tx.emit({ type: 'mode-changed', data }) };
 }
 
-it('puts an event into words once, however many clients there are', async () => {
+it('serializes an event once for all clients', async () => {
   const { store, clients } = await setUp(5);
   const stored = counted();
   await store.transact((tx) => stored.emit(tx));
   for (const { frames } of clients) await expect.poll(() => frames).toMatchObject([{ type: 'mode_changed' }]);
-  expect(stored.toJSON).toHaveBeenCalledTimes(2); // for the log, and for all clients
+  expect(stored.toJSON).toHaveBeenCalledTimes(2); // once for the log, once for all clients
 });
 
-it('does not have Node load its HTTP client', async () => {
+it('does not load the HTTP client of Node', async () => {
   const gateway = JSON.stringify(new URL('./gateway.ts', import.meta.url));
   const program = `await import(${gateway}); console.log(process.moduleLoadList.some((name) => name.includes('undici')));`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);

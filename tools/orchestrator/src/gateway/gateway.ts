@@ -21,7 +21,7 @@ export interface GatewayParts extends ExecutionParts {
   board: () => Promise<BoardView>;
   host: string;
   port: number;
-  /** What an upgrade must show as a bearer token. */
+  /** The bearer token that an upgrade request must carry. */
   secret: string;
   version: string;
 }
@@ -29,30 +29,30 @@ export interface GatewayParts extends ExecutionParts {
 /** The WebSocket side of the orchestrator. */
 export interface Gateway {
   readonly port: number;
-  /** Passes streaming text on to the connections that watch its stage. */
+  /** Sends streaming text to the connections that watch its stage. */
   onTextDelta(delta: TextDelta): void;
-  /** Tells all connections what the board says of the machine, now that it has changed. */
+  /** Sends the board's notices about the machine to all connections after they have changed. */
   onNotices(notices: BoardNotices): void;
   close(): Promise<void>;
 }
 
-// An import would have Node fill in all that the module offers, and load its whole HTTP client for that: some 25 ms of a start.
+// An import makes Node fill in every export of the module, which loads its whole HTTP client: about 25 ms at startup.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** A client that has this much unread is cut off; it comes back and replays what it missed. */
+/** A client with this much unread data is disconnected; it reconnects and replays what it missed. */
 const UNREAD_BYTES = 64 * 1024 * 1024;
 const MAX_COMMAND_BYTES = 32 * 1024 * 1024;
 
 interface Connection {
   socket: WebSocket;
-  /** What its frames are written to. */
+  /** The stream that carries its frames. */
   wire: Duplex;
   watched: ReadonlySet<StageId>;
 }
 
 /**
- * Opens the WebSocket server. The first frame of a connection is `init` with the whole board, then every event after
- * that `seq`, in order.
+ * Opens the WebSocket server. The first frame of a connection is `init` with the whole board. Every event after its
+ * `seq` follows, in order.
  * @throws OperationalError `port_in_use`
  */
 export async function openGateway(parts: GatewayParts): Promise<Gateway> {
@@ -72,19 +72,19 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
   function send({ socket, wire }: Connection, text: string): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > UNREAD_BYTES) {
-      log.warn({ bytes: socket.bufferedAmount }, 'a client does not read and is cut off');
+      log.warn({ bytes: socket.bufferedAmount }, 'slow client disconnected');
       socket.terminate();
       return;
     }
     if (wire.writableCorked === 0) {
-      // The events of one commit leave in one write, and wake the other side once.
+      // Sends the events of one commit in one write, which wakes the other side once.
       wire.cork();
       queueMicrotask(() => wire.uncork());
     }
     socket.send(text);
   }
 
-  /** Each frame is put into words once, for however many. */
+  /** Serializes a frame once, for all receivers. */
   function tell(receivers: Iterable<Connection>, frame: { type: string; [field: string]: unknown }): void {
     const text = JSON.stringify(frame);
     mark('frame sent', frame.type);
@@ -93,9 +93,9 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
 
   async function welcome(socket: WebSocket, wire: Duplex): Promise<void> {
     const connection: Connection = { socket, wire, watched: new Set() };
-    const early: BoardEvent[] = []; // committed while the board is read
+    const early: BoardEvent[] = []; // committed while the board is being read
     const unlistenEarly = store.onEvent((event) => early.push(event));
-    socket.on('error', (error) => log.info({ err: error }, 'a client connection failed'));
+    socket.on('error', (error) => log.info({ err: error }, 'client connection failed'));
     socket.on('message', (data) => void onCommand(connection, String(data)));
     try {
       const view = await board();
@@ -105,7 +105,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       socket.on('close', () => connections.delete(connection));
       if (socket.readyState !== socket.OPEN) connections.delete(connection);
     } catch (error) {
-      log.error({ err: error }, 'a client could not be given the board');
+      log.error({ err: error }, 'board not sent to client');
       socket.close(1011);
     } finally {
       unlistenEarly();
@@ -158,7 +158,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 
 function isAuthorized(request: IncomingMessage, secret: string): boolean {
   const shown = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
-  if (shown === undefined || request.headers.origin !== undefined) return false; // a web page is never a client of ours
+  if (shown === undefined || request.headers.origin !== undefined) return false; // a web page is never a client here
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(shown), digest(secret));
 }

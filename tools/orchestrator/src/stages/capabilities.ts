@@ -3,8 +3,8 @@ import { requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * What Claude Code offers a stage, as it said when it was last started: for the stage itself, else for another one of
- * its project, else for any, of which the commands of another repository are left out.
+ * Returns what Claude Code offers, as reported at the newest launch: of the stage itself, else of another stage of its
+ * project, else of any stage. The last leaves out commands that are not built in, since they belong to another repository.
  * @throws Rejection `unknown_stage`
  */
 export async function capabilitiesOf(

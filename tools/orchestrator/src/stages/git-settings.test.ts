@@ -13,7 +13,7 @@ async function setUp() {
   const path = await lab.repository('web');
   const { store, events } = await openTestStore();
   const dataDir = lab.folder;
-  /** As after a start of Callboard. */
+  /** The parts as they are after a start of Callboard. */
   const start = () => {
     const repositories = createRepositories({ store, dataDir, log: silent });
     const worktrees = createWorktrees({ dataDir, env: lab.env, repositories });
@@ -31,7 +31,7 @@ async function setUp() {
   return { ...lab, path, store, events, start, project, now, look };
 }
 
-it('takes what stands there when a repository is registered as agreed, and tells what comes later, once', async () => {
+it('counts the settings at registration as agreed, and reports later ones once', async () => {
   const { git, path, look, events, project, folder } = await setUp();
   expect(await look()).toEqual({ needed: false, hash: '', items: [] });
   await git(path, 'config', 'core.fsmonitor', join(folder, 'monitor'));
@@ -52,7 +52,7 @@ it('takes what stands there when a repository is registered as agreed, and tells
   expect(await look()).toMatchObject({ needed: false });
 });
 
-it('agrees to what was shown and to nothing else, for good', async () => {
+it('agrees permanently, and only to the settings that were shown', async () => {
   const { git, path, look, start, project, folder } = await setUp();
   await git(path, 'config', 'core.fsmonitor', 'first');
   const { hash = '' } = (await look()) ?? {};
@@ -67,14 +67,14 @@ it('agrees to what was shown and to nothing else, for good', async () => {
   expect(await look()).toMatchObject({ needed: true });
 });
 
-it('is asked of a project that there is', async () => {
+it('refuses to agree for an unknown project', async () => {
   const { start, project } = await setUp();
   const { settings, projects } = start();
   await projects.remove(project.id);
   await expect(settings.agree(project.id, 'x')).rejects.toMatchObject({ code: 'unknown_project' });
 });
 
-it('begins with what stands there where an older Callboard had registered the repository', async () => {
+it('counts the current settings of a repository that an older Callboard registered as agreed', async () => {
   const { git, path, store, project, look } = await setUp();
   await git(path, 'config', 'core.fsmonitor', 'mine');
   const { createdAt } = project;
@@ -88,7 +88,7 @@ it('begins with what stands there where an older Callboard had registered the re
   expect((await look())?.items.map(({ name }) => name)).toEqual(['core.sshcommand']);
 });
 
-it('tells also what one worktree alone has', async () => {
+it('reports settings that only one worktree has', async () => {
   const { git, path, start, project, now, folder } = await setUp();
   const { worktrees, repositories } = start();
   const worktree = await worktrees.ensure(project, stageId('STAGE-1'), null);
@@ -101,7 +101,7 @@ it('tells also what one worktree alone has', async () => {
   ]);
 });
 
-it('refuses a main checkout whose .git leads to another repository since, until somebody agrees', async () => {
+it('refuses a main checkout whose .git now points to another repository, until somebody agrees', async () => {
   const { git, path, folder, start, project, now } = await setUp();
   const prepared = join(folder, 'prepared');
   await git(folder, 'clone', '--quiet', path, prepared);

@@ -7,14 +7,14 @@ import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { StoredRepositories } from './repositories.ts';
 
-/** What of the repositories' git settings runs programs, and whether a person has agreed to it. */
+/** The git settings of repositories that run programs, and whether a person has agreed to them. */
 export interface ProjectGitSettings {
   /**
-   * Agrees to what has this hash; from the next call of git on it is run.
-   * @throws Rejection `unknown_project`, `git_settings_changed` where that is not what stands there now
+   * Agrees to the settings with this hash. Every later call of git runs their programs.
+   * @throws Rejection `unknown_project`; `git_settings_changed` if the current settings have another hash
    */
   agree(id: ProjectId, hash: string): Promise<Project>;
-  /** Looks at all repositories. Where nobody has looked yet, what stands there now counts as set up by a person. */
+  /** Checks all repositories. At the first check of a repository, its settings count as set up by a person. */
   lookAtAll(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface GitSettingsParts {
   log: Logger;
 }
 
-/** Each look is a call of git. */
+/** Each check calls git. */
 const LOOKS_AT_ONCE = 4;
 
 export function createGitSettings({ store, worktrees, repositories, log }: GitSettingsParts): ProjectGitSettings {
@@ -34,14 +34,17 @@ export function createGitSettings({ store, worktrees, repositories, log }: GitSe
       await worktrees.gitSettings(await requireProject(store.read, id));
       await repositories.settled(id);
       if (await repositories.agree(id, hash)) return requireProject(store.read, id);
-      const advice = 'Look at them again, then agree.';
-      throw new Rejection('git_settings_changed', `The git settings of ${id} are not those that were shown. ${advice}`);
+      const advice = 'Review them again, then agree.';
+      throw new Rejection(
+        'git_settings_changed',
+        `The git settings of ${id} have changed since they were shown. ${advice}`,
+      );
     },
 
     async lookAtAll() {
       await forEachAtOnce(await store.read.projects.list(), LOOKS_AT_ONCE, async (project) => {
         await worktrees.gitSettings(project).catch((error: unknown) => {
-          log.warn({ err: error, projectId: project.id }, 'the git settings of a repository could not be read');
+          log.warn({ err: error, projectId: project.id }, 'git settings not read');
         });
       });
     },

@@ -6,18 +6,18 @@ import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
-/** Keys of a file's frontmatter that mean nothing here. */
+/** Unknown keys in a file's frontmatter. */
 interface IgnoredKeys {
   file: string;
   keys: string[];
 }
 
-/** Stages from Markdown files, one a stage. */
+/** Imports stages from Markdown files, one stage each. */
 export interface StageImports {
   /**
-   * Imports a folder (and those in it), or one file: new stages are made, stages that were imported before and not yet
-   * started are brought up to date. All or nothing.
-   * @throws Rejection `unknown_project`, `import_failed` that lists everything that is wrong
+   * Imports a folder with its subfolders, or one file. Creates new stages, and updates stages that were imported before
+   * and have not been started. All or nothing.
+   * @throws Rejection `unknown_project`; `import_failed`, which lists every problem
    */
   run(
     projectId: ProjectId,
@@ -64,7 +64,7 @@ async function readStageFiles(path: string): Promise<StageFile[]> {
 
 async function markdownFiles(path: string): Promise<string[]> {
   const info = await stat(path).catch(() => null);
-  if (info === null) throw failed([`There is nothing at ${path}.`]);
+  if (info === null) throw failed([`${path} does not exist.`]);
   if (info.isFile()) return [path];
   const names = await readdir(path, { recursive: true, withFileTypes: true });
   return names
@@ -85,9 +85,9 @@ function requireSound(project: Project, files: readonly StageFile[], known: Read
     const other = known.get(file.id);
     if (other !== undefined && other.projectId !== project.id) {
       const where = other.source ?? `written in the browser for the project ${other.projectId}`;
-      problems.push(`${file.id} of ${file.path} is a stage of another project already: ${where}`);
+      problems.push(`${file.id} of ${file.path} is already a stage of another project: ${where}`);
     } else if (other !== undefined && other.source === null) {
-      problems.push(`${file.id} of ${file.path} was written in the browser already`);
+      problems.push(`${file.id} of ${file.path} is already a stage that was written in the browser`);
     }
   }
   for (const file of files) {
@@ -121,7 +121,7 @@ function findCycle(files: readonly StageFile[], known: ReadonlyMap<string, Stage
   return null;
 }
 
-/** True when the stage is new. One that was started keeps what it was started with. */
+/** Saves a stage. Returns true if it is new. A stage that was started keeps its fields, except that it can become done. */
 async function save(tx: Tx, project: Project, file: StageFile, before: Stage | undefined): Promise<boolean> {
   const fields = {
     title: file.title,

@@ -13,16 +13,16 @@ import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-/** Repositories on the board. */
+/** The repositories on the board. */
 export interface Projects {
   /**
-   * Registers the repository that the path lies in; `created` is false when it was registered before.
+   * Registers the repository that contains the path. `created` is false if it was already registered.
    * @throws Rejection `not_a_repository`, `no_commits`
    */
   register(project: NewProject): Promise<{ project: Project; created: boolean }>;
-  /** @throws Rejection `unknown_project` */
+  /** Changes the name or the settings. @throws Rejection `unknown_project` */
   update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
-  /** @throws Rejection `unknown_project`, `project_in_use` when it has stages */
+  /** Takes it off the board. @throws Rejection `unknown_project`; `project_in_use` if it has stages */
   remove(id: ProjectId): Promise<Project>;
 }
 
@@ -53,7 +53,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
           created: true,
         };
       });
-      // What stands in its git settings now was set up by a person, and counts as agreed.
+      // A person set up its current git settings, so they count as agreed.
       if (registered.created) await worktrees.gitSettings(registered.project);
       return registered;
     },
@@ -76,11 +76,11 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
   };
 }
 
-/** A patch without the fields it does not name. */
+/** Returns the patch without undefined fields. */
 const defined = (patch: object | undefined): object =>
   Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== undefined));
 
-/** A readable id that is not taken: the folder's name, with a number when need be. */
+/** Returns a readable, unused id: the folder's name, with a number if necessary. */
 async function unusedId(tx: Tx, folder: string): Promise<ProjectId> {
   const slug =
     folder

@@ -5,11 +5,11 @@ import type { Trash } from '../trash/trash.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import type { Stages } from './stages.ts';
 
-/** Takes stages off the board with their worktree. */
+/** Removes stages from the board together with their worktrees. */
 export interface StageRemoval {
-  /** What `remove` would do to the stage's worktree now. @throws Rejection `unknown_stage` */
+  /** Returns what `remove` would do to the stage's worktree now. @throws Rejection `unknown_stage` */
   plan(stageId: StageId): Promise<Removal>;
-  /** @throws Rejection as `Stages.remove` and `Worktrees.remove` do */
+  /** Removes the worktree, then the stage. @throws Rejection as `Stages.remove` and `Worktrees.remove` do */
   remove(input: CommandInput<'remove_stage'>, by: string): Promise<CommandReply<'remove_stage'>>;
 }
 
@@ -39,7 +39,7 @@ export function createStageRemoval({ store, stages, worktrees, trash }: StageRem
       return worktrees.planRemoval(project, stage.worktree);
     },
 
-    /** The worktree goes first: wherever this is interrupted, the stage is still there and can be removed again. */
+    /** The worktree goes first: after an interruption the stage still exists, and removing it can be repeated. */
     async remove({ stageId, buildFolders = 'keep' }, by) {
       const stage = await stages.requireRemovable(stageId);
       const project = await store.read.projects.find(stage.projectId);

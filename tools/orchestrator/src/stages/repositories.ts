@@ -7,29 +7,29 @@ import type { Logger } from '../lib/logger.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Repositories } from '../worktrees/git/known-repositories.ts';
 
-/** What the store knows of the repositories that git is called in. */
+/** What the store knows about the repositories in which git runs. */
 export interface StoredRepositories extends Repositories {
-  /** Waits until all that was told of this project is stored. */
+  /** Resolves when every report about this project so far is stored. */
   settled(id: ProjectId): Promise<void>;
-  /** Counts what is pending as agreed, if its hash is this one. @returns whether it was */
+  /** Marks the pending settings as agreed if they have this hash. @returns whether they had it */
   agree(id: ProjectId, hash: string): Promise<boolean>;
 }
 
 export function createRepositories(parts: { store: Store; dataDir: string; log: Logger }): StoredRepositories {
   const { store, dataDir, log } = parts;
   const exclusively = createKeyedMutex();
-  /** By project, then by checkout: what it has that nobody has agreed to. */
+  /** By project, then by checkout: the settings that nobody has agreed to. */
   const pendingOf = new Map<string, Map<string, readonly GitSettingItem[]>>();
   let worktrees: Promise<string> | undefined;
 
-  /** The project whose stage has its worktree at this folder. */
+  /** Returns the project whose stage has its worktree at this folder; null if there is none. */
   async function projectOfWorktree(folder: string): Promise<ProjectId | null> {
     worktrees ??= realpath(dataDir).then((real) => join(real, 'worktrees'));
     const [id = '', stage, ...rest] = relative(await worktrees, folder).split('/');
     return stage === undefined || rest.length > 0 || id === '..' ? null : (ProjectId.safeParse(id).data ?? null);
   }
 
-  /** Those of all its checkouts that are still there. */
+  /** Returns the pending settings of all checkouts of the project; forgets checkouts that no longer exist. */
   async function pendingIn(id: ProjectId): Promise<GitSettingItem[]> {
     const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
     for (const checkout of checkouts.keys()) if (!(await isThere(checkout))) checkouts.delete(checkout);
@@ -69,7 +69,7 @@ export function createRepositories(parts: { store: Store; dataDir: string; log: 
       const checkouts = pendingOf.get(id) ?? new Map<string, readonly GitSettingItem[]>();
       pendingOf.set(id, checkouts.set(checkout, pending));
       exclusively(id, () => keepPending(projectId)).catch((error: unknown) => {
-        log.error({ err: error, projectId }, 'what was found in the git settings could not be stored');
+        log.error({ err: error, projectId }, 'pending git settings not stored');
       });
     },
 

@@ -3,7 +3,7 @@ import { parseStageFile } from './stage-file.ts';
 
 const parse = (frontmatter: string) => parseStageFile('a.md', `---\n${frontmatter}\n---\nDo it.\n`);
 
-it('takes one id or a list of them in depends_on, each once', () => {
+it('accepts one id or a list of ids in depends_on, and keeps each once', () => {
   const stage = (depends: string) => parse(`id: A\ntitle: T\n${depends}`);
   expect(stage('depends_on: B')).toMatchObject({ stage: { dependsOn: ['B'] } });
   expect(stage('depends_on: [B, C, B]')).toMatchObject({ stage: { dependsOn: ['B', 'C'] } });
@@ -12,14 +12,14 @@ it('takes one id or a list of them in depends_on, each once', () => {
 });
 
 it.each([
-  ['id: A\ntitle: 007', '7 is not text to YAML; put what you wrote in quotes', 'title'],
-  ['id: 12\ntitle: T', '12 is not text to YAML; put what you wrote in quotes', 'id'],
-  ['id: A\ntitle: yes\nmodel: true', 'true is not text to YAML', 'model'],
-  ['id: A\ntitle: T\ndepends_on: B, C', '"B, C" is not the id of a stage; several are a list', 'depends_on[0]'],
-  ['id: A\ntitle: T\ndepends_on: [B, 12]', '12 is not text to YAML', 'depends_on[1]'],
+  ['id: A\ntitle: 007', 'YAML does not read 7 as text; put the value in quotes', 'title'],
+  ['id: 12\ntitle: T', 'YAML does not read 12 as text; put the value in quotes', 'id'],
+  ['id: A\ntitle: yes\nmodel: true', 'YAML does not read true as text', 'model'],
+  ['id: A\ntitle: T\ndepends_on: B, C', '"B, C" is not a stage id; write several ids as a list', 'depends_on[0]'],
+  ['id: A\ntitle: T\ndepends_on: [B, 12]', 'YAML does not read 12 as text', 'depends_on[1]'],
   ['id: A', 'expected string, received undefined', 'title'],
   ['title: T', 'expected string, received undefined', 'id'],
-])('names the value and its place in %j', (frontmatter, words, place) => {
+])('names the value and its position in %j', (frontmatter, words, place) => {
   const problem = JSON.stringify(parse(frontmatter));
   expect(problem).toContain(JSON.stringify(words).slice(1, -1));
   expect(problem).toContain(place);

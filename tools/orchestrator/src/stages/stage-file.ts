@@ -2,13 +2,13 @@ import { NewStage, StageId } from '@callboard/contract';
 import { parse as parseYaml, YAMLParseError } from 'yaml';
 import { z } from 'zod';
 
-/** Text that YAML takes for something else: `title: 007` is a number to it, and what was written is lost. */
+/** Refuses text that YAML reads as another type: `title: 007` becomes the number 7, and the original spelling is lost. */
 const text = <T extends z.ZodType>(schema: T) =>
   z
     .unknown()
     .transform((value, context) => {
       if (typeof value !== 'number' && typeof value !== 'boolean') return value;
-      context.addIssue(`${value} is not text to YAML; put what you wrote in quotes`);
+      context.addIssue(`YAML does not read ${value} as text; put the value in quotes`);
       return z.NEVER;
     })
     .pipe(schema);
@@ -17,12 +17,12 @@ const Dependency = text(
   z.unknown().transform((value, context) => {
     const id = StageId.safeParse(value);
     if (id.success) return id.data;
-    context.addIssue(`${JSON.stringify(value)} is not the id of a stage; several are a list: [STAGE-1, STAGE-2]`);
+    context.addIssue(`${JSON.stringify(value)} is not a stage id; write several ids as a list: [STAGE-1, STAGE-2]`);
     return z.NEVER;
   }),
 );
 
-/** What the frontmatter of a stage's Markdown file may say; the body is the prompt. */
+/** The frontmatter of a stage's Markdown file. The body is the prompt. */
 const Frontmatter = z.looseObject({
   id: text(StageId),
   title: text(NewStage.shape.title),
@@ -39,7 +39,7 @@ const Frontmatter = z.looseObject({
   auto_start: NewStage.shape.autoStart,
 });
 
-/** A stage as its file describes it. */
+/** A stage, as described by its file. */
 export interface StageFile {
   path: string;
   id: StageId;
@@ -47,19 +47,19 @@ export interface StageFile {
   prompt: string;
   dependsOn: StageId[];
   priority: number | undefined;
-  /** `Complete` and `Skipped` stages are done: others may depend on them. */
+  /** True for `Complete` and `Skipped`: stages that depend on it may start. */
   isDone: boolean;
   permissionMode: NewStage['permissionMode'];
   model: NewStage['model'];
   autoStart: boolean | undefined;
-  /** Keys of its frontmatter that mean nothing here. */
+  /** Unknown keys in its frontmatter. */
   unknownKeys: string[];
 }
 
-/** A file between `---` lines and a body; null for Markdown without frontmatter, which is no stage. */
+/** Frontmatter between `---` lines, then the body. Markdown without frontmatter is not a stage. */
 const FRONTMATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n([\s\S]*))?$/;
 
-/** Reads one file. Returns what is wrong with it, in words that name the place; null for Markdown that is no stage. */
+/** Parses one file. Returns a problem with its position if the file is invalid; null for Markdown that is not a stage. */
 export function parseStageFile(path: string, content: string): { stage: StageFile } | { problem: string } | null {
   const match = FRONTMATTER.exec(content);
   if (match === null) return null;
@@ -91,7 +91,7 @@ function readYaml(text: string): { value: unknown } | string {
   try {
     return { value: parseYaml(text) };
   } catch (error) {
-    // Aliases that stand for far more than the file holds are refused with another kind of error.
+    // The parser refuses aliases that expand to far more than the file holds, with a ReferenceError.
     if (error instanceof YAMLParseError || error instanceof ReferenceError) return error.message;
     throw error;
   }

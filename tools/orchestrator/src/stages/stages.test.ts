@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
 import { createStages } from './stages.ts';
 
-it('keeps each dependency once, in the order in which they were given', async () => {
+it('keeps each dependency once, in the given order', async () => {
   const { store, addStage } = await openTestStore();
   const [a, b] = [await addStage(), await addStage()];
   const stages = createStages({ store });

@@ -5,21 +5,27 @@ import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 
-/** Stages as people write and change them. */
+/** Creates, changes, completes and removes stages on behalf of people. */
 export interface Stages {
-  /** @throws Rejection `unknown_project`, `unknown_dependency` */
+  /** Creates a stage that has not been started. @throws Rejection `unknown_project`, `unknown_dependency` */
   create(stage: NewStage): Promise<Stage>;
-  /** @throws Rejection `unknown_stage`, `unknown_dependency`; `stage_running` for another prompt or mode of a started stage */
+  /**
+   * Changes fields of a stage.
+   * @throws Rejection `unknown_stage`, `unknown_dependency`; `stage_running` for a new prompt or mode of a started stage
+   */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
-  /** Resolves if it can be marked done now. @throws as `complete` */
+  /** Resolves if the stage can be marked done now. @throws as `complete` */
   requireCompletable(stageId: StageId): Promise<void>;
-  /** Marks it done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
+  /** Marks the stage done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
   complete(stageId: StageId): Promise<Stage>;
   /** Moves a done stage back to where it was. @throws Rejection `unknown_stage`, `not_done` */
   reopen(stageId: StageId, actor: string): Promise<void>;
   /** Returns the stage if it can be removed now. @throws as `remove` */
   requireRemovable(stageId: StageId): Promise<Stage>;
-  /** Takes it off the board with its session and transcript; its decisions stay in their log. @throws Rejection `unknown_stage`, `stage_running` */
+  /**
+   * Removes the stage with its session and transcript. Its decisions stay in the decision log.
+   * @throws Rejection `unknown_stage`, `stage_running`
+   */
   remove(stageId: StageId): Promise<Stage>;
 }
 
@@ -50,7 +56,7 @@ export function createStages({ store }: { store: Store }): Stages {
         if (started && (patch.prompt !== undefined || patch.permissionMode !== undefined)) {
           throw new Rejection(
             'stage_running',
-            `${stageId} was started. Send a message instead of changing its prompt, and change the mode on its page.`,
+            `${stageId} has been started. Send a message instead of changing its prompt, and change the mode on its page.`,
           );
         }
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
@@ -85,7 +91,7 @@ export function createStages({ store }: { store: Store }): Stages {
   };
 }
 
-/** A stage that was not started, with defaults for what was left out. */
+/** Returns a stage that has not been started, with defaults for omitted fields. */
 const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   id,
   projectId: wanted.projectId,
@@ -147,7 +153,7 @@ async function requireNoCycle(tx: Tx, stageId: StageId, dependsOn: readonly Stag
   }
 }
 
-/** The next id that is not taken: an imported stage may have it. */
+/** Returns the next unused id; an imported stage may already have a number's id. */
 async function unusedId(tx: Tx): Promise<StageId> {
   for (;;) {
     const id = StageId.parse(await tx.stages.nextId());

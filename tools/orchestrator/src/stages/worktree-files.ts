@@ -4,17 +4,17 @@ import { requireStage, unknownStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-/** The files in the worktrees of stages. */
+/** Reads files in the worktrees of stages. */
 export interface WorktreeFiles {
-  /** @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
+  /** Returns the diff of a worktree. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
   diff(stageId: StageId, query: DiffQuery): Promise<StageDiff>;
-  /** Paths that match the query. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
+  /** Returns paths that match the query. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
   suggest(stageId: StageId, query: string): ReturnType<Worktrees['suggestFiles']>;
 }
 
 export function createWorktreeFiles({ store, worktrees }: { store: Store; worktrees: Worktrees }): WorktreeFiles {
   function worktreeOf({ id, worktree }: Stage): Worktree {
-    if (worktree === null) throw new Rejection('no_session', `${id} has no worktree yet: it was never started.`);
+    if (worktree === null) throw new Rejection('no_session', `${id} has no worktree yet. Start the stage first.`);
     return worktree;
   }
 

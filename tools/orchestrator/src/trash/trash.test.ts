@@ -28,7 +28,7 @@ async function setUp(dataDir?: string) {
 
 const gone = (path: string) => expect(access(path)).rejects.toThrow();
 
-it('moves files away, says whose they were, and restores them as they were', async () => {
+it('moves files away, records their stage, and restores them unchanged', async () => {
   const { trash, keep, worktree, folder } = await setUp();
   const entry = await keep();
   expect(await readdir(worktree)).toEqual(['notes']);
@@ -50,7 +50,7 @@ it('moves files away, says whose they were, and restores them as they were', asy
   await expect(trash.restore(entry.id, target)).rejects.toMatchObject({ code: 'unknown_trash' });
 });
 
-it('does the same to and from another file system', async () => {
+it('moves files to another file system and back', async () => {
   const other = await mkdtemp('/dev/shm/callboard-test-');
   onTestFinished(() => rm(other, { recursive: true }));
   const { trash, keep, worktree, folder } = await setUp(other);
@@ -63,7 +63,7 @@ it('does the same to and from another file system', async () => {
   expect(await readdir(join(other, 'trash'))).toEqual([]);
 });
 
-it('restores into the worktree of the stage where there is one again, else into a folder of its own', async () => {
+it('restores into the worktree of the stage if there is one again, else into a new folder', async () => {
   const { trash, keep, store, stage, path, dataDir } = await setUp();
   const first = await keep();
   expect((await trash.restore(first.id)).folder).toBe(join(dataDir, 'restored', `STAGE-1-${first.id.slice(0, 8)}`));
@@ -76,7 +76,7 @@ it('restores into the worktree of the stage where there is one again, else into 
   expect(await readFile(join(path, '.env'), 'utf8')).toBe('KEY=1');
 });
 
-it('overwrites nothing, and then has restored nothing', async () => {
+it('refuses to overwrite a file, and restores nothing then', async () => {
   const { trash, keep, folder } = await setUp();
   const { id } = await keep();
   const target = join(folder, 'restored');
@@ -90,7 +90,7 @@ it('overwrites nothing, and then has restored nothing', async () => {
 });
 
 it.each([
-  ['a link that leads elsewhere', (target: string, folder: string) => symlink(folder, join(target, 'notes'))],
+  ['a link to another folder', (target: string, folder: string) => symlink(folder, join(target, 'notes'))],
   ['a file', (target: string) => writeFile(join(target, 'notes'), 'a file')],
 ])('does not restore through %s', async (_what, make) => {
   const { trash, keep, folder } = await setUp();
@@ -103,13 +103,13 @@ it.each([
   await gone(join(target, '.env'));
 });
 
-it('refuses a folder that is no absolute path', async () => {
+it('refuses a folder that is not an absolute path', async () => {
   const { trash, keep } = await setUp();
   const { id } = await keep();
   await expect(trash.restore(id, 'here')).rejects.toMatchObject({ code: 'bad_request' });
 });
 
-it('lists what was moved before a move failed, and restores that', async () => {
+it('lists and restores the files that were moved before a move failed', async () => {
   const { trash, keep, worktree, folder } = await setUp();
   await rm(join(worktree, '.env'));
   await expect(keep()).rejects.toThrow('ENOENT');
@@ -118,7 +118,7 @@ it('lists what was moved before a move failed, and restores that', async () => {
   expect(await readdir(join(folder, 'restored'))).toEqual(['notes']);
 });
 
-it('forgets what is older than an instant, by the time that was lived through', async () => {
+it('forgets entries older than an instant, counting the time that Callboard ran', async () => {
   const { trash, keep, dataDir } = await setUp();
   const { id, at } = await keep();
   await trash.forgetOlder(at);
@@ -128,7 +128,7 @@ it('forgets what is older than an instant, by the time that was lived through', 
   await gone(join(dataDir, 'trash', id));
 });
 
-it('takes no manifest at its word that leads out of its folder', async () => {
+it('ignores a manifest with a path that leads out of its folder', async () => {
   const { trash, keep, dataDir, folder } = await setUp();
   const { id } = await keep();
   const file = join(dataDir, 'trash', id, 'entry.json');

@@ -16,7 +16,7 @@ import { moveFile } from '../lib/move-file.ts';
 import type { Store } from '../store/store.ts';
 import { type Manifest, readManifest, writeManifest } from './manifest.ts';
 
-/** How long something stays: days that Callboard has lived through (decision 029). */
+/** How long an entry stays, in days while Callboard runs (decision 029). */
 const KEEP_TRASH_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
@@ -27,28 +27,30 @@ export interface TrashParts {
   dataDir: string;
 }
 
-/** Whose files they are, and who wanted them gone. */
+/** The stage that the files belonged to, and who removed it. */
 export interface Origin {
   project: Project;
   stage: Stage;
   by: string | null;
 }
 
-/** Files of worktrees that were removed, in `<data-dir>/trash`, one folder for each removal. */
+/** Files of removed worktrees, in `<data-dir>/trash`, one folder for each removal. */
 export interface Trash {
   /**
-   * Moves these files, with paths relative to the folder, into a new entry. What was moved before a failure stays in it.
+   * Moves files, with paths relative to the folder, into a new entry. Files moved before a failure stay in the entry.
    * @throws a system error
    */
   keep(folder: string, files: readonly KeptFile[], origin: Origin): Promise<TrashEntry>;
-  /** Newest first. */
+  /** Lists the entries, newest first. */
   list(): Promise<TrashEntry[]>;
   /**
-   * Moves the files of an entry into a folder, and the entry is gone; without one into the stage's worktree, or a new folder of its own.
-   * @throws Rejection `unknown_trash`, `would_overwrite`, `bad_request`, and then nothing was moved
+   * Moves the files of an entry into a folder and deletes the entry. Without a folder: into the stage's worktree, or into a
+   * new folder if there is none.
+   * @throws Rejection `unknown_trash`, `would_overwrite`, `bad_request`; nothing was moved then
+   * @throws OperationalError `storage_failed`; files that were not restored are still in the trash
    */
   restore(id: string, folder?: string): Promise<CommandReply<'restore_trash'>>;
-  /** Deletes for good what was put there before this instant. */
+  /** Permanently deletes entries from before this instant. */
   forgetOlder(instant: string): Promise<void>;
 }
 
@@ -64,7 +66,7 @@ export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
     return found.filter((manifest) => manifest !== null).toSorted((a, b) => b.at.localeCompare(a.at));
   }
 
-  /** The worktree of the stage that has the entry's id now, if it is there. */
+  /** Returns the worktree of the stage that now has the entry's stage id; null if there is none. */
   async function worktreeFor({ stageId, projectId }: Manifest): Promise<string | null> {
     const stage = await store.read.stages.find(stageId);
     const path = stage?.projectId === projectId ? (stage.worktree?.path ?? null) : null;
@@ -78,7 +80,7 @@ export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
     return TrashEntry.parse({ ...facts, ...sizes, expiresAt, worktree: await worktreeFor(manifest) });
   }
 
-  /** What of it is still there: a move back may have been cut off. */
+  /** Returns the files that are still in the entry; an earlier restore may have been interrupted. */
   async function present(manifest: Manifest): Promise<KeptFile[]> {
     const there = await Promise.all(manifest.files.map(({ path }) => isThere(join(filesOf(manifest.id), path))));
     return manifest.files.filter((_file, index) => there[index]);
@@ -86,7 +88,7 @@ export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
 
   async function restore(id: string, folder?: string): Promise<CommandReply<'restore_trash'>> {
     const manifest = await readManifest(folderOf(id), id);
-    if (manifest === null) throw new Rejection('unknown_trash', 'This is not in the trash any more.');
+    if (manifest === null) throw new Rejection('unknown_trash', 'This entry is no longer in the trash.');
     if (folder !== undefined && !isAbsolute(folder))
       throw new Rejection('bad_request', `${folder} is not an absolute path. Give one that begins with "/".`);
     const own = join(dataDir, 'restored', `${manifest.stageId}-${id.slice(0, 8)}`);
@@ -113,7 +115,7 @@ export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
       const whose = { projectId: project.id, stageId: stage.id, ...names };
       const manifest: Manifest = { id, at, keptAt, by, ...whose, files: [...files] };
       await mkdir(filesOf(id), { recursive: true, mode: 0o700 });
-      // First: whatever comes in between, what was moved is listed.
+      // Before the moves, so that every moved file is listed even after a crash.
       await writeManifest(folderOf(id), manifest);
       for (const { path } of files) await moveFile(join(folder, path), join(filesOf(id), path));
       return { ...(await toEntry(manifest)), worktree: null };
@@ -124,7 +126,7 @@ export function createTrash({ store, edges, log, dataDir }: TrashParts): Trash {
       for (const { id, keptAt } of await entries()) {
         if (keptAt >= instant) continue;
         await turns(id, () => rm(folderOf(id), { recursive: true, force: true }));
-        log.info({ id }, 'an entry of the trash was deleted, as it was old');
+        log.info({ id }, 'old trash entry deleted');
       }
     },
   };
@@ -138,7 +140,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** How many of the files in the way are named. */
+/** How many of the conflicting files an error names. */
 const NAMED = 5;
 
 async function requireFree(target: string, files: readonly KeptFile[]): Promise<void> {
@@ -146,11 +148,11 @@ async function requireFree(target: string, files: readonly KeptFile[]): Promise<
   const inTheWay = files.filter((_file, index) => taken[index]).map(({ path }) => path);
   if (inTheWay.length === 0) return;
   const more = inTheWay.length > NAMED ? ` and ${inTheWay.length - NAMED} more` : '';
-  const message = `${target} has ${inTheWay.slice(0, NAMED).join(', ')}${more} already, so nothing was restored. Move them away, or restore into another folder.`;
+  const message = `${target} already has ${inTheWay.slice(0, NAMED).join(', ')}${more}, so nothing was restored. Move these files away, or restore into another folder.`;
   throw new Rejection('would_overwrite', message);
 }
 
-/** Not through a link that leads out of the folder: whoever worked in a worktree may have made one. */
+/** Refuses a path through a link that leads out of the folder; a session in the worktree may have created one. */
 async function requireInside(target: string, parent: string): Promise<void> {
   const top = await realpath(target);
   let folder = parent;
@@ -158,12 +160,12 @@ async function requireInside(target: string, parent: string): Promise<void> {
   const real = await realpath(folder).catch(() => null);
   const isInside = real !== null && (real === top || real.startsWith(`${top}/`)) && (await stat(real)).isDirectory();
   if (isInside) return;
-  const message = `${folder} is not a folder inside of ${target}, so nothing was restored. Restore into another folder.`;
+  const message = `${folder} is not a folder inside ${target}, so nothing was restored. Restore into another folder.`;
   throw new Rejection('would_overwrite', message);
 }
 
 function cannotRestore(target: string, error: unknown): unknown {
   if (error instanceof Rejection || systemCode(error) === undefined) return error;
-  const message = `Not everything could be restored into ${target} (${messageOf(error)}). What is missing there is still in the trash.`;
+  const message = `Not everything could be restored into ${target} (${messageOf(error)}). The missing files are still in the trash.`;
   return new OperationalError('storage_failed', message, { cause: error });
 }

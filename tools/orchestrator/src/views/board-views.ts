@@ -21,30 +21,30 @@ const EVENTS_PAGE = 500;
 const TRANSCRIPT_PAGE = 200;
 const DECISIONS_PAGE = 200;
 
-/** What clients read of the store, as they see it. Changes nothing. */
+/** Reads the store in the shape that clients get. Changes nothing. */
 export interface BoardViews {
-  /** The whole board, with what is to be said of the machine. */
+  /** Returns the whole board, with the notices about the machine. */
   board(): Promise<BoardView>;
-  /** One card. @throws Rejection `unknown_stage` */
+  /** Returns one card. @throws Rejection `unknown_stage` */
   stage(stageId: StageId): Promise<StageView>;
-  /** @throws Rejection `no_session`, `unknown_stage` */
+  /** Returns a session with its queue and open requests. @throws Rejection `no_session`, `unknown_stage` */
   session(stageId: StageId): Promise<SessionView>;
-  /** A page of events. `resync`: some of them are no longer kept, or `since` is ahead of the log. */
+  /** Returns a page of events. `resync`: some of them have been pruned, or `since` is ahead of the log. */
   events(page: CommandInput<'get_events'>): Promise<CommandReply<'get_events'>>;
-  /** A page of a transcript, each decision with what became of it since. @throws Rejection `unknown_stage` */
+  /** Returns a page of a transcript, each decision with its current delivery state. @throws Rejection `unknown_stage` */
   transcript(page: CommandInput<'get_transcript'>): Promise<CommandReply<'get_transcript'>>;
-  /** A page of the decision log. */
+  /** Returns a page of the decision log. */
   decisions(filter: CommandInput<'get_decisions'>): Promise<CommandReply<'get_decisions'>>;
-  /** What waits for a person: all of it, or that of one stage. @throws Rejection `unknown_stage` */
+  /** Returns the requests that wait for a person: all, or those of one stage. @throws Rejection `unknown_stage` */
   pending(stageId?: StageId): Promise<PendingRequest[]>;
-  /** Rules of the project and of its stages. @throws Rejection `unknown_project` */
+  /** Returns the rules of the project and of its stages. @throws Rejection `unknown_project` */
   rules(projectId: ProjectId): Promise<PermissionRule[]>;
 }
 
 export function createBoardViews({ store, board }: { store: Store; board: () => Promise<BoardView> }): BoardViews {
   const { read } = store;
 
-  /** A decision's entry is written when the decision is made; how far its delivery got since is looked up. */
+  /** An entry is written when the decision is made, so the progress of its delivery is read from the decision log. */
   async function withCurrentDecision(entry: TranscriptEntry): Promise<TranscriptEntry> {
     if (entry.kind !== 'decision') return entry;
     const now = await read.requests.findDecision(entry.stageId, entry.decision.requestId);
@@ -67,7 +67,7 @@ export function createBoardViews({ store, board }: { store: Store; board: () => 
     async events({ since, limit = EVENTS_PAGE }) {
       const last = await read.events.lastSeq();
       const events = await read.events.since(since, limit);
-      // Numbers have no gaps: the next one is there, or it was pruned, maybe just now. Nothing follows the newest.
+      // Numbers have no gaps: a missing next event was pruned, maybe just now. Nothing follows the newest.
       const isWhole = events[0] === undefined ? since === last : events[0].seq === since + 1;
       return isWhole ? { events, resync: false } : { events: [], resync: true };
     },

@@ -10,7 +10,7 @@ export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandl
   auth_redeem: logins.redeem,
   auth_prove: async (input, { login }) => {
     const { loginId } = requireLogin(login);
-    if (loginId === null) throw new Rejection('bad_request', 'An API token has no page to prove.');
+    if (loginId === null) throw new Rejection('bad_request', 'An API token has no page that could be proven.');
     await logins.prove(loginId, input);
     return { loginId };
   },
@@ -23,6 +23,6 @@ export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandl
 });
 
 function requireLogin(login: Authenticated | null): Authenticated {
-  if (login === null) throw new Rejection('not_logged_in', 'This command came without a login.');
+  if (login === null) throw new Rejection('not_logged_in', 'This command needs a login.');
   return login;
 }
