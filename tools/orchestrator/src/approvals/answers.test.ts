@@ -15,30 +15,30 @@ const request = (fields: Record<string, unknown> = {}): PendingRequest =>
 const body = (fields: Record<string, unknown> = {}) => ({ requestId, decision: 'allow', ...fields }) as ApproveBody;
 const refusal = (code: string) => expect.objectContaining({ code, kind: 'rejection' });
 
-describe('a yes', () => {
-  it('runs the original input where nothing was changed', () => {
+describe('allowing', () => {
+  it('runs the original input if it was not changed', () => {
     expect(allow(request(), body()).response).toEqual({ behavior: 'allow' });
   });
 
-  it('sends the changed input, and records it', () => {
+  it('sends and records a changed input', () => {
     const updatedInput = { command: 'make test' };
     const { response, verdict } = allow(request(), body({ updatedInput }));
     expect(response).toEqual({ behavior: 'allow', updatedInput });
     expect(verdict).toMatchObject({ outcome: 'allowed', updatedInput });
   });
 
-  it('refuses a changed input that would not run: the CLI would make a no of it', () => {
+  it('refuses a changed input that would not run, as the CLI would turn it into a denial', () => {
     expect(() => allow(request(), body({ updatedInput: { comand: 'ls' } }))).toThrow(refusal('bad_request'));
     expect(() => allow(request(), body({ updatedInput: {} }))).toThrow(refusal('bad_request'));
   });
 
-  it('grants for the session alone, whatever destination was suggested', () => {
+  it('grants permissions for the session only, whatever destination was suggested', () => {
     const rule = { type: 'addRules', rules: [{ toolName: 'Bash' }], behavior: 'allow', destination: 'localSettings' };
     const { response } = allow(request(), body({ updatedPermissions: [rule] }));
     expect(response).toEqual({ behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'session' }] });
   });
 
-  it('does not keep for good what the CLI does not want kept, nor what is no rule', () => {
+  it('refuses to keep a rule that the CLI does not want kept, or a suggestion without a rule', () => {
     const rule = { type: 'addRules', rules: [{ toolName: 'Bash' }], behavior: 'allow', destination: 'session' };
     const always = body({ remember: 'stage', updatedPermissions: [rule] });
     expect(() => allow(request({ suppressAlwaysAllow: true }), always)).toThrow(refusal('bad_request'));
@@ -46,7 +46,7 @@ describe('a yes', () => {
     expect(allow(request(), always).response).toMatchObject({ behavior: 'allow' });
   });
 
-  it('is refused with what would not count: an interrupt, and permissions that the CLI does not take', () => {
+  it('refuses fields that the CLI would ignore: interrupt, and permissions that it does not accept', () => {
     expect(() => allow(request(), body({ interrupt: true }))).toThrow('goes with deny only');
     expect(allow(request(), body({ interrupt: false })).response).toEqual({ behavior: 'allow' });
     const updatedPermissions = [{ type: 'nonsense' }];
@@ -55,7 +55,7 @@ describe('a yes', () => {
     expect(allow(suggested, body({ updatedPermissions })).response).toMatchObject({ behavior: 'allow' });
   });
 
-  it('to a plan always names the mode that follows', () => {
+  it('a plan always names the mode that follows', () => {
     const plan = request({ kind: 'plan', toolName: 'ExitPlanMode', input: {} });
     const mode = (name: string) => ({ type: 'setMode', mode: name, destination: 'session' });
     expect(allow(plan, body()).response).toMatchObject({ updatedPermissions: [mode('default')] });
@@ -63,11 +63,11 @@ describe('a yes', () => {
     expect(allow(plan, chosen).response).toMatchObject({ updatedPermissions: [mode('acceptEdits')] });
   });
 
-  it('to a question is refused: it would tell Claude that nobody answered', () => {
+  it('a question is refused, as it would tell Claude that nobody answered', () => {
     expect(() => allow(request({ kind: 'question' }), body())).toThrow(refusal('wrong_kind'));
   });
 
-  it('to a form sends what was filled in, if it fits', () => {
+  it('a form sends its content if that fits the schema', () => {
     const requested_schema = { properties: { name: { type: 'string' } }, required: ['name'] };
     const form = request({ kind: 'elicitation', input: { message: 'Who?', requested_schema } });
     expect(allow(form, body({ updatedInput: { name: 'Ada' } })).response).toEqual({
@@ -78,8 +78,8 @@ describe('a yes', () => {
   });
 });
 
-describe('a no', () => {
-  it('always has a message, since the CLI takes one without for invalid', () => {
+describe('denying', () => {
+  it('always sends a message, as the CLI treats a denial without one as invalid', () => {
     expect(deny(request(), { reason: 'Use the other one' })).toMatchObject({
       response: { behavior: 'deny', message: 'Use the other one' },
       verdict: { outcome: 'denied', reason: 'Use the other one' },
@@ -91,12 +91,12 @@ describe('a no', () => {
     }
   });
 
-  it('ends the turn only where that was asked for', () => {
+  it('ends the turn only if interrupt is set', () => {
     expect(deny(request(), {}).response).not.toHaveProperty('interrupt');
     expect(deny(request(), { interrupt: true }).response).toMatchObject({ interrupt: true });
   });
 
-  it('to a question says that it was declined, and why', () => {
+  it('a question says that it was declined, and why', () => {
     const question = request({ kind: 'question', toolName: 'AskUserQuestion' });
     expect(deny(question, { reason: 'You choose' })).toMatchObject({
       response: { behavior: 'deny', message: 'The user declined to answer. The reason given: You choose' },
@@ -108,36 +108,36 @@ describe('a no', () => {
     expect(timeOut(question).response.message).not.toContain('declined');
   });
 
-  it('to a form declines it', () => {
+  it('a form declines it', () => {
     expect(deny(request({ kind: 'elicitation' }), { reason: 'No' }).response).toEqual({ action: 'decline' });
   });
 
-  it("that nobody gave says that it is nobody's", () => {
+  it('an expired request says that nobody answered', () => {
     const { response, verdict } = timeOut(request());
     expect(verdict.outcome).toBe('timed-out');
     expect(response.message).toContain('Nobody answered');
   });
 });
 
-describe('the answers to a question', () => {
+describe('answering a question', () => {
   const input = { questions: [{ question: 'Which?', options: [{ label: 'A' }, { label: 'B' }] }] };
   const question = request({ kind: 'question', toolName: 'AskUserQuestion', input });
 
-  it('go to the CLI beside the questions', () => {
+  it('sends the answers to the CLI together with the questions', () => {
     const answers = { 'Which?': 'A' };
     const { response, verdict } = answerQuestion(question, { requestId: question.requestId, answers });
     expect(response).toEqual({ behavior: 'allow', updatedInput: { ...input, answers } });
     expect(verdict).toMatchObject({ outcome: 'answered', answers });
   });
 
-  it('are refused where one is missing, or where nothing was asked', () => {
+  it('refuses a missing answer, and answers to a request that is not a question', () => {
     const none = { requestId: question.requestId, answers: {} };
     expect(() => answerQuestion(question, none)).toThrow(refusal('bad_request'));
     expect(() => answerQuestion(request(), none)).toThrow(refusal('wrong_kind'));
   });
 });
 
-describe('a yes to a network request', () => {
+describe('allowing a network request', () => {
   const network = (host: unknown) =>
     request({ kind: 'network', toolName: 'SandboxNetworkAccess', toolUseId: '', input: { host } });
   const fetchRule = {
@@ -146,7 +146,7 @@ describe('a yes to a network request', () => {
     rules: [{ toolName: 'WebFetch', ruleContent: 'domain:a.example' }],
   };
 
-  it('opens the host for the process, and keeps it only when told to', () => {
+  it('opens the host for the process, and keeps a rule only with remember', () => {
     expect(allow(network('a.example'), body()).response).toEqual({ behavior: 'allow' });
     expect(kept(network('a.example'), body())).toEqual([]);
     expect(allow(network('A.Example.'), body({ remember: 'stage' })).response).toEqual({ behavior: 'allow' });
@@ -158,7 +158,7 @@ describe('a yes to a network request', () => {
     expect(kept(network(host), body({ remember: 'project' }))).toEqual([]);
   });
 
-  it('takes no rule of a tool, and no other host', () => {
+  it('refuses a tool rule and a changed host', () => {
     expect(() => allow(network('a.example'), body({ updatedPermissions: [fetchRule] }))).toThrow(
       refusal('bad_request'),
     );

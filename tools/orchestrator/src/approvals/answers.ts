@@ -7,7 +7,10 @@ import { Rejection } from '../lib/errors.ts';
 const NOBODY =
   'Nobody answered within the time limit. This is not a decision of the user: go on without it, or ask again later.';
 
-/** @throws Rejection `wrong_kind` for a question, `bad_request` for an answer that would not run, or not count */
+/**
+ * Returns the answer that allows a request.
+ * @throws Rejection `wrong_kind` for a question; `bad_request` for an input that would not run, or a field that the CLI would ignore
+ */
 export function allow(request: PendingRequest, body: ApproveBody): Answer {
   const { allow } = requestKinds[request.kind];
   if (allow === null) {
@@ -19,7 +22,7 @@ export function allow(request: PendingRequest, body: ApproveBody): Answer {
   return allow(request, body);
 }
 
-/** The CLI would ignore some fields silently: a person would believe that something was granted, or that the turn ended. */
+/** The CLI ignores some fields silently, so a person would believe that something was granted or that the turn ended. */
 function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, updatedPermissions = [] }: ApproveBody) {
   if (interrupt === true) {
     const message =
@@ -30,11 +33,11 @@ function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, upda
   if (problem !== null) throw new Rejection('bad_request', problem);
 }
 
-/** The rules that outlive the session after this decision. */
+/** Returns the rules that outlive the session after this decision. */
 export const kept = (request: PendingRequest, body: ApproveBody): KeptRule[] =>
   body.decision === 'allow' ? requestKinds[request.kind].keeps(request, body) : [];
 
-/** The model reads the reason word for word, except where the turn ends with it. */
+/** Returns the answer that denies a request. The model reads the reason word for word unless `interrupt` ends the turn. */
 export function deny(
   { kind }: PendingRequest,
   { reason: given, interrupt }: Pick<ApproveBody, 'reason' | 'interrupt'>,
@@ -47,13 +50,16 @@ export function deny(
   };
 }
 
-/** The answer to a request that nobody answered in time; the words differ from a person's no. */
+/** Returns the answer to an expired request. Its wording differs from a person's denial. */
 export const timeOut = ({ kind }: PendingRequest): Answer => ({
   verdict: { outcome: 'timed-out', reason: NOBODY, answers: null, updatedInput: null },
   response: requestKinds[kind].decline(NOBODY),
 });
 
-/** @throws Rejection `wrong_kind`, `bad_request` unless exactly the questions asked are answered */
+/**
+ * Returns the answer with a person's answers to a question.
+ * @throws Rejection `wrong_kind` if the request is not a question; `bad_request` unless exactly the questions asked are answered
+ */
 export function answerQuestion(request: PendingRequest, body: AnswerBody): Answer {
   const { answer } = requestKinds[request.kind];
   if (answer !== null) return answer(request, body);

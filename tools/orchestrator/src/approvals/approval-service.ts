@@ -34,14 +34,14 @@ export interface ApprovalParts {
  */
 export interface ApprovalService {
   /**
-   * Allows or denies a tool call, a plan or an MCP server's form.
-   * @throws Rejection `unknown_request` (also another stage's), `already_decided` and `request_closed` with the
+   * Allows or denies a tool call, a plan, a host or an MCP server's form.
+   * @throws Rejection `unknown_request` (also for another stage's request), `already_decided` and `request_closed` with the
    *   decision, `wrong_kind`, `bad_request`
    */
   approve(stageId: StageId, body: ApproveBody, actor: string): Promise<Decision>;
   /** Answers a question. @throws as `approve` */
   answer(stageId: StageId, body: AnswerBody, actor: string): Promise<Decision>;
-  /** Removes a kept rule. Running sessions have it until their process ends. @throws Rejection `unknown_rule` */
+  /** Removes a kept rule. Running sessions keep it until their process ends. @throws Rejection `unknown_rule` */
   revoke(ruleId: string): Promise<PermissionRule>;
   /** Denies an expired request and says that nobody answered. @throws as `approve` */
   expire(request: PendingRequest): Promise<void>;
@@ -54,7 +54,7 @@ interface Deciding {
 }
 
 export function createApprovalService({ store, edges, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
-  /** Stores the decision and its answer in one transaction. From then on the answer is delivered, exactly once. */
+  /** Stores the decision and its answer in one transaction. Once it commits, the answer is delivered exactly once. */
   async function decide(
     stageId: StageId,
     requestId: RequestId,
@@ -79,7 +79,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     });
   }
 
-  /** Decides, and waits a moment for the CLI to confirm, so that the reply can say what really happened. */
+  /** Decides, then waits up to `confirmationMs` for the CLI to confirm, so that the reply can say what really happened. */
   async function settled(stageId: StageId, requestId: RequestId, decide: () => Promise<Decision>): Promise<Decision> {
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const unlisten = store.onEvent((event) => {
@@ -123,7 +123,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
   };
 }
 
-/** Keeps the rules that a decision granted: a session outlives its processes, and each of them begins without the rules of the last one. */
+/** Keeps the rules that a decision granted. A session outlives its processes, and each process starts without the rules of the previous one. */
 async function keepGranted(
   tx: Tx,
   request: PendingRequest,

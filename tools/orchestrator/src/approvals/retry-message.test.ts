@@ -27,18 +27,18 @@ it.each([
   ['elicitation', 'answered', { updatedInput: { name: 'Ada' } }, ['tool server Bash', '"name": "Ada"']],
   ['network', 'allowed', {}, ['request to reach', 'It was allowed.', 'run it again']],
   ['network', 'denied', {}, ['It was denied.', 'go on without it']],
-])('tells of a request of the kind %s that was %s', (kind, outcome, fields, parts) => {
+])('describes a request of kind %s that was %s', (kind, outcome, fields, parts) => {
   const text = message(kind, outcome, fields);
   expect(text).toMatch(/^Your process ended just after/);
   for (const part of parts) expect(text).toContain(part);
 });
 
-it('never asks for something that was denied', () => {
+it('never asks Claude to repeat a denied call', () => {
   expect(message('approval', 'denied')).toContain('go on without it');
   expect(message('approval', 'denied')).not.toContain('make the call again');
 });
 
-it('does not speak of a process that ended where only the confirmation was lost', () => {
+it('does not mention an ended process if only the confirmation was lost', () => {
   const text = message('approval', 'allowed', { lost: { ended: 'turn', writtenAt: AT, endedAt: AT, endReason: '' } });
   expect(text).toMatch(/^The confirmation of the answer to your call of the tool Bash \(tool use toolu_1\) was lost/);
   expect(text).not.toContain('process');

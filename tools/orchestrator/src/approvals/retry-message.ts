@@ -3,8 +3,9 @@ import { requestKinds } from '../kinds/registry.ts';
 import { inputBlock } from '../kinds/shared/tool-call.ts';
 
 /**
- * Tells Claude of an answer that may not have arrived: what was decided on which call, that nobody knows whether it arrived, and to
- * check before doing it again. It allows nothing: a call that is made again is asked for again.
+ * Returns the message to Claude about an answer that may not have arrived. It says which call was decided how, that it is unknown
+ * whether the answer arrived, and that Claude should check before it repeats the call. The message allows nothing: a repeated call
+ * needs permission again.
  */
 export function retryMessage(request: PendingRequest, decision: Decision): string {
   return [whatHappened(request, decision), whatWasDecided(request, decision), whatToDo(request, decision)].join('\n\n');

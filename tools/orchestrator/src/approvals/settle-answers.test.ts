@@ -7,7 +7,7 @@ import { createLostAnswers } from './settle-answers.ts';
 
 const r1 = RequestId.parse('r1');
 
-/** A session that has died with an answer in its pipe. */
+/** A session whose process died with an answer in its pipe. */
 async function setUp({ failing = false } = {}) {
   const session = await busyTestSession();
   await session.tell(asked('r1'));
@@ -28,7 +28,7 @@ async function setUp({ failing = false } = {}) {
 const settledBy = async (session: TestSession) => (await decision(session))?.settlement;
 
 describe('Dismiss', () => {
-  it('records who took note of it, and sends nothing', async () => {
+  it('records who dismissed the answer, and sends nothing', async () => {
     const { session, answers, sent, stageId } = await setUp();
     const settled = await answers.dismiss(stageId, r1, 'Bo');
     expect(settled).toMatchObject({ delivery: 'unknown', settlement: { how: 'dismissed', by: 'Bo' } });
@@ -38,7 +38,7 @@ describe('Dismiss', () => {
     expect(sent).toEqual([]);
   });
 
-  it('once more changes nothing', async () => {
+  it('changes nothing the second time', async () => {
     const { session, answers, stageId } = await setUp();
     const first = await answers.dismiss(stageId, r1, 'Bo');
     expect(await answers.dismiss(stageId, r1, 'Cy')).toEqual(first);
@@ -47,7 +47,7 @@ describe('Dismiss', () => {
 });
 
 describe('Retry', () => {
-  it('tells Claude what was decided, and settles it', async () => {
+  it('tells Claude what was decided, and settles the answer', async () => {
     const { session, answers, sent, stageId } = await setUp();
     const { decision: settled, message } = await answers.retry(stageId, r1, 'Bo');
     expect(settled).toMatchObject({ delivery: 'unknown', settlement: { how: 'retried', by: 'Bo' } });
@@ -56,7 +56,7 @@ describe('Retry', () => {
     expect(await settledBy(session)).toEqual(settled.settlement);
   });
 
-  it('a second time is refused with what won, whichever came first', async () => {
+  it('refuses a second settlement with the one that stands, whichever came first', async () => {
     const { session, answers, sent, stageId } = await setUp();
     const [first, second] = await Promise.allSettled([
       answers.retry(stageId, r1, 'Bo'),
@@ -70,7 +70,7 @@ describe('Retry', () => {
     expect(await settledBy(session)).toMatchObject({ by: 'Bo' });
   });
 
-  it('after Dismiss is refused', async () => {
+  it('is refused after Dismiss', async () => {
     const { answers, sent, stageId } = await setUp();
     await answers.dismiss(stageId, r1, 'Bo');
     await expect(answers.retry(stageId, r1, 'Cy')).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe('Retry', () => {
     expect(sent).toEqual([]);
   });
 
-  it('settles nothing where the message could not be stored', async () => {
+  it('settles nothing if the message cannot be stored', async () => {
     const { session, answers, stageId } = await setUp({ failing: true });
     await expect(answers.retry(stageId, r1, 'Bo')).rejects.toThrow('the disk is full');
     expect(await settledBy(session)).toBeNull();
@@ -88,7 +88,7 @@ describe('Retry', () => {
   });
 });
 
-it('refuses what there is not, another stage’s, what waits still, and what is known', async () => {
+it('refuses an unknown request, another stage’s, an open one, and an answer whose fate is known', async () => {
   const { answers, session, stageId } = await setUp();
   const none = RequestId.parse('r9');
   await expect(answers.dismiss(stageId, none, 'Bo')).rejects.toMatchObject({ code: 'unknown_request' });

@@ -7,19 +7,19 @@ import { retryMessage } from './retry-message.ts';
 
 export interface LostAnswerParts {
   store: Store;
-  /** Sends Claude a message in this transaction; resumes an ended session for it. */
+  /** Sends Claude a message in this transaction, and resumes the session if it has ended. */
   sendText: (tx: Tx, stageId: StageId, text: string, actor: string) => Promise<SendMessageReply>;
 }
 
 /** Answers whose process ended before it confirmed them. A person settles each one once. */
 export interface LostAnswers {
   /**
-   * Dismisses the answer and sends nothing. Returns an answer that was already dismissed unchanged.
-   * @throws Rejection `unknown_request` (also another stage's); with the decision `nothing_to_settle`, `already_settled`
+   * Dismisses the answer and sends nothing. An answer that was already dismissed is returned unchanged.
+   * @throws Rejection `unknown_request` (also for another stage's request); with the decision: `nothing_to_settle`, `already_settled`
    */
   dismiss(stageId: StageId, requestId: RequestId, actor: string): Promise<Decision>;
   /**
-   * Tells Claude in a message what was decided and that it may not have arrived. Stores message and settlement in one
+   * Sends Claude a message that says what was decided and that it may not have arrived. Stores message and settlement in one
    * transaction. It allows nothing.
    * @throws as `dismiss`, and Rejection `already_done` for a stage that is done
    */

@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers());
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** A session that asks, in a project whose requests wait ten minutes. */
+/** A session with an open request, in a project whose requests expire after ten minutes. */
 async function setUp() {
   const clocks = setClocks();
   const test = await openTestStore(clocks.edges);
@@ -27,7 +27,7 @@ async function setUp() {
   return { ...clocks, session, expired, start };
 }
 
-it('denies when the time is up, and neither before nor twice', async () => {
+it('denies once, when the time limit is reached, and not before', async () => {
   const { session, expired, start, pass } = await setUp();
   await start();
   await session.tell(asked('r1'));
@@ -39,7 +39,7 @@ it('denies when the time is up, and neither before nor twice', async () => {
   expect(expired).toEqual(['r1']);
 });
 
-it.each([DAY, -DAY])('waits the same time when the time of day jumps by %i ms', async (jumpMs) => {
+it.each([DAY, -DAY])('waits equally long when the wall clock jumps by %i ms', async (jumpMs) => {
   const { session, expired, start, pass, jump } = await setUp();
   await start();
   await session.tell(asked('r1'));
@@ -51,7 +51,7 @@ it.each([DAY, -DAY])('waits the same time when the time of day jumps by %i ms', 
   await vi.waitFor(() => expect(expired.toSorted()).toEqual(['r1', 'r2']));
 });
 
-it('counts what was waited before a restart, and never more than the whole limit after a jump back', async () => {
+it('counts the wait before a restart, and never waits longer than the limit after the clock jumps back', async () => {
   const { session, expired, start, pass } = await setUp();
   (await start()).stop();
   await session.tell(asked('r1'));
@@ -71,7 +71,7 @@ it('counts what was waited before a restart, and never more than the whole limit
   await vi.waitFor(() => expect(other.expired).toEqual(['r1']));
 });
 
-it('tries again after a store that failed, and gives up where somebody was faster', async () => {
+it('retries after the store fails, and gives up if somebody answered first', async () => {
   const { session, start, pass } = await setUp();
   let tries = 0;
   await start(async () => {
@@ -89,7 +89,7 @@ it('tries again after a store that failed, and gives up where somebody was faste
   expect(tries).toBe(2);
 });
 
-it('leaves no timer behind when it is stopped in the middle of a look', async () => {
+it('leaves no timer behind when it is stopped during a check', async () => {
   const { session, start, pass } = await setUp();
   const gate = Promise.withResolvers<void>();
   let isExpiring = false;

@@ -11,15 +11,15 @@ export interface TimeLimitParts {
   expire: (request: PendingRequest) => Promise<void>;
 }
 
-/** The delay after a failure of the store. */
-const TRY_AGAIN_MS = 5_000;
+/** The delay before a retry after the store fails. */
+const RETRY_MS = 5_000;
 /** The longest delay of a Node timer. */
 const MAX_TIMER_MS = 2_147_483_647;
 
 /**
- * Denies requests whose time is up, including those that were open before a restart. The store is the truth: the timer only
- * says when to check again. Waiting time is measured with the monotonic clock, so a jump of the wall clock denies nothing. How long
- * a request had waited before a restart is known from the wall clock only.
+ * Denies requests that reach their time limit, including those that were open before a restart. The store is authoritative; the
+ * timer only says when to check again. The wait is measured with the monotonic clock, so a jump of the wall clock denies nothing.
+ * The wait before a restart can only be computed from the wall clock.
  */
 export async function startTimeLimits({ store, edges, log, expire }: TimeLimitParts): Promise<{ stop: () => void }> {
   /** When each request expires, in `uptimeMs`, by stage and request. */
@@ -27,7 +27,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function checkDeadlines():  Promise<void> {
     const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
     for (const [key, deadline] of deadlines) {
       if (deadline > edges.uptimeMs()) continue;
@@ -35,7 +35,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
       if (request === undefined) deadlines.delete(key);
       else await expireOne(request);
     }
-    wait();
+    schedule();
   }
 
   async function expireOne(request: PendingRequest): Promise<void> {
@@ -43,21 +43,21 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
     try {
       await expire(request);
     } catch (error) {
-      if (error instanceof Rejection) return; // somebody answered at this very moment
+      if (error instanceof Rejection) return; // somebody answered first
       log.error({ err: error, requestId: request.requestId }, 'denying an expired request failed');
-      deadlines.set(keyOf(request), edges.uptimeMs() + TRY_AGAIN_MS);
+      deadlines.set(keyOf(request), edges.uptimeMs() + RETRY_MS);
     }
   }
 
-  function wait(): void {
+  function schedule(): void {
     clearTimeout(timer);
     if (stopped || deadlines.size === 0) return;
     const inMs = Math.max(0, Math.min(...deadlines.values()) - edges.uptimeMs());
     timer = setTimeout(
       () => {
-        look().catch((error: unknown) => {
+        checkDeadlines().catch((error: unknown) => {
           log.error({ err: error }, 'looking for expired requests failed');
-          if (!stopped) timer = setTimeout(wait, TRY_AGAIN_MS).unref();
+          if (!stopped) timer = setTimeout(schedule, RETRY_MS).unref();
         });
       },
       Math.min(inMs, MAX_TIMER_MS),
@@ -74,13 +74,13 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   const unlisten = store.onEvent((event) => {
     if (isRequestEvent(event)) {
       add(event.data, 0);
-      wait();
+      schedule();
     } else if (event.type === 'approval-resolved') deadlines.delete(keyOf(event.data));
   });
   for (const request of await store.read.requests.listOpen()) {
     add(request, edges.now().getTime() - Date.parse(request.createdAt));
   }
-  wait();
+  schedule();
   return {
     stop: () => {
       stopped = true;

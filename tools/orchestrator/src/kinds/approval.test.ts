@@ -9,7 +9,7 @@ it.each([
   ['mcp__db__query', { sql: 7 }],
   ['constructor', { any: 'thing' }],
   ['__proto__', { any: 'thing' }],
-])('has nothing against a changed input of %s: %o', (tool, input) => {
+])('accepts a changed input of %s: %o', (tool, input) => {
   expect(toolInputProblem(tool, input)).toBeNull();
 });
 
@@ -19,11 +19,11 @@ it.each([
   ['Write', { file_path: '/w/a' }, 'content'],
   ['Edit', { file_path: '/w/a', new_string: 'b' }, 'old_string'],
   ['WebFetch', { url: 'example', prompt: 'x' }, 'url'],
-])('says what a changed input of %s lacks: %o', (tool, input, words) => {
+])('names the problem in a changed input of %s: %o', (tool, input, words) => {
   expect(toolInputProblem(tool, input)).toContain(words);
 });
 
-it('refuses an empty input, which the CLI would take for "unchanged"', () => {
+it('refuses an empty input, as the CLI treats it as "unchanged"', () => {
   expect(toolInputProblem('Bash', {})).toContain('empty');
   expect(toolInputProblem('mcp__db__query', {})).toContain('empty');
 });

@@ -7,7 +7,7 @@ import { ownProperty } from '../lib/own-property.ts';
 import type { Answer, RequestKindDefinition } from './shared/definition.ts';
 import { allowCall, declineCall, inputBlock, keepGranted, plainDenial } from './shared/tool-call.ts';
 
-/** A tool call that a person allows or denies: every tool that has no kind of its own. */
+/** A tool call that a person allows or denies. Covers every tool without its own kind. */
 export const approval: RequestKindDefinition = {
   recognise: { by: 'no-other-kind' },
   eventMeaning: 'Claude wants to use a tool and waits to be allowed',
@@ -50,7 +50,7 @@ function allowTool(request: PendingRequest, body: ApproveBody): Answer {
 
 const text = z.string();
 
-/** What the tools need whose input people change most (CLI 2.1.330). */
+/** The input shapes of the tools whose input people change most (CLI 2.1.330). */
 const SHAPES: Readonly<Record<string, z.ZodType>> = {
   Bash: z.looseObject({
     command: text.min(1),
@@ -71,8 +71,8 @@ const SHAPES: Readonly<Record<string, z.ZodType>> = {
 };
 
 /**
- * What is wrong with a changed input, in words; null when no problem is known. The CLI turns a wrong input into a denial that looks
- * like the person's own, so it is refused before it is sent. It takes an empty one for "unchanged".
+ * Returns the problem with a changed input as a sentence; null if none is known. The CLI turns a wrong input into a denial that
+ * looks like the person's own, so such an input is refused before it is sent. The CLI treats an empty input as "unchanged".
  */
 export function toolInputProblem(toolName: string, input: ToolInput): string | null {
   if (Object.keys(input).length === 0)

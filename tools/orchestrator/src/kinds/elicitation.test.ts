@@ -32,15 +32,15 @@ it.each([
   [{ name: 'Ada', color: 'blue' }, 'one of "red", "green"'],
   [{ name: 'Ada', colour: 'red' }, '"colour" is not a field'],
   [{ name: 'Ada', constructor: 'x' }, '"constructor" is not a field'],
-])('says what is wrong with %o', (content, words) => {
+])('names the problem in %o', (content, words) => {
   expect(formContentProblem(form, content)).toContain(words);
 });
 
-it('does not take what every object has for the content of a required field', () => {
+it('does not accept an inherited property as the content of a required field', () => {
   expect(formContentProblem({ properties: {}, required: ['constructor'] }, {})).toContain('is required');
 });
 
-it('leaves the judgement to the server that asked where it does not understand the form', () => {
+it('accepts any content for a form that it cannot read, as the MCP server validates it', () => {
   fc.assert(fc.property(fc.jsonValue(), (schema) => void formContentProblem(schema, { any: 'thing' })));
   expect(formContentProblem(undefined, { any: 'thing' })).toBeNull();
   expect(formContentProblem({ properties: 'odd' }, { any: 'thing' })).toBeNull();

@@ -11,7 +11,7 @@ import { inputBlock, keepGranted, plainDenial } from './shared/tool-call.ts';
 export const elicitation: RequestKindDefinition = {
   recognise: { by: 'subtype', subtype: 'elicitation', read },
   eventMeaning: 'An MCP server asks for something and waits for a form to be filled in',
-  /** The CLI lists tool calls only; a form stays open until it is withdrawn. */
+  /** The CLI lists tool calls only. A form stays open until the CLI withdraws it. */
   isListedOnInitialize: false,
   isAskedByCommand: false,
   describe: ({ displayName, input }) => oneLine(`${displayName}: ${textField(input, 'message')}`),
@@ -68,10 +68,10 @@ const FormSchema = z.looseObject({
   required: z.array(z.string()).optional(),
 });
 
-/** What is wrong with the content of a form, in words; null when nothing is. */
+/** Returns the problem with a form's content as a sentence; null if there is none, or if the form cannot be read. */
 export function formContentProblem(requestedSchema: unknown, content: ToolInput): string | null {
   const form = FormSchema.safeParse(requestedSchema);
-  if (!form.success) return null; // the form cannot be read; the server that asked will judge
+  if (!form.success) return null; // unreadable form: the MCP server validates the content
   const { properties, required = [] } = form.data;
   const missing = required.find((name) => ownProperty(content, name) === undefined || content[name] === '');
   if (missing !== undefined) return `"${missing}" is required.`;

@@ -5,9 +5,9 @@ import { Rejection } from '../lib/errors.ts';
 import type { Answer, RequestKindDefinition } from './shared/definition.ts';
 import { allowCall, declineCall, plainDenial } from './shared/tool-call.ts';
 
-/** A command in the sandbox that wants to reach a host. */
+/** A sandboxed command that wants to reach a host. */
 export const network: RequestKindDefinition = {
-  /** Not a tool of the model: the CLI asks under this name for the sandbox. */
+  /** Not a tool of the model: the CLI asks under this name on behalf of the sandbox. */
   recognise: { by: 'tool', toolName: 'SandboxNetworkAccess' },
   eventMeaning: 'A command in the sandbox wants to reach a host and waits to be allowed',
   isListedOnInitialize: true,
@@ -27,8 +27,8 @@ export const network: RequestKindDefinition = {
 };
 
 /**
- * A bare allow opens the host for as long as the process lives. The rule that the CLI suggests is not taken: it would let
- * WebFetch read the host as well.
+ * A bare allow opens the host for the lifetime of the process. The rule that the CLI suggests is not used, as it would also let
+ * WebFetch read the host.
  */
 function allowHost(
   { input }: PendingRequest,

@@ -4,7 +4,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { RequestKindDefinition } from './shared/definition.ts';
 import { allowCall, declineCall, keepGranted, plainDenial } from './shared/tool-call.ts';
 
-/** A plan to accept or to send back. */
+/** A plan that a person accepts or sends back. */
 export const plan: RequestKindDefinition = {
   recognise: { by: 'tool', toolName: 'ExitPlanMode' },
   eventMeaning: 'Claude has made a plan and waits for it to be accepted',

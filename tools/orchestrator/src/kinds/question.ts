@@ -4,7 +4,7 @@ import { Rejection } from '../lib/errors.ts';
 import type { RequestKindDefinition } from './shared/definition.ts';
 import { declineCall, keepNothing } from './shared/tool-call.ts';
 
-/** One or more questions, answered together by their texts. */
+/** One or more questions, answered together; each answer is keyed by its question's text. */
 export const question: RequestKindDefinition = {
   recognise: { by: 'tool', toolName: 'AskUserQuestion' },
   eventMeaning: 'Claude asks questions and waits for the answers',
@@ -17,7 +17,7 @@ export const question: RequestKindDefinition = {
         .join(' '),
     ),
   allow: null,
-  /** The CLI takes a missing or empty answer for "did not answer", so every question needs one. */
+  /** The CLI treats a missing or empty answer as "did not answer", so every question needs one. */
   answer: ({ input }, { answers }) => {
     const problem = answersProblem(questionsOf(input), answers);
     if (problem !== null) throw new Rejection('bad_request', problem);

@@ -27,6 +27,6 @@ it.each([
   expect(requestKinds[asked.kind].describe(asked, '/w')).toBe(expected);
 });
 
-it('cuts a long description', () => {
+it('truncates a long description to 200 characters', () => {
   expect(requestKinds.plan.describe(request('plan', { plan: 'word '.repeat(100) }), null)).toHaveLength(200);
 });

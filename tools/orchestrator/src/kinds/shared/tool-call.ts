@@ -2,11 +2,11 @@ import type { ApproveBody, PendingRequest } from '@callboard/contract';
 import { forSession, type KeptRule, keepableRules } from '../../agent/permission-updates.ts';
 import type { Answer, RequestKindDefinition } from './definition.ts';
 
-// What the kinds that the CLI asks with `can_use_tool` have in common.
+// Shared by the kinds whose requests arrive as `can_use_tool`.
 
 /**
- * Runs the call. A bare allow runs the original input; `updatedInput` is sent only if a person changed it.
- * @param updates go to the session alone, whatever destination they name
+ * Returns the answer that runs the call. A bare allow runs the original input; `updatedInput` is sent only if a person changed it.
+ * @param updates apply to the session only, whatever destination they name
  */
 export function allowCall(
   { updatedInput }: Pick<ApproveBody, 'updatedInput'>,
@@ -18,22 +18,22 @@ export function allowCall(
   return { verdict: { outcome: 'allowed', reason: null, answers: null, updatedInput: updatedInput ?? null }, response };
 }
 
-/** Keeps the allow rules and folders that were granted with a yes. */
+/** Keeps the allow rules and folders that were granted along with the call. */
 export const keepGranted = (_request: PendingRequest, { updatedPermissions = [] }: ApproveBody): KeptRule[] =>
   keepableRules(updatedPermissions);
 
-/** Keeps nothing beyond the session. */
+/** Keeps no rule beyond the session. */
 export const keepNothing = (): KeptRule[] => [];
 
-/** The reason, word for word; without one, that there was none. */
+/** Returns the reason word for word, or a sentence that says there was none. */
 export const plainDenial = (reason: string | null): string => reason ?? 'The user said no to this and gave no reason.';
 
-/** `message` must be there: without it the model reads of an invalid permission result. */
+/** `message` is required: without it, the CLI tells the model that the permission result is invalid. */
 export const declineCall: RequestKindDefinition['decline'] = (message, more) => ({
   behavior: 'deny',
   message,
   ...more,
 });
 
-/** An input, for a message to Claude. */
+/** Returns an input as a JSON code block for a message to Claude. */
 export const inputBlock = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;

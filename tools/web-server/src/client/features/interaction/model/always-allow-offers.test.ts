@@ -10,12 +10,12 @@ const folder = { type: 'addDirectories', directories: ['/srv/data'] };
 const mode = { type: 'setMode', mode: 'acceptEdits' };
 const deny = { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'Bash' }] };
 
-it('offers exactly the rules and folders that would be kept, and no mode', () => {
+it('offers exactly the rules and folders that would be kept, and no mode change', () => {
   const offers = alwaysAllowOffers({ suggestions: [rules, folder, mode, deny], suppressAlwaysAllow: false });
   expect(offers.map((offer) => offer.rules)).toEqual([['Bash(npm run *)', 'WebSearch'], ['/srv/data']]);
   expect(offers[0]?.suggestion).toBe(rules);
 });
 
-it('offers nothing where Claude Code does not want it', () => {
+it('offers nothing if Claude Code suppresses "always allow"', () => {
   expect(alwaysAllowOffers({ suggestions: [rules], suppressAlwaysAllow: true })).toEqual([]);
 });

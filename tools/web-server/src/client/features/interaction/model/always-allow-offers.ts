@@ -11,15 +11,15 @@ const Directories = z.looseObject({
   directories: z.array(z.string()).min(1),
 });
 
-/** One thing that can be allowed for good, as Claude Code suggests it. */
+/** A suggestion of Claude Code that a person can allow permanently. */
 export interface AlwaysAllowOffer {
   suggestion: PermissionUpdate;
   kind: 'allow' | 'directory';
-  /** Exactly what would be kept: rules such as `Bash(npm run *)`, or folders. */
+  /** Exactly what would be kept: rules, for example `Bash(npm run *)`, or folders. */
   rules: string[];
 }
 
-/** What can be kept of the suggestions. A change of the mode is none of it. */
+/** Returns the suggestions that can be kept. A change of the mode cannot. */
 export function alwaysAllowOffers(request: Pick<PendingRequest, 'suggestions' | 'suppressAlwaysAllow'>) {
   return request.suppressAlwaysAllow ? [] : request.suggestions.flatMap(offerOf);
 }

@@ -1,8 +1,8 @@
 import { create } from 'zustand';
 
-/** What this tab knows of the answers that it gives. */
+/** The answers that this tab sends. */
 interface AnswersUnderWay {
-  /** The requests that this tab is answering, or has answered: their end is no news to it. */
+  /** The requests that this tab is answering or has answered. Their end needs no notice here. */
   own: ReadonlySet<string>;
   /** How many answers are being sent. */
   sending: number;
@@ -15,11 +15,11 @@ export const isOwn = (key: string): boolean => useAnswersUnderWay.getState().own
 export const markOwn = (key: string): void =>
   useAnswersUnderWay.setState(({ own }) => ({ own: new Set(own).add(key) }));
 
-/** Forgets a request whose answer did not arrive: somebody else's may. */
+/** Forgets a request whose answer did not arrive, as somebody else may still answer it. */
 export const unmarkOwn = (key: string): void =>
   useAnswersUnderWay.setState(({ own }) => ({ own: new Set([...own].filter((other) => other !== key)) }));
 
-// The browser asks in its own words.
+// The browser shows its own wording.
 const ask = (event: BeforeUnloadEvent) => event.preventDefault();
 
 function countSending(by: 1 | -1): void {
@@ -29,7 +29,7 @@ function countSending(by: 1 | -1): void {
   if (sending + by === 0) window.removeEventListener('beforeunload', ask);
 }
 
-/** Has the browser ask before the page is left while an answer is sent: it would not arrive, and nobody would be told. */
+/** Makes the browser ask before the page is left while an answer is being sent: the answer would be lost without notice. */
 export async function askBeforeLeaving<T>(send: () => Promise<T>): Promise<T> {
   countSending(1);
   try {

@@ -13,16 +13,16 @@ import {
 } from './arming.ts';
 import { hasFieldText } from './field-text.ts';
 
-// Tells the machine what happens on this page, and passes its verdicts on to the forms.
+// Feeds the page's events to the arming state machine and passes its verdicts to the forms.
 
-/** The attribute by which a form is found from what is in it, and the one of a button that decides. */
+/** `PLACE` marks a form, to find it from an element inside it; `DECIDES` marks a button that decides. */
 export const PLACE = 'data-request-place';
 export const DECIDES = 'data-decides';
 
 interface Armed {
   state: Arming;
   now: number;
-  /** The timer that tells the machine when time alone changes a verdict. */
+  /** The timer for the next verdict that changes with time alone. */
   timer: { at: number; id: ReturnType<typeof setTimeout> } | null;
 }
 
@@ -39,7 +39,7 @@ export const armedSelector =
 
 type WithoutTime<T> = T extends unknown ? Omit<T, 'at'> : never;
 
-/** @param when when it happened, which can be before this page came to it */
+/** Feeds an event to the state machine. @param when when it happened, which can be before this page handled it */
 export function tell(event: WithoutTime<ArmingEvent>, when = performance.now()): void {
   const { state, now } = useArming.getState();
   const at = Math.max(when, now);
@@ -63,14 +63,14 @@ function planTick(state: Arming, now: number): void {
   useArming.setState({ timer: { at, id } });
 }
 
-/** Somebody has asked to see this: by a key, or a press on what stands for it. */
+/** Records that a person asked to see this, with a key or a press on a link to it. */
 export const askFor = (key: string): void => tell({ type: 'asked-for', key });
 
 /** Whether this key may decide the form. */
 export const mayKeyDecide = (id: string, { code }: KeyboardEvent): boolean =>
   keyDecides(useArming.getState().state, id, code);
 
-/** Whether this click may decide the form: by a pointer, a key on the button that has the focus, or a program that reads the page. */
+/** Whether this click may decide the form. It may come from a pointer, a key on the focused button, or assistive software. */
 export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEvent, 'detail' | 'timeStamp'>): boolean {
   const { state, now } = useArming.getState();
   const at = Math.max(timeStamp, now);
@@ -82,7 +82,7 @@ export function mayClickDecide(id: string, { detail, timeStamp }: Pick<MouseEven
 const placeOf = (target: EventTarget | null): string | null =>
   target instanceof Element ? (target.closest(`[${PLACE}]`)?.getAttribute(PLACE) ?? null) : null;
 
-/** The form whose button is beneath it and can be pressed. */
+/** Returns the form whose enabled button is under the target; null if there is none. */
 function buttonPlace(target: EventTarget | null): string | null {
   const button = target instanceof Element ? target.closest(`[${DECIDES}]`) : null;
   return button === null || button.matches('[aria-disabled="true"], :disabled') ? null : placeOf(button);
@@ -91,15 +91,15 @@ function buttonPlace(target: EventTarget | null): string | null {
 const TURNS: ReadonlySet<string> = new Set(['Tab', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'j', 'k']);
 const isTurning = (event: KeyboardEvent) => TURNS.has(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey;
 
-/** The form that lies over the page: a key that goes nowhere else turns to it. */
+/** Returns the form in the overlay: a key outside any form turns to it. */
 const overlayForm = (state: Arming): string | null =>
   state.top === 'overlay' ? (state.forms.find(({ layer }) => layer === 'overlay')?.id ?? null) : null;
 
-/** Follows what a person does on this page. @returns how to stop */
+/** Starts listening to the person's actions on this page. @returns a function that stops listening */
 export function followPerson(): () => void {
   const stop = new AbortController();
   const on = { capture: true, passive: true, signal: stop.signal };
-  // The focus that a key moves comes within the same task.
+  // A key moves the focus within the same task.
   let turning: number | null = null;
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, code, repeat, timeStamp } = event;
@@ -120,7 +120,7 @@ export function followPerson(): () => void {
     tell({ type: 'pointer', x, y, over: placeOf(target) }, timeStamp);
   const onPress = ({ target, timeStamp }: PointerEvent) =>
     tell({ type: 'press', over: placeOf(target), button: buttonPlace(target) }, timeStamp);
-  // A key that presses a button does so after it was let go.
+  // A key presses a button only after its keyup event.
   const onKeyUp = ({ code }: KeyboardEvent) => void setTimeout(() => tell({ type: 'key-up', code }));
   const onVisibility = () => tell({ type: document.visibilityState === 'hidden' ? 'left' : 'returned' });
   document.addEventListener('keydown', onKeyDown, on);
@@ -135,7 +135,7 @@ export function followPerson(): () => void {
   return () => stop.abort();
 }
 
-/** Turns to the form that stands in the page, and brings it into view. @returns false where there is none */
+/** Turns to the form in the page and scrolls it into view. @returns false if there is none */
 export function turnToPage(): boolean {
   const form = useArming.getState().state.forms.find(({ layer, takesKeys }) => layer === 'page' && takesKeys);
   if (form === undefined) return false;

@@ -11,7 +11,7 @@ import {
   UNREADY_MS,
 } from './arming.ts';
 
-/** What the rules of the interface say, told from the events alone: no state of the machine is looked at. */
+/** The rules of the interface, derived from the events alone and not from the machine's state. */
 
 const IDS = ['a', 'b'];
 const CODES = ['KeyA', 'KeyD', 'Enter', 'Space'];
@@ -20,7 +20,7 @@ const over = fc.option(id);
 const point = { x: fc.integer({ min: 0, max: 20 }), y: fc.integer({ min: 0, max: 20 }) };
 
 const constant = <T extends string>(...values: T[]) => fc.constantFrom(...values);
-/** A form comes with all that it takes to be reached, or without. */
+/** A form is drawn, with or without everything that makes it reachable. */
 const comes = fc
   .record({
     id,
@@ -65,7 +65,7 @@ const story = fc.array(fc.tuple(wait, happening), { maxLength: 30 }).map((steps)
   });
 });
 
-/** The events since a form can be reached as it stands there now: it was drawn, came into view, nothing lies over it. */
+/** Returns the events since the form became reachable: drawn, in view and uncovered. */
 function sinceReachable(past: readonly ArmingEvent[], form: string, isKey: boolean): readonly ArmingEvent[] | null {
   let from: number | null = null;
   let isSeen = false;
@@ -88,7 +88,7 @@ function sinceReachable(past: readonly ArmingEvent[], form: string, isKey: boole
   return from === null ? null : past.slice(from);
 }
 
-/** A person turned to it, at any time since it can be reached, or shortly before; or it was there for a second. */
+/** Whether a person turned to it since it became reachable or shortly before, or it was there alone for a second. */
 function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): boolean {
   const since = sinceReachable(past, form, true);
   const [first] = since ?? [];
@@ -99,13 +99,13 @@ function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): b
     one.type === 'asked-for';
   const turned = [...past].reverse().find((one) => one.type === 'asked-for');
   if (since.some(isTurning) || (turned !== undefined && first.at - turned.at <= 1_500)) return true;
-  // Nobody turned to it: then it was alone, and nobody did anything, for a whole second at some time since.
+  // Nobody turned to it, so it must have been alone, with no action, for a whole second at some time since.
   const acts = since.filter(({ type }) => ['key-down', 'wheel', 'press', 'turned', 'returned'].includes(type));
   const moments = [first.at, ...acts.map((one) => one.at), at];
   return moments.some((moment, index) => (moments[index + 1] ?? moment) - moment >= 1_000);
 }
 
-it('lets no key decide a form that was not armed when it began, whatever happens', () => {
+it('lets no key decide a form that was not armed when the key went down', () => {
   let decided = 0;
   fc.assert(
     fc.property(story, (events) => {
@@ -119,7 +119,7 @@ it('lets no key decide a form that was not armed when it began, whatever happens
         }
         if (one.type === 'key-up') began.delete(one.code);
         if (one.type === 'left') began.clear();
-        // What was drawn since the key began is another form, also where it has the same id.
+        // A form drawn since the key went down is another form, even with the same id.
         if (one.type === 'drawn' || one.type === 'gone')
           for (const key of began.values()) key.armed = key.armed.filter((form) => form !== one.id);
         state = arming(state, one);
@@ -139,7 +139,7 @@ it('lets no key decide a form that was not armed when it began, whatever happens
   expect(decided).toBeGreaterThan(150);
 });
 
-it('lets no press decide a form whose button was not enabled beneath it when it began', () => {
+it('lets no press decide a form unless its enabled button was under the press when it began', () => {
   fc.assert(
     fc.property(story, (events) => {
       let state = START;
@@ -159,7 +159,7 @@ it('lets no press decide a form whose button was not enabled beneath it when it 
   );
 });
 
-it('says when something changes by itself: nothing does before', () => {
+it('names the time of the next change, and no verdict changes before it', () => {
   fc.assert(
     fc.property(story, fc.integer({ min: 0, max: 2_000 }), (events, later) => {
       const state = events.reduce(arming, START);

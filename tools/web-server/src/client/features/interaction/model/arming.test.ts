@@ -3,7 +3,7 @@ import { type ArmingEvent, arming, isArmed, keyDecides, pressDecides, START } fr
 
 type Told = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
 
-/** The state after these, each at its time. */
+/** Returns the state after these events, each at its time. */
 const after = (...told: readonly (readonly [at: number, event: Told])[]) =>
   told.reduce((state, [at, event]) => arming(state, { ...event, at } as ArmingEvent), START);
 
@@ -40,7 +40,7 @@ describe('a key', () => {
     expect(keyDecides(after(...shown, [1_000 + wait, down('KeyA')]), 'x', 'KeyA')).toBe(false);
   });
 
-  it('decides a form that was alone for a second before somebody who kept still', () => {
+  it('decides a form that was alone for a second while the person did nothing', () => {
     expect(keyDecides(after(...shown, [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(true);
   });
 
@@ -50,7 +50,7 @@ describe('a key', () => {
     ['a press elsewhere', press(null)],
     ['a wheel', { type: 'wheel' }],
     ['another form', drawn('y')],
-  ])('has to wait for a second after %s', (_what, event) => {
+  ])('must wait a second after %s', (_what, event) => {
     const state = after(...shown, [1_900, event], [1_900, seen('y')]);
     const isAlone = event.type !== 'drawn';
     expect(keyDecides(after(...shown, [1_900, event], [2_000, down('KeyA')]), 'x', 'KeyA')).toBe(!isAlone);
@@ -63,13 +63,13 @@ describe('a key', () => {
     ['a press into it', press('x', null)],
     ['Tab', { type: 'turned', id: 'x' }],
     ['J, K or C', { type: 'asked-for', key: 'about x' }],
-  ])('decides a form that somebody turned to with %s, half a second after it was drawn', (_what, event) => {
+  ])('decides a form that a person turned to with %s, half a second after it was drawn', (_what, event) => {
     const state = after(...shown, [1_100, event]);
     expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_499 } as ArmingEvent), 'x', 'KeyA')).toBe(false);
     expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_500 } as ArmingEvent), 'x', 'KeyA')).toBe(true);
   });
 
-  it('decides nothing beneath a pointer that rests, or trembles, where the form came up', () => {
+  it('decides nothing if the pointer rests or trembles where the form appears', () => {
     const state = after(
       [0, pointer(400, null)],
       ...shown.slice(1),
@@ -79,7 +79,7 @@ describe('a key', () => {
     expect(keyDecides(arming(state, { ...down('KeyA'), at: 1_900 } as ArmingEvent), 'x', 'KeyA')).toBe(false);
   });
 
-  it('that is held down decides nothing that comes after', () => {
+  it('decides no form that is drawn while the key is held down', () => {
     const state = after(
       ...shown,
       [2_500, down('KeyA')],
@@ -93,13 +93,13 @@ describe('a key', () => {
     expect(isArmed(state, 'y', 4_000)).toBe(true);
   });
 
-  it('decides nothing while a field holds text; one that presses a button does', () => {
+  it('decides nothing while a field holds text, unless it presses a focused button', () => {
     const state = after(...shown, [2_500, down('KeyA', { hasText: true })], [2_500, down('Enter', { hasText: true })]);
     expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
     expect(keyDecides(state, 'x', 'Enter')).toBe(true);
   });
 
-  it('decides nothing behind another form or dialog, nor at once when that is gone', () => {
+  it('decides nothing behind another form or dialog, nor immediately after that closes', () => {
     const covered = after(...shown, [2_500, { type: 'top', top: 'dialog' }], [4_000, down('KeyA')]);
     expect(keyDecides(covered, 'x', 'KeyA')).toBe(false);
     const back = arming(covered, { type: 'top', top: 'page', at: 5_000 });
@@ -107,12 +107,12 @@ describe('a key', () => {
     expect(isArmed(back, 'x', 6_000)).toBe(true);
   });
 
-  it('decides nothing that is not on the screen', () => {
+  it('decides no form off the screen', () => {
     const state = after([1_000, drawn('x')], [1_100, { type: 'turned', id: 'x' }], [3_000, down('KeyA')]);
     expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
   });
 
-  it('decides, of two forms, the one that somebody turned to last', () => {
+  it('decides the one of two forms that a person turned to last', () => {
     const both = [...shown, [1_100, drawn('y')], [1_100, seen('y')]] as const;
     expect(isArmed(after(...both), 'x', 9_000) || isArmed(after(...both), 'y', 9_000)).toBe(false);
     const state = after(
@@ -124,12 +124,12 @@ describe('a key', () => {
     expect([keyDecides(state, 'x', 'KeyA'), keyDecides(state, 'y', 'KeyA')]).toEqual([false, true]);
   });
 
-  it('decides nothing at once when somebody comes back from another window', () => {
+  it('decides nothing immediately after a person returns from another window', () => {
     const state = after(...shown, [2_500, { type: 'left' }], [9_000, { type: 'returned' }], [9_001, down('KeyA')]);
     expect(keyDecides(state, 'x', 'KeyA')).toBe(false);
   });
 
-  it('decides what somebody asked for before it was drawn, and not what is drawn much later', () => {
+  it('decides a form that a person asked for shortly before it was drawn, and no form drawn much later', () => {
     const ask: Told = { type: 'asked-for', key: 'about x' };
     const state = after([900, ask], ...shown.slice(1));
     expect(isArmed(state, 'x', 1_500)).toBe(true);
@@ -138,14 +138,14 @@ describe('a key', () => {
 });
 
 describe('a press', () => {
-  it('decides the form whose enabled button is beneath it when it begins', () => {
+  it('decides the form whose enabled button is under it when it begins', () => {
     expect(pressDecides(after(...shown, [1_500, press('x')]), 'x', 1_501)).toBe(true);
     expect(pressDecides(after(...shown, [1_499, press('x')]), 'x', 2_000)).toBe(false);
     expect(pressDecides(after(...shown, [1_600, press('x', null)]), 'x', 1_601)).toBe(false);
     expect(pressDecides(after(...shown, [1_600, press('x')], [1_700, drawn('y')]), 'y', 2_500)).toBe(false);
   });
 
-  it('decides nothing that came out from under a dialog since', () => {
+  it('decides no form that was uncovered after the press began', () => {
     const covered = after(...shown, [1_600, { type: 'top', top: 'overlay' }], [1_700, press('x')]);
     expect(pressDecides(covered, 'x', 1_701)).toBe(false);
     expect(pressDecides(arming(covered, { type: 'top', top: 'page', at: 1_702 }), 'x', 9_000)).toBe(false);

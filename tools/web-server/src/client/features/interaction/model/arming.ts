@@ -1,6 +1,6 @@
-// Which key, press or tap may decide which request: a machine that knows nothing of the page but what it is told.
+// Decides which key, press or tap may decide which request. A pure state machine: it knows the page only through the events it gets.
 
-/** What is on top: the page, the overlay with its request, or another dialog, below which nothing takes a key. */
+/** The top layer: the page, the overlay with its request, or another dialog. Nothing below a dialog takes a key. */
 export type Top = 'page' | 'overlay' | 'dialog';
 
 export interface Point {
@@ -8,23 +8,23 @@ export interface Point {
   y: number;
 }
 
-/** A drawn form with buttons that decide; drawn a second time, it is another one. */
+/** A drawn form with buttons that decide. A form that is drawn again counts as a new one. */
 interface Form {
   id: string;
-  /** What it is about: the same for two forms of one request. */
+  /** The request or stage that it is about; two forms of one request share it. */
   key: string;
   layer: Exclude<Top, 'dialog'>;
   /** False where only a press decides. */
   takesKeys: boolean;
-  /** Since when it is drawn with nothing over it. */
+  /** When it was drawn or last uncovered. */
   at: number;
-  /** Since when its buttons are on the screen; null while they are not. */
+  /** When its buttons came onto the screen; null while they are off the screen. */
   inViewAt: number | null;
-  /** Where the pointer was at that time; null where it has not been seen. */
+  /** Where the pointer was at that time; null if it had not been seen. */
   pointer: Point | null;
 }
 
-/** A key that is held down: which form it may decide, and whether a field held text when it began. */
+/** A key that is held down: the form it may decide, and whether a field held text when it went down. */
 interface HeldKey {
   formId: string | null;
   hasText: boolean;
@@ -33,50 +33,50 @@ interface HeldKey {
 export interface Arming {
   top: Top;
   forms: readonly Form[];
-  /** The one form whose keys decide. */
+  /** The one form whose keys decide; null if there is none. */
   armed: string | null;
-  /** Whether a person turned to it; false where it only was there for long enough. */
+  /** Whether a person turned to the armed form; false if it was armed because it had been there long enough. */
   isTurnedTo: boolean;
-  /** What a person has asked to see, and was not drawn yet. */
+  /** What a person asked to see and is not drawn yet. */
   turned: { key: string; at: number } | null;
-  /** Since when the same forms can be reached. */
+  /** When the set of reachable forms last changed. */
   sameAt: number;
-  /** The last thing that a person did. */
+  /** When the person last acted. */
   actedAt: number;
-  /** The person is elsewhere: another window or tab. */
+  /** Whether the person is in another window or tab. */
   isAway: boolean;
   pointer: Point | null;
   held: ReadonlyMap<string, HeldKey>;
-  /** The form whose enabled button was beneath the last press when it began. */
+  /** The form whose enabled button was under the last press when it began. */
   pressed: string | null;
 }
 
 export type ArmingEvent = { at: number } & (
   | { type: 'drawn'; id: string; key: string; layer: Form['layer']; takesKeys: boolean }
   | { type: 'gone'; id: string }
-  /** Its buttons came onto the screen, or left it. */
+  /** A form's buttons came onto the screen or left it. */
   | { type: 'view'; id: string; isIn: boolean }
   | { type: 'top'; top: Top }
-  /** A person turned to a form, by Tab or an arrow or J and K in it; or to what it is about, which may be drawn next. */
+  /** A person turned to a form with Tab, an arrow key, J or K in it; or asked for its subject, which may be drawn next. */
   | { type: 'turned'; id: string }
   | { type: 'asked-for'; key: string }
-  /** `over`: the form beneath it, if any. */
+  /** `over`: the form under the pointer, if any. */
   | ({ type: 'pointer'; over: string | null } & Point)
-  /** `button`: the form whose enabled button is beneath it; `over`: the form beneath it. */
+  /** `button`: the form whose enabled button is under the press; `over`: the form under it. */
   | { type: 'press'; over: string | null; button: string | null }
   | { type: 'key-down'; code: string; isRepeat: boolean; hasText: boolean }
   | { type: 'key-up'; code: string }
-  /** The page was scrolled; the person left it for another window, or came back; nothing, but time has passed. */
+  /** The person scrolled the page, left it for another window, or came back; `passed`: only time has passed. */
   | { type: 'wheel' | 'left' | 'returned' | 'passed' }
 );
 
-/** What is drawn is looked at for so long before anything decides it. */
+/** A form must be visible for this long before anything decides it. */
 export const UNREADY_MS = 500;
-/** A request that is alone for so long, before somebody who keeps still, is armed by itself. */
+/** The only reachable request is armed after this time without any action of the person. */
 const STILL_MS = 1_000;
-/** What a person asked for is drawn within this time. */
+/** A request to see a form applies only if the form is drawn within this time. */
 const ASKED_MS = 1_500;
-/** A hand that lies on the mouse moves it that far without meaning to. */
+/** A hand resting on the mouse moves it this far unintentionally. */
 const JITTER_PX = 4;
 
 export const START: Arming = {
@@ -93,7 +93,7 @@ export const START: Arming = {
   pressed: null,
 };
 
-/** The state after an event. Time only goes forward: an event that is late counts as happening now. */
+/** Returns the state after an event. Time only moves forward: a late event counts as happening now. */
 export function arming(old: Arming, event: ArmingEvent): Arming {
   const before = settled(old, event.at);
   const after = step(before, event);
@@ -152,7 +152,7 @@ function step(state: Arming, event: ArmingEvent): Arming {
   }
 }
 
-/** What began on a form that is gone is not meant for another one. */
+/** Removes a form. A key or press that began on it must not decide another form. */
 const without = (state: Arming, id: string): Arming => ({
   ...state,
   forms: state.forms.filter((form) => form.id !== id),
@@ -161,7 +161,7 @@ const without = (state: Arming, id: string): Arming => ({
   held: new Map([...state.held].map(([code, key]) => [code, key.formId === id ? { ...key, formId: null } : key])),
 });
 
-/** The one form that keys could reach is armed once its time has come. */
+/** Arms the only reachable form once its time has come. */
 function settled(state: Arming, at: number): Arming {
   const lone = loneForm(state);
   if (state.armed !== null || lone === null || at < restedAt(state)) return state;
@@ -175,7 +175,7 @@ function loneForm(state: Arming): string | null {
   return first === undefined || second !== undefined || state.isAway ? null : first;
 }
 
-/** The forms whose keys could be reached: on the screen, with nothing over them. */
+/** Returns the forms that keys could reach: on the screen, with nothing over them. */
 const reachable = ({ forms, top }: Arming): string[] =>
   forms.filter((form) => form.takesKeys && form.layer === top && form.inViewAt !== null).map(({ id }) => id);
 
@@ -183,7 +183,7 @@ function armedIfReachable(state: Arming, id: string): Arming {
   return reachable(state).includes(id) ? { ...state, armed: id, isTurnedTo: true, turned: null } : state;
 }
 
-/** What a person asked for is armed as soon as it can be seen. */
+/** Arms the form that a person asked for as soon as it is visible. */
 function askedFor(state: Arming, at: number): Arming {
   const { turned } = state;
   if (turned === null || at - turned.at > ASKED_MS) return state;
@@ -197,14 +197,14 @@ function inView(state: Arming, id: string, inViewAt: number | null): Arming {
   return askedFor({ ...state, forms }, inViewAt);
 }
 
-/** What comes out from under something is drawn anew. */
+/** Changes the top layer. A form that is uncovered counts as newly drawn. */
 function covered(state: Arming, top: Top, at: number): Arming {
   if (top === state.top) return state;
   const forms = state.forms.map((form) => (form.layer === top ? { ...form, at, pointer: state.pointer } : form));
   return askedFor({ ...state, top, forms, armed: null, pressed: null }, at);
 }
 
-/** A pointer that was moved onto a form turns to it; one that rests where the form came up does not. */
+/** Moving the pointer onto a form turns to it; a pointer that rests where the form appears does not. */
 function pointed(state: Arming, { x, y, over, at }: Point & { over: string | null; at: number }): Arming {
   const last = state.pointer;
   const next = { ...state, pointer: { x, y } };
@@ -216,7 +216,7 @@ function pointed(state: Arming, { x, y, over, at }: Point & { over: string | nul
   return isFar ? armedIfReachable(next, form.id) : next;
 }
 
-/** Whether the buttons of a form can be pressed. */
+/** Whether the form's buttons can be pressed. */
 export function isReady({ forms, top }: Arming, id: string | null, at: number): boolean {
   const form = forms.find((other) => other.id === id);
   return form !== undefined && form.layer === top && at - form.at >= UNREADY_MS;
@@ -227,30 +227,30 @@ function isKeyReady(state: Arming, id: string | null, at: number): boolean {
   return isReady(state, id, at) && form?.inViewAt != null && at - form.inViewAt >= UNREADY_MS;
 }
 
-/** Whether a key that is pressed now would decide this form. */
+/** Whether a key pressed now would decide this form. */
 export const isArmed = (state: Arming, id: string, at: number): boolean => {
   const now = settled(state, at);
   return now.armed === id && !now.isAway && isKeyReady(now, id, at);
 };
 
-/** The keys that press the button which has the focus: what a field holds is not meant by them. */
+/** The keys that press the focused button. They work even while a field holds text. */
 const PRESSES: ReadonlySet<string> = new Set(['Enter', 'NumpadEnter', 'Space']);
 
-/** Whether this key, which is held down, may decide this form. */
+/** Whether this held key may decide this form. */
 export function keyDecides(state: Arming, id: string, code: string): boolean {
   const key = state.held.get(code);
   return key?.formId === id && reachable(state).includes(id) && (!key.hasText || PRESSES.has(code));
 }
 
-/** The key that presses a focused button and is held down, if one is. */
+/** Returns the held key that presses a focused button; null if there is none. */
 export const pressingKey = ({ held }: Arming): string | null =>
   [...held.keys()].find((code) => PRESSES.has(code)) ?? null;
 
-/** Whether the press that began last may decide this form. */
+/** Whether the latest press may decide this form. */
 export const pressDecides = (state: Arming, id: string, at: number): boolean =>
   state.pressed === id && isReady(state, id, at);
 
-/** When something will change by itself; null when nothing will. */
+/** Returns when the passing of time alone next changes a verdict; null if it changes none. */
 export function nextChange(state: Arming, at: number): number | null {
   const ready = state.forms.flatMap((form) => [form.at + UNREADY_MS, (form.inViewAt ?? form.at) + UNREADY_MS]);
   const rested = state.armed === null && loneForm(state) !== null ? [restedAt(state)] : [];

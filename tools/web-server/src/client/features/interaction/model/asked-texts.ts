@@ -2,14 +2,14 @@ import type { PendingRequest, TextKind } from '@callboard/contract';
 
 type Asked = readonly [text: string, kind: TextKind];
 
-/** Fields that people read as words, and those that hold what is in a file; in all others every character counts. */
+/** Fields with prose, and fields with file contents. In all other fields every character counts. */
 const PROSE = ['description', 'message', 'plan', 'question', 'header', 'label', 'title', 'prompt', 'preview'];
 const CONTENTS = ['content', 'new_string', 'old_string', 'new_source'];
 
-/** What a tool server is given may be words as well as commands. */
+/** The input of an MCP tool may be prose or commands. */
 const kindOfInput = (toolName: string): TextKind => (/^[A-Z]\w*$/.test(toolName) ? 'command' : 'code');
 
-/** Everything in a request that a person decides on, the names of fields included. */
+/** Returns all texts in a request that a person decides on, including field names. */
 export function askedTexts({
   toolName,
   input,

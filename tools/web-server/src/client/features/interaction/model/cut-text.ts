@@ -1,21 +1,21 @@
 import { count } from '../../../lib/format.ts';
 
-/** A text that is too long to stand there whole: `[0, headEnd)` and `[tailStart, end)` are shown. */
+/** How a long text is shortened: `[0, headEnd)` and `[tailStart, end)` are shown. */
 export interface Cut {
   headEnd: number;
   tailStart: number;
-  /** What is between them: "45 more lines", "1204 more characters". */
+  /** The hidden amount in words: "45 more lines", "1204 more characters". */
   hidden: string;
 }
 
-/** Shown of the end: what a command does last is what it is often about. */
+/** Rows shown of the end, as the last part of a command is often its point. */
 const TAIL_ROWS = 3;
 
-/** Where to cut a text so that it fills about so many rows, its end included; null where it is to stay whole. */
+/** Returns where to cut a text so that it fills about `rows` rows, including its end; null if it fits whole. */
 export function cutText(text: string, columns: number, rows: number): Cut | null {
   const lines = text.split('\n');
   const total = lines.reduce((sum, line) => sum + rowsOf(line, columns), 0);
-  // Room for what is hidden is worth as much as the row that tells of it.
+  // Hiding a single row saves nothing, as the note about it takes a row too.
   if (total <= rows + 1) return null;
   const fromEnd = text.length - lengthWithin(lines.toReversed(), columns, TAIL_ROWS);
   const tailStart = text[fromEnd] === '\n' ? fromEnd + 1 : fromEnd;
@@ -28,7 +28,7 @@ export function cutText(text: string, columns: number, rows: number): Cut | null
 
 const rowsOf = (line: string, columns: number) => Math.max(1, Math.ceil(line.length / columns));
 
-/** How many characters of these lines, in this order, fit into so many rows; at least a part of the first one. */
+/** Returns how many characters of these lines, in this order, fit into `rows` rows; always at least part of the first line. */
 function lengthWithin(lines: readonly string[], columns: number, rows: number): number {
   let length = 0;
   let left = rows;

@@ -4,7 +4,7 @@ import { createDraftSaver } from './draft-saver.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('saves after a pause, the last state alone', async () => {
+it('saves only the newest state, after a pause', async () => {
   const saver = createDraftSaver(400);
   const saved: string[] = [];
   for (const text of ['a', 'ab', 'abc']) saver.plan('r', async () => void saved.push(text));
@@ -14,7 +14,7 @@ it('saves after a pause, the last state alone', async () => {
   expect(saved).toEqual(['abc']);
 });
 
-it('removes behind a save that is under way, and a planned one does not come after it', async () => {
+it('removes after a running save, and drops a planned save', async () => {
   const saver = createDraftSaver(400);
   const saved: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -2,14 +2,14 @@ const PAUSE_MS = 400;
 
 type Save = (options: { keepalive: boolean }) => Promise<void>;
 
-/** Saves after a pause in the typing, one at a time and the last one last; at once when the page is left. */
+/** Saves drafts after a pause in typing, one save at a time and the newest last; saves at once when the page is left. */
 export function createDraftSaver(pauseMs = PAUSE_MS) {
   const planned = new Map<string, { save: Save; timer: ReturnType<typeof setTimeout> }>();
   const running = new Map<string, Promise<void>>();
 
   function run(key: string, save: Save, keepalive: boolean): void {
     const before = keepalive ? Promise.resolve() : (running.get(key) ?? Promise.resolve());
-    // A draft that could not be kept stays in this tab; the next change tries again.
+    // A draft that could not be saved stays in this tab; the next change retries.
     const next = before.then(() => save({ keepalive })).catch(() => undefined);
     running.set(key, next);
     void next.finally(() => {

@@ -16,7 +16,7 @@ it('edits any other input as JSON', () => {
   expect(changedInput(read, '{"file_path": ')).toBeUndefined();
 });
 
-it('sends nothing where nothing was changed', () => {
+it('sends no input if nothing was changed', () => {
   expect(changedInput(bash, null)).toBeUndefined();
   expect(changedInput(bash, 'ls')).toBeUndefined();
   expect(changedInput(read, '{\n"file_path":"/a"}')).toBeUndefined();

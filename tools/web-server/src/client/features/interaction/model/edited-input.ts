@@ -7,7 +7,7 @@ type Call = Pick<PendingRequest, 'toolName' | 'input'>;
 /** A command is edited as text; every other input as JSON. */
 export const isCommand = ({ toolName, input }: Call): boolean => toolName === 'Bash' && field(input, 'command') !== '';
 
-/** What the editor begins with. */
+/** Returns the initial text of the editor. */
 export const editableText = (call: Call): string =>
   isCommand(call) ? field(call.input, 'command') : JSON.stringify(call.input, null, 2);
 
@@ -16,7 +16,7 @@ export function editProblem(call: Call, edited: string): JsonProblem | null {
   return edited.trim() === '' ? { line: 1, message: 'There is no command to run.' } : null;
 }
 
-/** The input as it is to run; undefined where it is what Claude asked for, or cannot be read. */
+/** Returns the changed input; undefined if it equals what Claude asked for, or cannot be parsed. */
 export function changedInput(call: Call, edited: string | null): ToolInput | undefined {
   if (edited === null || editProblem(call, edited) !== null) return undefined;
   const input: ToolInput = isCommand(call) ? { ...call.input, command: edited } : JSON.parse(edited);

@@ -1,23 +1,23 @@
 import { useSyncExternalStore } from 'react';
 import { isTextField } from '../../../ui/shortcuts.ts';
 
-// Not what a growing field is measured with, which nobody sees.
+// Excludes the invisible copy with which a growing field measures itself.
 const FIELDS = ['textarea', 'input', '[contenteditable]:not([contenteditable="false"])']
   .map((field) => `${field}:not([aria-hidden="true"])`)
   .join();
-/** Text that no event tells of (a draft that was restored, a message that was sent) is seen after this time. */
+/** The polling interval for text that changes without an event (a restored draft, a sent message). */
 const LOOK_MS = 250;
 
 function holdsText(field: Element): boolean {
   if (field instanceof HTMLSelectElement || !isTextField(field)) return false;
   const isInput = field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement;
   if (isInput && (field.readOnly || field.type === 'hidden')) return false;
-  // What narrows a list holds already: it is being written only while it has the focus.
+  // A filter field keeps its text; it counts as being edited only while it has the focus.
   if (field.matches('[data-shortcut="find"], [type="search"]') && field !== document.activeElement) return false;
   return (isInput ? field.value : (field.textContent ?? '')).trim() !== '';
 }
 
-/** Whether a field holds text that was not sent; `outside` leaves out those within it. */
+/** Whether a field holds unsent text. @param outside ignores fields inside elements that match this selector */
 export function hasFieldText(outside?: string): boolean {
   return [...document.querySelectorAll(FIELDS)].some(
     (field) => (outside === undefined || field.closest(outside) === null) && holdsText(field),
@@ -34,6 +34,6 @@ function onFieldText(changed: () => void): () => void {
   };
 }
 
-/** As `hasFieldText`, followed while the caller is shown. */
+/** Subscribes to `hasFieldText`. */
 export const useFieldText = (outside?: string): boolean =>
   useSyncExternalStore(onFieldText, () => hasFieldText(outside));

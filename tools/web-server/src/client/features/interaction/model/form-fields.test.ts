@@ -27,11 +27,11 @@ it('reads the fields of the form', () => {
   expect(fieldsOf({})).toEqual([]);
 });
 
-it('sends what was filled in, as the type that was asked for', () => {
+it('sends each value as the type that the form asks for', () => {
   expect(contentOf(fields, { city: 'Oslo', nights: '3' })).toEqual({ city: 'Oslo', nights: 3, quiet: false });
 });
 
-it('wants the required fields, and numbers where numbers are due', () => {
+it('requires the required fields, and numbers in number fields', () => {
   expect(isFilledIn(fields, {})).toBe(false);
   expect(isFilledIn(fields, { city: 'Oslo' })).toBe(true);
   expect(isFilledIn(fields, { city: 'Oslo', nights: 'many' })).toBe(false);

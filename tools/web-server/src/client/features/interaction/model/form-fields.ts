@@ -1,7 +1,7 @@
 import { type ToolInput, visibleText } from '@callboard/contract';
 import { z } from 'zod';
 
-/** What a form's field holds while it is filled in. */
+/** The value of a form's field while a person fills it in. */
 export type FieldValue = string | boolean;
 
 const Property = z.looseObject({
@@ -27,7 +27,7 @@ export interface FormField {
   initial: FieldValue;
 }
 
-/** The fields that an MCP server asks to be filled in; empty when its schema cannot be read. */
+/** Returns the fields of an MCP server's form; empty if its schema cannot be read. */
 export function fieldsOf(input: ToolInput): FormField[] {
   const schema = Schema.safeParse(input.requested_schema);
   if (!schema.success) return [];
@@ -54,7 +54,7 @@ function kindOf({ type, enum: values }: z.infer<typeof Property>): FormField['ki
 
 type Values = Readonly<Record<string, FieldValue>>;
 
-/** What the server gets: fields left empty are left out. */
+/** Returns the content to send, without empty fields. */
 export function contentOf(fields: readonly FormField[], values: Values): ToolInput {
   const filled = fields.map(({ name, kind, initial }) => {
     const value = values[name] ?? initial;
@@ -70,6 +70,6 @@ export const isFilledIn = (fields: readonly FormField[], values: Values): boolea
     return fieldProblem(kind, value) === null;
   });
 
-/** What is wrong with what was typed into a field, in words; null when nothing is. */
+/** Returns the problem with a field's value as a sentence; null if there is none. */
 export const fieldProblem = (kind: FormField['kind'], value: FieldValue): string | null =>
   kind === 'number' && Number.isNaN(Number(value)) ? 'This is not a number.' : null;

@@ -14,13 +14,13 @@ const bash = (stageId: string, command: string, minutes: number, change: Record<
   });
 const idsOf = (groups: ReturnType<typeof inboxGroups>) => groups.map(({ requests }) => requests.map((r) => r.stageId));
 
-it('puts the longest waiting first, and the same call of several stages together in the place of the first', () => {
+it('puts the longest-waiting request first, and groups the same call of several stages in the position of the oldest', () => {
   const groups = inboxGroups([bash('C', 'npm i', 3), bash('B', 'ls', 2), bash('A', 'npm i', 1)]);
   expect(idsOf(groups)).toEqual([['A', 'C'], ['B']]);
   expect(groups[0]?.rule).toBeNull();
 });
 
-it('puts calls under the same rule together, and names it', () => {
+it('groups calls under the same rule, and names the rule', () => {
   const groups = inboxGroups([
     bash('A', 'npm run a', 1, { suggestions: rule('npm run *') }),
     bash('B', 'npm run b', 2, { suggestions: rule('npm run *') }),
@@ -35,7 +35,7 @@ it('never groups questions or plans', () => {
   expect(inboxGroups([plan('A'), plan('B')])).toHaveLength(2);
 });
 
-it('goes on with the next one when one is gone', () => {
+it('continues with the next row when a row is removed', () => {
   expect(followerOf(['a', 'b', 'c'], 'b', ['a', 'c'])).toBe('c');
   expect(followerOf(['a', 'b', 'c'], 'c', ['a', 'b'])).toBe('b');
   expect(followerOf(['a', 'b', 'c'], 'a', ['c', 'd'])).toBe('c');

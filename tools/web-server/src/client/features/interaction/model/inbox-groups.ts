@@ -4,16 +4,16 @@ import { requestKinds } from '../kinds/registry.ts';
 import { alwaysAllowOffers } from './always-allow-offers.ts';
 import { inOrder } from './overlay-queue.ts';
 
-/** Requests that ask for the same thing, so that one look decides them; or a single one. */
+/** A single request, or several that ask for the same thing, so that a person can decide them together. */
 export interface InboxGroup {
   key: string;
-  /** The longest waiting first. */
+  /** The longest-waiting request comes first. */
   requests: PendingRequest[];
-  /** The rule that all of them fall under, where they are not the very same call. */
+  /** The rule that covers all of them; null if they are the same call. */
   rule: string | null;
 }
 
-/** The longest waiting first; equal ones stand together, in the place of the first of them. */
+/** Groups the requests, longest-waiting first. Equal requests form one group in the position of the oldest. */
 export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
   const groups: InboxGroup[] = [];
   for (const request of inOrder(pending)) {
@@ -27,14 +27,14 @@ export function inboxGroups(pending: readonly PendingRequest[]): InboxGroup[] {
 function isEqual(a: PendingRequest, b: PendingRequest): boolean {
   if (a.kind !== b.kind || a.toolName !== b.toolName) return false;
   if (!requestKinds[a.kind].canBeGrouped) return false;
-  // Each that leaves the sandbox is looked at by itself.
+  // A person must look at each command that leaves the sandbox separately.
   if (a.leavesSandbox !== null || b.leavesSandbox !== null) return false;
   if (sameInput(a, b)) return true;
   const rule = ruleOf(a);
   return rule !== null && rule === ruleOf(b);
 }
 
-/** What a call is for is said in other words each time. */
+/** Ignores the description, as Claude words it differently each time. */
 function sameInput(a: PendingRequest, b: PendingRequest): boolean {
   const bare = ({ input: { description: _, ...input } }: PendingRequest) =>
     JSON.stringify(Object.entries(input).sort(([x], [y]) => x.localeCompare(y)));
@@ -52,7 +52,7 @@ function commonRule(requests: readonly PendingRequest[]): string | null {
   return ruleOf(first);
 }
 
-/** What follows a request that is gone: the next that was behind it, else the last one before it. */
+/** Returns the row that follows a removed one: the next one after it, or else the last one before it. */
 export function followerOf(before: readonly string[], gone: string, now: readonly string[]): string | undefined {
   const place = before.indexOf(gone);
   const stays = (key: string) => now.includes(key);

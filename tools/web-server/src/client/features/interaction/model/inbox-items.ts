@@ -1,14 +1,14 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
 import { requestKey } from '../../../lib/request-words.ts';
 
-/** One row of the inbox: a request, or a stage that needs somebody without one. */
+/** A row of the inbox: a request, or a stage that needs a person but has no request. */
 export type InboxItem =
   | { kind: 'request'; key: string; address: string; stageId: PendingRequest['stageId']; request: PendingRequest }
   | { kind: 'stage'; key: string; address: string; stageId: StageView['id']; stage: StageView };
 
 const address = (name: InboxItem['kind'], key: string) => `/inbox?${new URLSearchParams({ [name]: key })}`;
 
-/** Requests come first: Claude waits for them. */
+/** Returns the inbox's rows. Requests come first, as Claude waits for them. */
 export function inboxItems(requests: readonly PendingRequest[], stopped: readonly StageView[]): InboxItem[] {
   return [
     ...requests.map((request): InboxItem => {
@@ -16,11 +16,11 @@ export function inboxItems(requests: readonly PendingRequest[], stopped: readonl
       return { kind: 'request', key, address: address('request', key), stageId: request.stageId, request };
     }),
     ...stopped.map((stage): InboxItem => {
-      const key = String(stage.id); // has no slash, as every request's has
+      const key = String(stage.id); // without a slash, unlike the key of a request
       return { kind: 'stage', key, address: address('stage', key), stageId: stage.id, stage };
     }),
   ];
 }
 
-/** Which row the address names; null where it names none. */
+/** Returns the key of the row that the URL names; null if it names none. */
 export const wantedKey = (params: URLSearchParams): string | null => params.get('request') ?? params.get('stage');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { jsonProblem } from './json-problem.ts';
 
-it('accepts every object in JSON', () => {
+it('accepts every JSON object', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
       expect(jsonProblem(JSON.stringify(value, null, 2))).toBeNull();

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON, in words; null when it is an object in JSON. */
+/** Where and why a text is not a JSON object. */
 export interface JsonProblem {
   line: number;
   message: string;
@@ -10,7 +10,7 @@ export function jsonProblem(text: string): JsonProblem | null {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     return isObject ? null : { line: 1, message: 'The input has to be an object in braces.' };
   } catch {
-    // Engines word it differently, and not all name the place.
+    // Engines word the error differently, and not all of them give the position.
     const at = endOfReadable(text);
     const line = text.slice(0, at).split('\n').length;
     const found =
@@ -25,7 +25,7 @@ const LITERAL =
   /(?:"(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})|[^"\\\p{Cc}])*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)/uy;
 const STRING = /"(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})|[^"\\\p{Cc}])*"/uy;
 
-/** The index up to which the text could still have become JSON. */
+/** Returns the index up to which the text is a valid start of JSON. */
 function endOfReadable(text: string): number {
   let at = 0;
   const skipSpace = () => {

@@ -3,9 +3,9 @@ import { create } from 'zustand';
 import { requestKey } from '../../../lib/request-words.ts';
 
 interface OverlayState {
-  /** The requests that were set aside: they wait in the inbox until a new one arrives or the bell is pressed. */
+  /** The requests that a person set aside. They wait in the inbox until a new one arrives or the bell is pressed. */
   aside: ReadonlySet<string>;
-  /** The request that somebody asked to see: it may come over a page that has a form of its own. */
+  /** The request that a person asked to see. It may open over a page that has its own form. */
   looked: string | null;
   setAside(keys: Iterable<string>): void;
   bringBack(): void;
@@ -20,7 +20,7 @@ export const useOverlayState = create<OverlayState>((set) => ({
   look: (key) => set({ looked: key }),
 }));
 
-/** What the overlay goes through: the longest waiting first, without what was set aside and without one stage's own. */
+/** Returns the overlay's queue: longest-waiting first, without requests that were set aside and without those of the open stage. */
 export function overlayQueue(
   pending: readonly PendingRequest[],
   aside: ReadonlySet<string>,
@@ -29,6 +29,6 @@ export function overlayQueue(
   return inOrder(pending).filter((request) => request.stageId !== ownStageId && !aside.has(requestKey(request)));
 }
 
-/** The longest waiting first. */
+/** Sorts requests, longest-waiting first. */
 export const inOrder = (pending: readonly PendingRequest[]): PendingRequest[] =>
   [...pending].sort((a, b) => a.createdAt.localeCompare(b.createdAt));

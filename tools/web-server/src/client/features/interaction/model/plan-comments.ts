@@ -1,6 +1,6 @@
 import type { BegunComment, PlanComment } from './request-drafts.ts';
 
-/** A plan in its paragraphs, lists, headings and code blocks, so that each can be commented on. */
+/** Splits a plan into paragraphs, lists, headings and code blocks, so that each can be commented on. */
 export function planBlocks(plan: string): string[] {
   const blocks: string[] = [];
   let lines: string[] = [];
@@ -25,7 +25,7 @@ export function planBlocks(plan: string): string[] {
     } else if (lines.length > 0 || !/^\s+\S/.test(line) || blocks.length === 0) {
       lines.push(line);
     } else {
-      // Indented after an empty line: it goes on with the list before it.
+      // An indented line after an empty one continues the list before it.
       lines = [blocks.pop() ?? '', '', line];
     }
   }
@@ -33,14 +33,14 @@ export function planBlocks(plan: string): string[] {
   return blocks;
 }
 
-/** The first line of a paragraph without its marks, as what a comment is about. */
+/** Returns the first line of a block without its Markdown: the quote above a comment. */
 export function quoteOf(block: string): string {
   const line = block.split('\n').find((one) => one.trim() !== '' && !/^\s*(`{3,}|~{3,})/.test(one)) ?? '';
   const bare = line.replace(/^\s*(?:#{1,6}|[-*+]|\d+[.)]|>)\s+/, '').replaceAll(/[*_`]/g, '');
   return bare.length <= 120 ? bare : `${bare.slice(0, 119)}…`;
 }
 
-/** What Claude reads when a plan is sent back: each comment under the words that it is about, then the rest. */
+/** Returns the text that Claude reads when a plan is sent back: each comment under its quote, then the reason. */
 export function sendBackReason(comments: readonly PlanComment[], reason: string): string {
   const remarks = comments.map(({ quote, text }) => `${quoted(quote)}\n${text.trim()}`);
   return [...remarks, reason.trim()].filter((part) => part !== '').join('\n\n');
@@ -52,7 +52,7 @@ const quoted = (text: string): string =>
     .map((line) => `> ${line}`)
     .join('\n');
 
-/** All comments, the one that was begun and not added included: nothing that was written stays behind. */
+/** Returns all comments, including one that was started but not added, so that no written text is lost. */
 export function withBegun(comments: readonly PlanComment[], begun: BegunComment | null): PlanComment[] {
   if (begun === null) return [...comments];
   return [...comments, { ...begun, text: begun.text.trim(), id: `${Date.now()}-${comments.length}` }];

@@ -6,12 +6,12 @@ const options = [{ label: 'Red' }, { label: 'Green' }, { label: 'Blue' }];
 const single: Question = { question: 'Which one?', options };
 const multi: Question = { question: 'Which ones?', options, multiSelect: true };
 
-it('answers a single choice with its label, and only the last one chosen', () => {
+it('answers a single choice with the label of the last option chosen', () => {
   const draft = choose(single, choose(single, EMPTY_ANSWER, 'Red', true), 'Blue', true);
   expect(answerText(single, draft)).toBe('Blue');
 });
 
-it('joins the labels of a multiple choice in the order in which they were offered', () => {
+it('joins the labels of a multiple choice in the order they were offered', () => {
   const draft = choose(multi, choose(multi, EMPTY_ANSWER, 'Blue', true), 'Red', true);
   expect(answerText(multi, draft)).toBe('Red, Blue');
   expect(answerText(multi, choose(multi, draft, 'Red', false))).toBe('Blue');
@@ -21,7 +21,7 @@ it('sends free text as it is', () => {
   expect(answerText(single, typeOther(single, EMPTY_ANSWER, '  two words, a comma '))).toBe('  two words, a comma ');
 });
 
-it('lets the text replace the choice of a single question, and the choice the text', () => {
+it('lets free text replace the option of a single choice, and an option replace the text', () => {
   const typed = typeOther(single, choose(single, EMPTY_ANSWER, 'Red', true), 'Pink');
   expect(answerText(single, typed)).toBe('Pink');
   const chosen = choose(single, typed, 'Green', true);
@@ -29,7 +29,7 @@ it('lets the text replace the choice of a single question, and the choice the te
   expect(chosen.other).toBe('Pink');
 });
 
-it('adds the text to the labels of a multiple choice', () => {
+it('adds free text to the labels of a multiple choice', () => {
   expect(answerText(multi, typeOther(multi, choose(multi, EMPTY_ANSWER, 'Red', true), 'Pink'))).toBe('Red, Pink');
 });
 
@@ -44,7 +44,7 @@ it('is complete once every question has an answer', () => {
   expect(isComplete([], {})).toBe(false);
 });
 
-it('names the first of several questions that is open', () => {
+it('names the first of several open questions', () => {
   const chosen = choose(single, EMPTY_ANSWER, 'Red', true);
   const named = { ...multi, header: 'Colours' };
   expect(openWords([single, multi], answersOf([single, multi], [chosen]))).toBe(

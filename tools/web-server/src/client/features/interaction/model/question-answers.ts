@@ -1,10 +1,10 @@
 import { answersProblem, joinLabels, type Question } from '@callboard/contract';
 
-/** What a person has chosen for one question so far. */
+/** A person's answer to one question so far. */
 export interface AnswerDraft {
   chosen: string[];
   other: string;
-  /** Whether `other` counts: it is kept, but out of play, once another option of a single choice is taken. */
+  /** Whether `other` counts. Taking an option of a single choice keeps the text but ignores it. */
   otherOn: boolean;
 }
 
@@ -22,7 +22,7 @@ export function typeOther(question: Question, draft: AnswerDraft, other: string)
   return { chosen, other, otherOn };
 }
 
-/** The answer as it is sent: labels in the order in which they were offered, free text as it is. */
+/** Returns the answer to send: labels in the order they were offered, and free text unchanged. */
 export function answerText(question: Question, { chosen, other, otherOn }: AnswerDraft): string {
   const labels = (question.options ?? []).map((option) => option.label).filter((label) => chosen.includes(label));
   return joinLabels(otherOn ? [...labels, other] : labels);
@@ -40,13 +40,13 @@ export const isComplete = (questions: readonly Question[], answers: Record<strin
 const isOpen = ({ question }: Question, answers: Record<string, string>) =>
   !Object.hasOwn(answers, question) || answers[question]?.trim() === '';
 
-/** The place of the question that is to be answered next: the first that is open, or else the last. */
+/** Returns the index of the next question to answer: the first open one, or else the last. */
 export function openQuestion(questions: readonly Question[], answers: Record<string, string>): number {
   const first = questions.findIndex((question) => isOpen(question, answers));
   return first === -1 ? questions.length - 1 : first;
 }
 
-/** "2 of 4 answered, not yet: Rollout": which of several questions still waits; null once none does. */
+/** Says which of several questions is still open: "2 of 4 answered, not yet: Rollout". Null if none is. */
 export function openWords(questions: readonly Question[], answers: Record<string, string>): string | null {
   const open = questions.filter((question) => isOpen(question, answers));
   const [first] = open;

@@ -8,31 +8,31 @@ const Answer = z.object({ chosen: z.array(z.string()), other: z.string(), otherO
 const Begun = z.object({ block: z.int(), quote: z.string(), text: z.string() });
 const Comment = Begun.extend({ id: z.string() });
 
-/** A remark on a plan: which paragraph, the words it is about, and what is said about them. */
+/** A comment on a plan: the index of its block, the quoted words, and the text. */
 export type PlanComment = z.infer<typeof Comment>;
 
-/** A remark that is being written. */
+/** A comment that a person is writing. */
 export type BegunComment = z.infer<typeof Begun>;
 
-/** What was typed and chosen for a request and not sent: the same in the overlay, in the inbox and on the stage's page. */
+/** A person's unsent input for a request, shared by the overlay, the inbox and the stage's page. */
 const RequestDraft = z.object({
   reason: z.string().default(''),
   /** The mode that follows an accepted plan. */
   mode: PermissionMode.default('default'),
   answers: z.array(Answer).default([]),
-  /** What was filled into a form, by the field's name. */
+  /** The values of a form, by field name. */
   fields: z.record(z.string(), z.union([z.string(), z.boolean()])).default({}),
-  /** The command, or the whole input as JSON, as it was changed before it is allowed; null while it is as Claude asked. */
+  /** The command, or the whole input as JSON, as edited before allowing it; null while it is unchanged. */
   edited: z.string().nullable().default(null),
   comments: z.array(Comment).default([]),
-  /** The one that is being written and was not added; null while there are no words. */
+  /** The comment that is being written and was not added; null while it has no text. */
   begun: Begun.nullable().default(null),
 });
 export type RequestDraft = z.infer<typeof RequestDraft>;
 
 export const EMPTY_DRAFT: RequestDraft = RequestDraft.parse({});
 
-/** A draft as the server kept it; what cannot be read counts as none. */
+/** Parses a draft from the server; null if it cannot be read. */
 export const readDraft = (value: unknown): RequestDraft | null => RequestDraft.safeParse(value).data ?? null;
 
 interface Unsaved {
@@ -42,7 +42,7 @@ interface Unsaved {
   drop(key: string): void;
 }
 
-/** What the server does not have yet; it comes before what the server has. */
+/** Drafts that the server does not have yet. They take precedence over the server's. */
 export const useUnsaved = create<Unsaved>((set) => ({
   byRequest: {},
   saver: createDraftSaver(),

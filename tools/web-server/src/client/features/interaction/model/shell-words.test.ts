@@ -7,7 +7,7 @@ const kinds = (command: string, kind: string) =>
     .filter((piece) => piece.kind === kind)
     .map(({ text }) => text);
 
-it('loses nothing of a command', () => {
+it('keeps every character of a command', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 80 }), (command) => {
       expect(
@@ -19,7 +19,7 @@ it('loses nothing of a command', () => {
   );
 });
 
-it('finds the command words, behind assignments and operators too', () => {
+it('finds the command words, even after assignments and operators', () => {
   expect(kinds('cd web && NODE_ENV=test npm run build -- --mode "x" | tee b.log', 'command')).toEqual([
     'cd',
     'npm',
@@ -28,7 +28,7 @@ it('finds the command words, behind assignments and operators too', () => {
   expect(kinds('sudo rm -rf "$HOME/a"; (ls)', 'command')).toEqual(['sudo', 'rm', 'ls']);
 });
 
-it('tells options, quoted text, variables and comments apart', () => {
+it('distinguishes options, quoted text, variables and comments', () => {
   const command = `grep -rn --color 'a b' "$x" $HOME 2>&1 # why`;
   expect(kinds(command, 'option')).toEqual(['-rn', '--color']);
   expect(kinds(command, 'text')).toEqual([`'a b'`, '"$x"']);

@@ -1,4 +1,4 @@
-/** What a piece of a shell command is, for its colour; never for a decision. */
+/** The kind of a piece of a shell command. Used for its colour only, never for a decision. */
 export type ShellKind = 'command' | 'option' | 'text' | 'variable' | 'operator' | 'comment' | 'plain';
 export interface ShellPiece {
   kind: ShellKind;
@@ -25,11 +25,11 @@ const KEEPS_EXPECTING_COMMAND: ReadonlySet<string> = new Set([
   'nohup',
 ]);
 
-/** Cuts a command into pieces whose texts together are the command. */
+/** Splits a command into pieces whose texts add up to the command. */
 export function shellPieces(command: string): ShellPiece[] {
   const pieces: ShellPiece[] = [];
   let expectsCommand = true;
-  let isFresh = true; // nothing of the present word was seen yet
+  let isFresh = true; // at the start of a word
   for (const { groups = {}, 0: text } of command.matchAll(PIECES)) {
     if (groups.space !== undefined) {
       if (text.includes('\n')) expectsCommand = true;

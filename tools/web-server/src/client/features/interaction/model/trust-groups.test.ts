@@ -8,7 +8,7 @@ const item = (kind: TrustItem['kind'], value: string, isNew = true): TrustItem =
   file: '.claude/settings.json',
 });
 
-it('shows hooks before what only changes the environment, and what is new before what is known', () => {
+it('puts hooks before environment variables, and new items before agreed ones', () => {
   const groups = trustGroups({ items: [item('env', 'A=b'), item('hook', 'old', false), item('hook', 'new')] });
   expect(groups.map(({ title, items }) => `${title}: ${items.map(({ value }) => value).join(', ')}`)).toEqual([
     'Hooks: new, old',

@@ -18,7 +18,7 @@ export interface TrustGroup {
   items: TrustItem[];
 }
 
-/** By what they are; what nobody has agreed to comes first. */
+/** Groups the items by kind. Within a group, items that nobody has agreed to come first. */
 export function trustGroups({ items }: Pick<ProjectTrust, 'items'>): TrustGroup[] {
   const kinds = Object.keys(TITLES) as TrustKind[];
   return kinds

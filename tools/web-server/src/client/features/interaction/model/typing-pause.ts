@@ -2,10 +2,10 @@ import { useEffect, useState } from 'react';
 import { isTextField } from '../../../ui/shortcuts.ts';
 
 const PAUSE_MS = 1_200;
-/** Keys that write nothing into a field: the focus only passes through it, or what was written is sent. */
+/** Keys that write nothing into a field: they move the focus or send the text. */
 const PASSING: ReadonlySet<string> = new Set(['Tab', 'Escape', 'Enter', 'Shift', 'Control', 'Alt', 'Meta']);
 
-/** True when nobody has typed text for a moment: the overlay does not come into the middle of a word. */
+/** True if nobody has typed for a moment, so that the overlay does not open in the middle of a word. */
 export function useTypingPause(): boolean {
   const [paused, setPaused] = useState(true);
   useEffect(() => {

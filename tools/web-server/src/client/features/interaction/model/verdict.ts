@@ -3,13 +3,13 @@ import type { UseMutationResult } from '@tanstack/react-query';
 
 export type Verdict = Omit<ApproveBody, 'requestId'>;
 
-/** The answers to a question, or that there will be none. */
+/** The answers to a question, or a refusal to answer. */
 export type QuestionAnswer = Pick<AnswerBody, 'answers'> | Pick<Verdict, 'decision' | 'reason'>;
 
-/** The one answer that a form gives; shared by all of its buttons. */
+/** The mutation that allows or denies a request; all buttons of a form share it. */
 export type Approval = UseMutationResult<void, Error, Verdict>;
 
-/** What the form of a request is given: the request, and the two ways to answer it. */
+/** The props of a request's form: the request and the two ways to answer it. */
 export interface FormProps {
   request: PendingRequest;
   /** Allows or denies it (`approve_tool`). */
