@@ -27,7 +27,7 @@ export async function startTimeLimits({ store, edges, log, expire }: TimeLimitPa
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function checkDeadlines():  Promise<void> {
+  async function checkDeadlines(): Promise<void> {
     const open = new Map((await store.read.requests.listOpen()).map((request) => [keyOf(request), request]));
     for (const [key, deadline] of deadlines) {
       if (deadline > edges.uptimeMs()) continue;

@@ -13,7 +13,7 @@ const WAYS = {
   retry: { command: 'retry_decision', how: 'retried' },
 } as const;
 
-/** Settles an answer whose fate is unknown. It goes from the board when the server has said that it is settled. */
+/** Settles an answer whose fate is unknown. It leaves the board once the server confirms that it is settled. */
 export function useSettle(decision: Decision) {
   const cache = useQueryClient();
   return useMutation({
@@ -27,7 +27,7 @@ export function useSettle(decision: Decision) {
   });
 }
 
-/** Nothing is settled twice, so that it may be sent again; one of ours that had arrived after all is no conflict. */
+/** Retrying is safe, as the server settles nothing twice. If our own earlier attempt had arrived after all, that is no conflict. */
 async function settle({ stageId, requestId }: Decision, way: Way, attempt: number, signal: AbortSignal): Promise<void> {
   const { command, how } = WAYS[way];
   try {

@@ -12,7 +12,7 @@ import { DecisionRow } from './decision-row.tsx';
 import { ExportButton } from './export-button.tsx';
 import { LogFilters } from './log-filters.tsx';
 
-/** Every request that ended: who decided what, when, how long Claude waited, and how the answer got there. */
+/** Every ended request: who decided what and when, how long Claude waited, and how the answer arrived. */
 export default function DecisionLog() {
   const [params] = useSearchParams();
   const filter = readLogFilter(params);
@@ -32,7 +32,7 @@ export default function DecisionLog() {
         </div>
       </div>
       <LogFilters filter={filter} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
       <section className={css.scroll} aria-label="Decision log" aria-busy={log.isFetching} tabIndex={0}>
         {log.error !== null && <FailureNote>The log could not be read. {errorText(log.error)}</FailureNote>}
         {log.isSuccess && decisions.length === 0 && (

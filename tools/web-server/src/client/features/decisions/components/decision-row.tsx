@@ -10,7 +10,7 @@ import css from './decision-log.module.css';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';
 
-/** One decision; what was said with it can be opened. */
+/** One decision. Its reason, answers and changed input can be unfolded. */
 export function DecisionRow({ decision }: { decision: Decision }) {
   const { outcome, at, asked, toolName, kind } = decision;
   const arrival = arrivalWords(decision);
@@ -42,14 +42,14 @@ export function DecisionRow({ decision }: { decision: Decision }) {
   );
 }
 
-/** The title, also of a stage that was deleted since; another one may have its id by now. */
+/** The stage's title, even if the stage was deleted since; another stage may have its id by now. */
 function StageName({ decision: { stageId, stageTitle, isStageDeleted } }: { decision: Decision }) {
   const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
   if (title !== undefined && isStageDeleted !== true) return <Link to={`/stages/${stageId}`}>{title}</Link>;
   return <span>{stageTitle == null ? stageId : `${stageTitle} (${stageId}, deleted)`}</span>;
 }
 
-/** The reason, the answers, and what was changed. */
+/** The reason, the answers and the changed input. */
 function Said({ decision: { reason, answers, updatedInput } }: { decision: Decision }) {
   const parts: ReactNode[] = Object.entries(answers ?? {}).map(([question, answer]) => (
     <p className={css.said} key={question}>

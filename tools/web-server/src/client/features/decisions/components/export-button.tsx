@@ -11,7 +11,7 @@ interface ExportProps {
   children: ReactNode;
 }
 
-/** Fetches the decision log as a file, as the page's own request, and hands it to the browser to be saved. */
+/** Fetches the decision log with the page's own request and lets the browser save it as a file. */
 export function ExportButton({ filter, format, children }: ExportProps) {
   const save = useCommand({
     run: () => client.file(routes.get_decisions, { ...filter, format }),
@@ -31,6 +31,6 @@ function saveFile(content: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has to have begun to read it.
+  // The browser must have started to read it first.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

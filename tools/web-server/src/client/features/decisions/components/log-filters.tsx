@@ -23,11 +23,11 @@ const options = (words: Readonly<Record<string, string>>) =>
 
 const KINDS = RequestKind.options.map((kind) => ({ value: kind, label: requestKinds[kind].name }));
 
-/** What of the log is shown; it stands in the address. */
+/** The filters of the log. They are kept in the URL. */
 export function LogFilters({ filter }: { filter: LogFilter }) {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const [, setParams] = useSearchParams();
-  const [isOpen, setOpen] = useState(false); // on a phone, where they would fill half of the screen
+  const [isOpen, setOpen] = useState(false); // folded on a phone, where the filters would fill half of the screen
   const count = filterCount(filter);
   const { projects = [], stages = [] } = data ?? {};
   const set = (change: Partial<LogFilter>, options: NavigateOptions = { replace: true }) =>
@@ -96,6 +96,6 @@ interface Option {
   label: string;
 }
 
-/** What stands in the address is there, whether or not it exists still. */
+/** Adds the value from the URL to the options, even if it no longer exists. */
 const withChosen = (data: Option[], chosen: string): Option[] =>
   chosen === '' || data.some(({ value }) => value === chosen) ? data : [{ value: chosen, label: chosen }, ...data];

@@ -7,7 +7,7 @@ const end = { ended: 'process', endedAt: at, endReason: 'Ended by SIGKILL.' } as
 const shown = (lost: Parameters<typeof LostNote>[0]['lost']) => renderToStaticMarkup(<LostNote lost={lost} />);
 const words = (lost: Parameters<typeof LostNote>[0]['lost']) => shown(lost).replaceAll(/<[^>]*>/g, '');
 
-it('says when it was handed over and why the process ended, and does not claim more than is known', () => {
+it('says when the answer was handed over and why the process ended, and claims nothing that is unknown', () => {
   expect(words({ writtenAt: at, ...end })).toBe(
     'Handed to Claude 3 min ago; the process ended 3 min ago, before it was confirmed. Ended by SIGKILL.',
   );
@@ -16,7 +16,7 @@ it('says when it was handed over and why the process ended, and does not claim m
   expect(words(null)).toBe('The process ended before it confirmed the answer.');
 });
 
-it('has the exact time on hover', () => {
+it('shows the exact time on hover', () => {
   expect(shown({ writtenAt: at, ...end })).toContain(
     `title="${new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })}"`,
   );

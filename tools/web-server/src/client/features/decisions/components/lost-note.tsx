@@ -1,7 +1,7 @@
 import type { LostTrace } from '@callboard/contract';
 import { TimeSince } from '../../../ui/time-since.tsx';
 
-/** What is known of an answer that nobody confirmed: when it was handed over, when and why its process or its turn ended. */
+/** The known facts about an unconfirmed answer: when it was handed over, and when and why its process or turn ended. */
 export function LostNote({ lost }: { lost: LostTrace | null }) {
   if (lost === null) return 'The process ended before it confirmed the answer.';
   const { ended, writtenAt, endedAt, endReason } = lost;

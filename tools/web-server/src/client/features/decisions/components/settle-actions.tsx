@@ -7,7 +7,7 @@ import { FailureNote } from '../../../ui/note.tsx';
 import { useSettle, type Way } from '../api/use-settle.ts';
 import css from './unsettled.module.css';
 
-/** Retry and Dismiss, with what each of them does. */
+/** Retry and Dismiss, each with an explanation. */
 export function SettleActions({ decision }: { decision: Decision }) {
   const settle = useSettle(decision);
   const explained = useId();

@@ -12,7 +12,7 @@ interface UnsettledAnswerProps {
   namesStage: boolean;
 }
 
-/** An answer that its process took along when it ended: what is known of it, and Retry and Dismiss. */
+/** An answer whose process or turn ended before it was confirmed: the known facts, Retry and Dismiss. */
 export function UnsettledAnswer({ decision, namesStage }: UnsettledAnswerProps) {
   const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(decision.stageId)(view)?.title });
   return (

@@ -6,11 +6,11 @@ import { UnsettledAnswer } from './unsettled-answer.tsx';
 
 interface UnsettledAnswersProps {
   decisions: readonly Decision[];
-  /** On a stage's own page, over its whole width; the stage need not be named then. */
+  /** Uses the full width of a stage's own page, without naming the stage. */
   isWide?: boolean;
 }
 
-/** Answers whose fate nobody knows, each with what can be done about it. */
+/** Answers whose fate is unknown, each with its actions. */
 export function UnsettledAnswers({ decisions, isWide = false }: UnsettledAnswersProps) {
   if (decisions.length === 0) return null;
   return (

@@ -9,7 +9,7 @@ import {
 
 const NAMES = ['project', 'stage', 'kind', 'outcome', 'source', 'who', 'from', 'to'] as const;
 
-/** What of the decision log is shown, as it stands in the address; empty for all. `from` and `to` are days. */
+/** The filter of the decision log as written in the URL. An empty value means all. `from` and `to` are days. */
 export type LogFilter = Record<(typeof NAMES)[number], string>;
 
 export const ALL: LogFilter = { project: '', stage: '', kind: '', outcome: '', source: '', who: '', from: '', to: '' };
@@ -20,17 +20,17 @@ export function readLogFilter(params: URLSearchParams): LogFilter {
   return filter;
 }
 
-/** The address's query with that filter. */
+/** Returns the URL query for a filter. */
 export function writeLogFilter(filter: LogFilter): URLSearchParams {
   return new URLSearchParams(NAMES.filter((name) => filter[name] !== '').map((name) => [name, filter[name]]));
 }
 
-/** How many of its parts say something. */
+/** Returns how many values of the filter are set. */
 export const filterCount = (filter: LogFilter): number => NAMES.filter((name) => filter[name] !== '').length;
 
 export const isFiltering = (filter: LogFilter): boolean => filterCount(filter) > 0;
 
-/** What is asked of the server for it. What the address has and means nothing is left out. */
+/** Returns the server's query for a filter. Invalid values in the URL are left out. */
 export function toQuery({ project, stage, kind, outcome, source, who, from, to }: LogFilter): DecisionFilter {
   return {
     projectId: ProjectId.safeParse(project).data,
@@ -44,7 +44,7 @@ export function toQuery({ project, stage, kind, outcome, source, who, from, to }
   };
 }
 
-/** The beginning of a day of the reader's, or of one that many days later. */
+/** Returns the start of a day in local time, `later` days after `day`. */
 function dayStart(day: string, later: number): string | undefined {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? [];
   if (year === undefined) return undefined;

@@ -4,11 +4,11 @@ import { verdictWords, waitWords } from './log-words.ts';
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
 
-it('says of a request who decided it and how long Claude waited', () => {
+it('says who decided a request and how long Claude waited', () => {
   expect([verdictWords(made({})), waitWords(made({}))]).toEqual(['Allowed by Ada', 'Claude waited 4 min 12 s']);
 });
 
-it('says of a call that Claude Code denied by what, since nobody was asked and nothing waited', () => {
+it('says what denied a call in Claude Code, as nobody was asked and nothing waited', () => {
   const denied = made({ outcome: 'denied', by: 'Claude Code', denial: { source: 'rule', detail: 'Bash(npm *)' } });
   expect([verdictWords(denied), waitWords(denied)]).toEqual(['Denied by Claude Code', 'By the rule Bash(npm *)']);
 });

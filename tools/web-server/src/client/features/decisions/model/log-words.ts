@@ -21,7 +21,7 @@ export const LOG_SOURCE_WORDS: Record<DecisionSource, string> = {
   unknown: 'Claude Code: not told',
 };
 
-/** "Denied by Ada". */
+/** Returns the outcome and who decided: "Denied by Ada". */
 export const verdictWords = (decision: Decision): string => {
   const { outcome, kind, by, denial } = decision;
   if (denial !== null) return 'Denied by Claude Code';
@@ -29,10 +29,10 @@ export const verdictWords = (decision: Decision): string => {
   return `${word}${isChanged(decision) ? ' with changes' : ''}${by === null ? '' : ` by ${by}`}`;
 };
 
-/** How long Claude waited; or what of Claude Code denied it, where nobody was asked. */
+/** Returns how long Claude waited; or what denied the call in Claude Code, if nobody was asked. */
 export const waitWords = ({ denial, waitedMs }: Decision): string =>
   denial === null ? `Claude waited ${exactDuration(waitedMs)}` : `By ${denierWords(denial)}`;
 
-/** How the answer got to Claude; null where there was none. */
+/** Returns how the answer reached Claude; null if there was none. */
 export const arrivalWords = (decision: Decision): string | null =>
   decision.delivery === 'confirmed' ? 'confirmed by Claude' : deliveryWords(decision);

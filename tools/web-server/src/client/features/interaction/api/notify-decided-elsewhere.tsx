@@ -12,22 +12,22 @@ const VERBS: Record<RequestOutcome, string> = {
   closed: 'Closed',
 };
 
-/** Whether a person has decided it, so that there is a decision that stands. */
+/** Whether a person decided the request, so that a decision stands. */
 export const isAnswered = ({ outcome }: Decision): boolean => ['allowed', 'denied', 'answered'].includes(outcome);
 
 interface Elsewhere {
   request: PendingRequest;
   stage: StageView | undefined;
   decision: Decision;
-  /** An answer was given here as well, and came second. */
+  /** Whether this tab sent an answer too, which came second. */
   isUnused: boolean;
 }
 
-/** Says of a request that somebody decided it in another tab, on another device, or by another program: who, what, when. */
+/** Notifies that a request was decided in another tab, on another device or by another program: by whom, how and when. */
 export function notifyDecidedElsewhere({ request, stage, decision, isUnused }: Elsewhere): void {
   const { outcome, by, at } = decision;
   notifications.show({
-    // Told once, however many forms of it were open.
+    // One notice per request, however many forms of it are open.
     id: requestKey(request),
     title: (
       <>

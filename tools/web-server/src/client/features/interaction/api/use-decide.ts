@@ -25,7 +25,7 @@ import { stageInCache } from './use-ending-notice.ts';
 export const useApprove = (request: PendingRequest): Approval =>
   useDecision<Verdict>(request, (verdict) => verdictAnswer(request, verdict));
 
-/** Answers a question, or declines to. */
+/** Answers a question, or declines to answer. */
 export const useAnswer = (request: PendingRequest) =>
   useDecision<QuestionAnswer>(request, (answer) =>
     'answers' in answer
@@ -44,7 +44,7 @@ const verdictAnswer = (request: PendingRequest, verdict: Verdict): Answer => ({
   outcome: verdict.decision === 'allow' ? 'allowed' : 'denied',
 });
 
-/** The request goes only when the server has said that it is decided: by this answer, or by another that came first. */
+/** Removes the request only once the server confirms that it is decided: by this answer, or by another that came first. */
 function useDecision<Input>(request: PendingRequest, toAnswer: (input: Input) => Answer) {
   const cache = useQueryClient();
   return useMutation({
@@ -62,20 +62,20 @@ const isConflict = (error: unknown): error is TransportError =>
   error instanceof TransportError && ['already_decided', 'request_closed'].includes(error.code);
 
 function gone(cache: QueryClient, request: PendingRequest): void {
-  markOwn(requestKey(request)); // whoever it was, it has been told
+  markOwn(requestKey(request)); // no further notice, whoever decided it
   removePending(cache, request);
   dropDraft(cache, request);
 }
 
-/** How one of several requests that were decided together came out. */
+/** The result for one of several requests that were decided together. */
 export interface ItemOutcome {
   request: PendingRequest;
-  /** In words: "allowed", or why not. */
+  /** "allowed", or why it failed. */
   words: string;
   failed: boolean;
 }
 
-/** Decides each of several requests by itself, one after another; one that fails does not stop the others. */
+/** Decides several requests separately, one after another. A failure does not stop the others. */
 export function useDecideAll() {
   const cache = useQueryClient();
   return useMutation({
@@ -104,11 +104,11 @@ async function decideOne(
   }
 }
 
-/** The first answer wins, so that it may be sent again; an answer of ours that had arrived after all is no conflict. */
+/** Retrying is safe, as the first answer wins. If our own earlier attempt had arrived after all, that is no conflict. */
 async function deliver(request: PendingRequest, answer: Answer): Promise<void> {
   const key = requestKey(request);
   const wasOwn = isOwn(key);
-  markOwn(key); // the news of it may come before the reply
+  markOwn(key); // its event may arrive before the reply
   try {
     const send = async (attempt: number, signal: AbortSignal) => {
       try {

@@ -6,13 +6,13 @@ import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;
 
-/** Saves what was typed when the page is left or hidden. @returns how to stop */
+/** Saves drafts when the page is left or hidden. @returns a function that stops this */
 export function saveDraftsOnLeave(): () => void {
   const { saver } = useUnsaved.getState();
   const onVisibility = () => {
     if (document.visibilityState === 'hidden') saver.flush();
   };
-  // Not `unload`: a page in the background may be thrown away without it.
+  // Not `unload`: the browser may discard a background page without firing it.
   window.addEventListener('pagehide', saver.flush);
   document.addEventListener('visibilitychange', onVisibility);
   return () => {
@@ -21,7 +21,7 @@ export function saveDraftsOnLeave(): () => void {
   };
 }
 
-/** What was typed and chosen for a request so far, and how to change it. */
+/** Returns the draft of a request and a function that changes it. */
 export function useDraft(request: Place): [RequestDraft, (change: Partial<RequestDraft>) => void] {
   const cache = useQueryClient();
   const { data: stored } = useQuery({ ...draftsQuery(request.stageId), select: draftOf(request.requestId) });
@@ -30,7 +30,7 @@ export function useDraft(request: Place): [RequestDraft, (change: Partial<Reques
   return [draft, (change) => changeDraft(cache, request, { ...current(cache, request), ...change })];
 }
 
-/** The newest state, also for a second change before the page was drawn again. */
+/** Returns the newest state, even for a second change before the next render. */
 const current = (cache: QueryClient, request: Place): RequestDraft =>
   useUnsaved.getState().byRequest[requestKey(request)] ?? readDraft(storedDraft(cache, request)?.value) ?? EMPTY_DRAFT;
 
@@ -49,7 +49,7 @@ function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): v
   });
 }
 
-/** Removes the draft of a request that is answered. */
+/** Removes the draft of an answered request. */
 export function dropDraft(cache: QueryClient, request: Place): void {
   const key = requestKey(request);
   const isKnown = key in useUnsaved.getState().byRequest || storedDraft(cache, request) !== undefined;

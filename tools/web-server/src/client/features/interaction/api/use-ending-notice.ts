@@ -8,7 +8,7 @@ import { isOwn } from '../model/answers-under-way.ts';
 import { decisionWords } from '../words/decision-words.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
 
-/** Says why a form went that was open: somebody answered it elsewhere, its time was up, Claude took it back. */
+/** Notifies why an open form closed: somebody answered it elsewhere, it expired, or Claude withdrew it. */
 export function useEndingNotice(request: PendingRequest, title: string): void {
   const cache = useQueryClient();
   const tell = useEffectEvent(() => {
@@ -35,7 +35,7 @@ function tellEnding(cache: QueryClient, request: PendingRequest, name: string): 
   });
 }
 
-/** The stage of a request, as far as the board is known here. */
+/** Returns the stage of a request if the board is in the cache. */
 export function stageInCache(cache: QueryClient, { stageId }: PendingRequest) {
   const view = cache.getQueryData(boardQuery.queryKey);
   return view && stageOf(stageId)(view);

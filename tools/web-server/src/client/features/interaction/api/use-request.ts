@@ -5,7 +5,7 @@ import { boardQuery, stageOf } from '../../../data/queries.ts';
 export const useStageTitle = (stageId: StageId): string =>
   useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title }).data ?? stageId;
 
-/** The folder in which a stage's Claude works; null while there is none. */
+/** Returns the folder in which the stage's Claude works; null while there is none. */
 export const useFolder = (stageId: StageId): string | null =>
   useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.worktree?.path ?? null }).data ?? null;
 
@@ -17,7 +17,7 @@ export const useProject = (stageId: StageId) =>
 
 export const useProjectName = (stageId: StageId): string | undefined => useProject(stageId)?.name;
 
-/** The phase that a stage works on, where it has phases. */
+/** Returns the name of the stage's current phase, if it has phases. */
 export const usePhaseName = (stageId: StageId): string | undefined =>
   useQuery({
     ...boardQuery,
@@ -27,5 +27,5 @@ export const usePhaseName = (stageId: StageId): string | undefined =>
     },
   }).data;
 
-/** All that waits for an answer. */
+/** Returns all pending requests. */
 export const usePending = () => useQuery({ ...boardQuery, select: (view) => view.pending }).data ?? [];

@@ -42,7 +42,7 @@ const TOOLS: Readonly<Record<string, { title: (object: string) => string; verb: 
 const LONGEST_ON_CARD = 60;
 const ON_CARD = ['Bash', 'Read', 'WebFetch', 'WebSearch', 'Glob', 'Grep'];
 
-/** Never where there is something to warn of. */
+/** Never if the form shows a warning. */
 function isDecidableOnCard(request: PendingRequest): boolean {
   const { toolName, input, leavesSandbox } = request;
   if (leavesSandbox !== null || !ON_CARD.includes(toolName)) return false;

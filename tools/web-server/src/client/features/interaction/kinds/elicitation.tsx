@@ -3,7 +3,7 @@ import { firstLine } from '../../../lib/request-words.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
-/** A form of an MCP server. */
+/** A form that an MCP server asks a person to fill in. */
 export const elicitation: RequestKindView = {
   name: 'Form',
   title: ({ displayName }) => `has a form from ${visibleText(displayName, 'prose')}`,

@@ -4,7 +4,7 @@ import { field } from '../../../lib/tool-words.ts';
 import { askedTexts } from '../model/asked-texts.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
-/** A command in the sandbox that wants to reach a host. */
+/** A sandboxed command that wants to reach a host. */
 export const network: RequestKindView = {
   name: 'Network',
   title: (request) => `wants to reach ${hostWords(request)}`,
@@ -19,7 +19,7 @@ export const network: RequestKindView = {
 
 const LONGEST_ON_CARD = 60;
 
-/** Never for a host that the form warns of. */
+/** Never for a host that the form warns about. */
 function isDecidableOnCard(request: PendingRequest): boolean {
   const host = field(request.input, 'host');
   const isPlain = host !== '' && host.length <= LONGEST_ON_CARD && hostPlace(host) === null;

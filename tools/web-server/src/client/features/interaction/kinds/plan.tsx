@@ -1,6 +1,6 @@
 import type { RequestKindView } from './shared/definition.ts';
 
-/** A plan to accept or to send back with comments. */
+/** A plan that a person accepts or sends back with comments. */
 export const plan: RequestKindView = {
   name: 'Plan',
   title: () => 'has a plan',

@@ -5,11 +5,11 @@ import { requestKinds } from './registry.ts';
 
 const isShort = (asked: PendingRequest) => requestKinds[asked.kind].isDecidableOnCard(asked);
 
-it('takes a short command for decidable on its card', () => {
+it('offers a short command for decision on its card', () => {
   expect(isShort(request('STAGE-1', 'r'))).toBe(true);
 });
 
-it('takes a plain host for decidable on its card', () => {
+it('offers a plain host for decision on its card', () => {
   expect(isShort(request('STAGE-1', 'r', { kind: 'network', input: { host: 'packages.example.com' } }))).toBe(true);
 });
 
@@ -22,7 +22,7 @@ it.each([
   ['this machine as a host', { kind: 'network', input: { host: '127.0.0.1' } }],
   ['a host with hidden characters', { kind: 'network', input: { host: 'a\u202eb.example' } }],
   ['a host without a name', { kind: 'network', input: {} }],
-  ['a tool that is not known', { toolName: 'mcp__x__y', input: { a: 'b' } }],
-])('wants %s to be opened', (_, change) => {
+  ['an unknown tool', { toolName: 'mcp__x__y', input: { a: 'b' } }],
+])('does not offer %s for decision on its card', (_, change) => {
   expect(isShort(request('STAGE-1', 'r', change))).toBe(false);
 });

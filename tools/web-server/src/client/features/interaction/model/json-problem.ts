@@ -4,6 +4,7 @@ export interface JsonProblem {
   message: string;
 }
 
+/** Returns the first problem; null if the text is a JSON object. */
 export function jsonProblem(text: string): JsonProblem | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -5,7 +5,7 @@ import { answerWords, decisionThatStands, decisionWords, deliveryWords } from '.
 
 const made = (change: Parameters<typeof decision>[1]) => decision(request('STAGE-1', 'r'), change);
 
-it('says who decided what, and for how long Claude waited', () => {
+it('says who decided what, and how long Claude waited', () => {
   expect(decisionWords(made({}))).toBe('Allowed by Ada after 4 min 12 s');
   expect(decisionWords(made({ updatedInput: { command: 'make' } }))).toBe(
     'Allowed with changes by Ada after 4 min 12 s',
@@ -15,7 +15,7 @@ it('says who decided what, and for how long Claude waited', () => {
   expect(decisionWords(made({ outcome: 'closed', by: null }))).toBe('Closed without an answer after 4 min 12 s');
 });
 
-it('says what of Claude Code denied a call, which nobody waited for', () => {
+it('says which part of Claude Code denied a call, without a waiting time', () => {
   const denied = (denial: NonNullable<Decision['denial']>) =>
     decisionWords(made({ outcome: 'denied', by: 'Claude Code', waitedMs: 0, denial }));
   expect(denied({ source: 'rule', detail: 'Bash(npm run *)' })).toBe('Denied by Claude Code: the rule Bash(npm run *)');
@@ -27,18 +27,18 @@ it('says what of Claude Code denied a call, which nobody waited for', () => {
   );
 });
 
-it('tells of the delivery until Claude has confirmed it', () => {
+it('describes the delivery until Claude confirms it', () => {
   expect(deliveryWords(made({ delivery: 'confirmed' }))).toBeNull();
   expect(deliveryWords(made({ delivery: 'not-applied' }))).toContain('not applied');
 });
 
-it('says what a person made of an answer whose fate is unknown', () => {
+it('says how a person settled an answer whose fate is unknown', () => {
   const settlement = { how: 'retried', by: 'Bo', at: '2026-01-01T10:00:00.000Z' } as const;
   expect(deliveryWords(made({ delivery: 'unknown' }))).toMatch(/^not known whether it took effect.*confirming$/);
   expect(deliveryWords(made({ delivery: 'unknown', settlement }))).toMatch(/; sent to Claude again by Bo$/);
 });
 
-it('says what was answered in one line, each after the first with its short name', () => {
+it('lists the answers in one line, each after the first with its short name', () => {
   const questions = [
     { question: 'Which database?', header: 'Database' },
     { question: 'Write tests?', header: 'Tests' },
@@ -51,7 +51,7 @@ it('says what was answered in one line, each after the first with its short name
   expect(answerWords(made({ outcome: 'denied', kind: 'question', answers: null }), questions)).toBeNull();
 });
 
-it('takes every decision, that of the time limit too, for one that stands, but not a request that was only closed', () => {
+it('counts every decision as standing, including an expiry, but not a request closed without one', () => {
   const asked = request('STAGE-1', 'r1');
   for (const outcome of ['allowed', 'denied', 'answered', 'timed-out'] as const) {
     const made = decision(asked, { outcome });

@@ -5,11 +5,11 @@ import { requestKinds } from '../kinds/registry.ts';
 
 const byWhom = (by: string | null) => (by === null ? '' : ` by ${by}`);
 
-/** Whether another input ran than the one that Claude had asked for. */
+/** Whether the input that ran differs from the one Claude asked for. */
 export const isChanged = ({ kind, outcome, updatedInput }: Decision) =>
   requestKinds[kind].showsChangedInput && outcome === 'allowed' && updatedInput !== null;
 
-/** A decision in one line: "Allowed by Ada after 4 min 12 s". The time is how long Claude waited. */
+/** Returns a decision in one line: "Allowed by Ada after 4 min 12 s". The time is how long Claude waited. */
 export function decisionWords(decision: Decision): string {
   const waited = exactDuration(decision.waitedMs);
   switch (decision.outcome) {
@@ -30,8 +30,8 @@ export function decisionWords(decision: Decision): string {
 }
 
 /**
- * What was answered, in one line: "PostgreSQL; Tests: yes". The first goes without its question, which stands above it; the
- * others have the short name that Claude gave them. Null where nothing was.
+ * Returns the answers in one line: "PostgreSQL; Tests: yes". The first has no label, as its question stands above it; the
+ * others have the short name that Claude gave them. Null if there are no answers.
  */
 export function answerWords({ answers, outcome }: Decision, questions: readonly Question[]): string | null {
   if (outcome !== 'answered' || answers === null) return null;
@@ -42,7 +42,7 @@ export function answerWords({ answers, outcome }: Decision, questions: readonly 
   return given.map(({ name, answer }, index) => (index === 0 ? answer : `${name}: ${answer}`)).join('; ') || null;
 }
 
-/** How far the answer got, while that is worth saying; null once Claude has confirmed it. */
+/** Returns the delivery state of the answer in words; null once Claude has confirmed it. */
 export function deliveryWords(decision: Decision): string | null {
   switch (decision.delivery) {
     case 'confirmed':
@@ -61,12 +61,12 @@ export function deliveryWords(decision: Decision): string | null {
   }
 }
 
-/** What a person made of an answer whose fate is unknown: "; sent to Claude again by Ada". */
+/** Returns how a person settled an answer whose fate is unknown: "; sent to Claude again by Ada". */
 function settledWords({ settlement }: Decision): string {
   if (settlement === null) return '';
   return `; ${settlement.how === 'retried' ? 'sent to Claude again' : 'dismissed'} by ${settlement.by}`;
 }
 
-/** What a person or the time limit decided first; null for a request that was closed without a decision. */
+/** Returns the decision of a person or of the time limit; null for a request that was closed without one. */
 export const decisionThatStands = ({ decision }: { decision: Decision | null }): Decision | null =>
   decision === null || decision.outcome === 'closed' ? null : decision;

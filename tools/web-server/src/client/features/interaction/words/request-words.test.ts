@@ -27,19 +27,19 @@ it.each([
   expect(askSummary(asked, '/w')).toBe(summary);
 });
 
-it('has apart the path that its summary names', () => {
+it('returns separately the path in its summary', () => {
   expect(askPath(request('STAGE-1', 'r', edit), '/w')).toBe('src/a.ts');
   expect(askPath(request('STAGE-1', 'r', { input: { command: 'cat src/a.ts' } }), '/w')).toBe('');
 });
 
-it('shows of a long path in a name its beginning and its file', () => {
+it('truncates a long path in a title to its beginning and its file', () => {
   const file_path = `/w/${'folder/'.repeat(20)}a.ts`;
   const title = askTitle(request('STAGE-1', 'r', { toolName: 'Edit', input: { file_path } }), 'Login', '/w');
   expect(title).toMatch(/^Login wants to edit folder\/.*…\/a\.ts$/);
   expect(title.length).toBeLessThan(90);
 });
 
-it('makes a sentence of a few words', () => {
+it('makes a sentence from a phrase', () => {
   expect(asSentence('no rule allows it')).toBe('No rule allows it.');
   expect(asSentence('This one does. ')).toBe('This one does.');
 });

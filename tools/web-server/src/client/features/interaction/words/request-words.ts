@@ -1,18 +1,18 @@
 import type { PendingRequest } from '@callboard/contract';
 import { requestKinds } from '../kinds/registry.ts';
 
-/** "Login form wants to run a command": the name of a form or dialog. */
+/** Returns the name of a form or dialog: "Login form wants to run a command". */
 export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
   `${stageTitle} ${askWords(request, folder)}`;
 
-/** "wants to run a command": that name without the stage's title. */
+/** Returns that name without the stage's title: "wants to run a command". */
 export const askWords = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].title(request, folder);
 
-/** "asks to run: npm i": one line, to be cut by whoever shows it. */
+/** Returns one line, which the caller truncates: "asks to run: npm i". */
 export const askSummary = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].summary(request, folder).text;
 
-/** The path that `askSummary` names; empty where it names none. */
+/** Returns the path in `askSummary`; empty if it has none. */
 export const askPath = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].summary(request, folder).path ?? '';

@@ -4,19 +4,19 @@ import type { FormParts } from '../../components/form-parts.ts';
 import type { FormProps } from '../../model/verdict.ts';
 
 export interface RequestBodyProps extends FormProps {
-  /** Use these, and do not import them: the board loads this file before any form is shown. */
+  /** Use these instead of importing them: the board loads a kind's file before it shows any form. */
   parts: FormParts;
 }
 
-/** A line about a request, to be cut by whoever shows it. */
+/** One line about a request. The caller truncates it. */
 interface Summary {
   text: string;
-  /** A path that stands in the text; it is cut in the middle. */
+  /** A path within the text; it is truncated in the middle. */
   path?: string;
 }
 
 /**
- * Everything the board knows about one kind of request. A file `kinds/<kind>.tsx` exports one, named after the file in camel case;
+ * Everything the board knows about one kind of request. Each file `kinds/<kind>.tsx` exports one, named after the file in camel case;
  * `scripts/write-kinds.ts` collects them in `kinds/registry.ts`.
  */
 export interface RequestKindView {
@@ -26,16 +26,16 @@ export interface RequestKindView {
   title: (request: PendingRequest, folder: string | null) => string;
   /** The line on the card and in the inbox: "asks to run: npm i". */
   summary: (request: PendingRequest, folder: string | null) => Summary;
-  /** What the form shows between its title and its end: content and buttons. */
+  /** The form below its title: content and buttons. */
   Body: ComponentType<RequestBodyProps>;
-  /** What a no is called. */
+  /** The word for a denial. */
   denied: 'Denied' | 'Declined';
-  /** Whether a decision says that another input ran than the one that was asked for. */
+  /** Whether a decision says that the input was changed before it ran. */
   showsChangedInput: boolean;
-  /** Whether the folded line in the transcript says what was asked: no tool call stands above it. */
+  /** Whether the folded line in the transcript says what was asked, because no tool call above it does. */
   namesSubject: boolean;
-  /** Whether equal requests may be decided together in the inbox. */
+  /** Whether a person may decide equal requests together in the inbox. */
   canBeGrouped: boolean;
-  /** Whether the line on the card says all that there is to decide on, so that the card has buttons. */
+  /** Whether the line on the card is enough to decide on. If so, the card has buttons. */
   isDecidableOnCard: (request: PendingRequest) => boolean;
 }
