@@ -19,7 +19,7 @@ async function told({ api }: Desk, stageId: string): Promise<number> {
 const goOn = (page: Page) => page.getByRole('button', { name: 'Continue', exact: true });
 const hasFailed = (page: Page) => page.getByText('Last turn failed').waitFor();
 
-it('lets a stage go on by one click after a turn that failed, also where the click is doubled or its reply is lost', async () => {
+it('continues a stage by one click after a failed turn, once even for a double click or a lost reply', async () => {
   const desk = await openDesk();
   const { page, errors, origin, model } = desk;
   const api = apiOf(origin, model);
@@ -55,7 +55,7 @@ it('lets a stage go on by one click after a turn that failed, also where the cli
   expect(errors.filter((error) => !error.includes('ERR_FAILED'))).toEqual([]);
 });
 
-it('says the same to a session whose process died, and from the menu of a card', async () => {
+it('continues a session whose process died, and from the menu of a card', async () => {
   const desk = await openDesk();
   const { page, errors, origin, folder, model } = desk;
   const api = apiOf(origin, model);
@@ -83,7 +83,7 @@ it('says the same to a session whose process died, and from the menu of a card',
   expect(errors).toEqual([]);
 });
 
-it('leaves it to messages that wait: those are released', async () => {
+it('releases waiting messages instead of adding one', async () => {
   const { page, api, origin } = await openDesk();
   const stageId = await api.stage('Nightly export', [{ text: 'First.', gate: 'first' }]);
   await api.start(stageId);

@@ -61,7 +61,7 @@ it('shows hidden characters of a command, a file and a question as codes, and wa
   expect(errors).toEqual([]);
 });
 
-it('shows the true change of each file, and merges nothing that was not seen', async () => {
+it('shows the true change of each file, and merges only what was shown', async () => {
   const { page, errors, origin, stage } = await openStage({ steps: [{ text: 'Nothing yet.' }] }, 'Wait');
   await page.getByText('Nothing yet.').waitFor();
   const { get } = apiOf(origin);

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import { bash, done, exact, openRequestDesk, wants } from '../support/request-desk.ts';
 
-it('takes no key for an answer that was meant for another dialog, or for a text', async () => {
+it('ignores keys that were meant for another dialog or for a text field', async () => {
   const { page, errors, begin, send } = await openRequestDesk();
   const dialog = page.getByRole('dialog', wants('Login form'));
   const newStage = page.getByRole('dialog', exact('New stage'));
@@ -70,7 +70,7 @@ it('takes no key for an answer that was meant for another dialog, or for a text'
   expect(errors).toEqual([]);
 });
 
-it('is worked through by keyboard in the inbox, equal requests together', async () => {
+it('answers the inbox by keyboard, equal requests together', async () => {
   const { page, errors, begin, origin, dataDir } = await openRequestDesk();
   await page.goto(`${origin}/inbox`);
   const ids: string[] = [];

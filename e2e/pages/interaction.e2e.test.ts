@@ -5,7 +5,7 @@ import { openBrowser } from '../support/browser.ts';
 
 import { bash, done, exact, openRequestDesk, wants } from '../support/request-desk.ts';
 
-it('allows a rule for good, gives it to the next start, and takes it back', async () => {
+it('allows a rule permanently, passes it to the next start, and removes it', async () => {
   const { page, errors, begin, origin } = await openRequestDesk();
   await begin('Login form', [bash('npm pkg get name'), done]);
   const dialog = page.getByRole('dialog', wants('Login form'));
@@ -34,7 +34,7 @@ it('allows a rule for good, gives it to the next start, and takes it back', asyn
   expect(errors).toEqual([]);
 });
 
-it('runs a command as it was edited, and tells at the field what would not run', async () => {
+it('runs a command as edited, and shows errors at the field', async () => {
   const { page, errors, begin, dataDir } = await openRequestDesk();
   const write = {
     name: 'Write',
@@ -75,7 +75,7 @@ it('runs a command as it was edited, and tells at the field what would not run',
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
 
-it('sends a plan back with its comments, and accepts the next with the mode that follows', async () => {
+it('returns a plan with comments, and accepts the next one with a mode', async () => {
   const { page, errors, begin, model, send } = await openRequestDesk();
   const plan = '# Login\n\nFirst the **route**, then the form.\n\n- one step\n- another step\n';
   const write = { name: 'Write', input: { file_path: '{{planFile}}', content: plan } };
@@ -120,7 +120,7 @@ it('sends a plan back with its comments, and accepts the next with the mode that
   expect(errors).toEqual([]);
 });
 
-it('keeps what was answered and not sent: over a reload, on another device, until it is sent', async () => {
+it('keeps unsent answers over a reload and on another device until they are sent', async () => {
   const { page, errors, begin, send, origin, model, command } = await openRequestDesk();
   const options = [
     { label: 'SQLite', description: 'One file', preview: 'CREATE TABLE a (x INTEGER);' },
@@ -166,7 +166,7 @@ it('keeps what was answered and not sent: over a reload, on another device, unti
   expect([...errors, ...elsewhere.errors]).toEqual([]);
 });
 
-it('tells in words when another page has answered first', async () => {
+it('says when another page answered first', async () => {
   const { page, errors, begin, newPage, origin, send } = await openRequestDesk();
   await begin('Login form', [bash('touch a.txt'), bash('touch b.txt'), done]);
   const dialog = page.getByRole('dialog', wants('Login form'));

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openDesk } from '../support/desk.ts';
 
-it('keeps everything around a page or a form that cannot be fetched, and has it once it can be', async () => {
+it('keeps the rest of the page when a page or a form fails to load, and shows it once it loads', async () => {
   const { page, api } = await openDesk();
   await api.stage('Audit log', [{ text: 'Done.' }]);
   let isAway = true;

@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { gated, messageBox, openStage, queuedRows } from '../support/open-stage.ts';
 
-it('lets queued messages be edited, moved, removed and sent, and releases a queue that is held', async () => {
+it('edits, moves, removes and sends queued messages, and releases a held queue', async () => {
   const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
   await page.getByRole('button', { name: 'Interrupt' }).waitFor();
   for (const text of ['one', 'two', 'three']) {
@@ -87,7 +87,7 @@ it('shows of a long queue what was added last, the whole of a row, and all of th
   expect(errors).toEqual([]);
 });
 
-it('interrupts on a second Escape, holds the queue until it is released, and goes on', async () => {
+it('interrupts on a second Escape, holds the queue until it is released, and continues', async () => {
   const { page, errors } = await openStage(gated('never'), 'Wait for me');
   await page.getByRole('button', { name: 'Interrupt' }).waitFor();
   await messageBox(page).fill(prompt({ steps: [{ text: 'Now it goes on.' }] }, 'Go on'));

@@ -12,7 +12,7 @@ const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
 const wants = (title: string) => ({ name: `${title} wants to run a command` });
 
-it('counts the open requests of a stage on its card, and in the head of its page, where a press shows the first', async () => {
+it('counts the open requests of a stage on its card, and in the head of its page, where a click shows the first', async () => {
   const { page, origin, api, errors, folder } = await openDesk();
   const files = ['a.txt', 'b.txt', 'c.txt'].map((name) => join(folder, name));
   await Promise.all(files.map((file) => writeFile(file, 'text\n')));
@@ -49,7 +49,7 @@ async function middleOf(target: Locator): Promise<{ x: number; y: number }> {
   return { x: Math.round(box.x + box.width / 2), y: Math.round(box.y + box.height / 2) };
 }
 
-it('decides nothing by a tap that began before the request was drawn, and does so by a later one', async () => {
+it('ignores a tap that began before the request was drawn, and accepts a later one', async () => {
   const { start } = await install();
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);

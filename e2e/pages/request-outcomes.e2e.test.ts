@@ -51,7 +51,7 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
   expect(errors).toEqual([]);
 });
 
-it('fills in the form of a tool server, which says at once what is missing', async () => {
+it('fills in the form of an MCP server, and shows missing fields at once', async () => {
   const desk = await openDesk(async ({ folder }) => {
     const mcpServers = { asker: mcpServer({ tools: ['ask_name'] }) };
     await mkdir(join(folder, 'home'), { recursive: true });
@@ -85,7 +85,7 @@ it('fills in the form of a tool server, which says at once what is missing', asy
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
 
-it('says that a request timed out, in the moment and afterwards', async () => {
+it('says that a request timed out, at that moment and later', async () => {
   const desk = await openDesk();
   const { page, errors, api, origin } = desk;
   await api.patch('/api/projects/shop', { settings: { requestTimeoutMs: 10_000 } });
@@ -103,7 +103,7 @@ it('says that a request timed out, in the moment and afterwards', async () => {
   expect(errors).toEqual([]);
 });
 
-it('says that Claude took a request back, in the moment and afterwards', async () => {
+it('says that Claude withdrew a request, at that moment and later', async () => {
   const desk = await openDesk();
   const { page, errors, api, origin } = desk;
   const stageId = await begin(desk, 'Login form', [bash('touch a.txt'), done]);

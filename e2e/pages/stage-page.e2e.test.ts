@@ -60,7 +60,7 @@ it('shows a form that does not fit from its top on, and moves nobody who looks e
   expect(errors).toEqual([]);
 });
 
-it('sends files along, keeps the draft over a reload, and runs a command only when told to', async () => {
+it('sends files, keeps the draft over a reload, and runs a command only on request', async () => {
   const { page, errors, model, url, context } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   await messageBox(page).fill('half a thought');
@@ -110,7 +110,7 @@ it('sends files along, keeps the draft over a reload, and runs a command only wh
   expect(errors).toEqual([]);
 });
 
-it('lets mode, model and effort of an ended session be changed, for its next start', async () => {
+it('changes mode, model and effort of an ended session for its next start', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'First.' }] }, 'Begin');
   await page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
   await page.getByRole('button', { name: 'More', exact: true }).click();
@@ -169,7 +169,7 @@ it('changes the mode, shows what was changed, and merges it or says why not', as
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
 });
 
-it('lets the next phase begin at its gate, from the page of the stage', async () => {
+it('starts the next phase at its gate from the stage page', async () => {
   const pipeline = [
     { name: 'Design', prompt: 'Design it.', gate: 'human' },
     { name: 'Build', prompt: prompt({ steps: [{ text: 'Built.' }] }, 'Build it.'), gate: 'none' },

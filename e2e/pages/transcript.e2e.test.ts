@@ -6,7 +6,7 @@ import { lengthenTranscript } from '../support/long-transcript.ts';
 import { messageBox, openStage } from '../support/open-stage.ts';
 import { apiOf } from '../support/scene.ts';
 
-it('opens a long transcript at its end, keeps the place of whoever scrolls up, and fetches what came before', async () => {
+it('opens a long transcript at its end, keeps the scroll position, and loads earlier entries', async () => {
   const blocks = (from: number) =>
     Array.from({ length: 160 }, (_, i) => ({
       type: 'text' as const,
@@ -68,7 +68,7 @@ it('opens a long transcript at its end, keeps the place of whoever scrolls up, a
   expect(errors).toEqual([]);
 });
 
-it('goes to the first entry and the last, shows what it does not know, and keeps the place over tabs and stages', async () => {
+it('jumps to the first and the last entry, shows unknown entries, and keeps the scroll position across tabs and stages', async () => {
   const { start, dataDir, command } = await install();
   const before = await start();
   const { page, errors } = await openBrowser();

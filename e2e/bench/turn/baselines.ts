@@ -22,13 +22,13 @@ const Line = z.looseObject({ type: z.string(), request_id: z.string().optional()
 const Wrote = z.object({ writtenAt: z.number(), syncMs: z.number() });
 
 /** As Callboard writes it: a message that a person wrote may name files, so it is not marked as composed. */
-export const message = (text: string) => ({
+const message = (text: string) => ({
   type: 'user',
   uuid: randomUUID(),
   origin: { kind: 'human' },
   message: { role: 'user', content: text },
 });
-export const answer = (request_id: string) => ({
+const answer = (request_id: string) => ({
   type: 'control_response',
   response: { subtype: 'success', request_id, response: { behavior: 'allow' } },
 });

@@ -124,7 +124,7 @@ it('keeps two stages with three parallel requests each apart', async () => {
   expect(model.requests.length).toBeGreaterThanOrEqual(4);
 });
 
-it('has a question answered with labels and free text, and refuses incomplete answers', async () => {
+it('accepts labels and free text as answers to a question, and refuses incomplete answers', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(
     prompt({ steps: [{ tools: [{ name: 'AskUserQuestion', input: { questions: QUESTIONS } }] }, { text: 'Thanks.' }] }),

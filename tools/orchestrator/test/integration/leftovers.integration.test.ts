@@ -42,7 +42,7 @@ const HIDES = [
   `env -i setsid sleep 303 &`,
 ].join('\n');
 
-it('lists what outlives a stop without the marker, ends none of it by itself, and ends what a person says', async () => {
+it('lists processes that outlive a stop without the marker, and ends only those that a person names', async () => {
   const { kit, stageId } = await afterCommand(HIDES);
   expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
   await kit.client.command('stop_stage', { stageId });

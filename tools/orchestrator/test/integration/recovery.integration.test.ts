@@ -40,7 +40,7 @@ it('ends Bash commands that outlive their claude', async () => {
   await expect.poll(marked).toEqual([]);
 });
 
-it('goes on with a session whose folder was deleted', async () => {
+it('continues a session whose folder was deleted', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash('touch made.txt')] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
@@ -52,7 +52,7 @@ it('goes on with a session whose folder was deleted', async () => {
   await kit.client.state(stageId, 'idle');
 });
 
-it('makes a deleted worktree again from its branch', async () => {
+it('recreates a deleted worktree from its branch', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(said('First.'));
   await kit.client.state(stageId, 'idle');
@@ -66,7 +66,7 @@ it('makes a deleted worktree again from its branch', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
 });
 
-it('shows in git’s own words that a worktree could not be made, and makes it at the second attempt', async () => {
+it('shows git’s own words when a worktree cannot be created, and creates it at the second attempt', async () => {
   const kit = await createKit();
   await kit.stop();
   const path = kit.env.PATH ?? '';
@@ -88,7 +88,7 @@ it('shows in git’s own words that a worktree could not be made, and makes it a
   await kit.client.state(stage?.id ?? '', 'idle');
 });
 
-it('says that a conversation cannot be resumed, and begins afresh with the stage’s prompt', async () => {
+it('says that a conversation cannot be resumed, and starts over with the stage’s prompt', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(said('First.'));
   await kit.client.state(stageId, 'idle');
@@ -107,7 +107,7 @@ it('says that a conversation cannot be resumed, and begins afresh with the stage
   await expect.poll(texts).toEqual(['First.', 'First.', 'Second.']);
 });
 
-it('asks for attention when a working session is silent for long, and takes it back', async () => {
+it('asks for attention when a working session is silent for long, and stops asking when it speaks', async () => {
   const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
   await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
@@ -135,7 +135,7 @@ for await (const line of createInterface({ input: child.stdout })) {
   return path;
 }
 
-it('asks a session that is silent what it waits for, so that a request comes back that was lost without a trace', async () => {
+it('asks a silent session what it waits for, which recovers a lost request', async () => {
   const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   kit.config.claudePath = await claudeThatLosesARequest(kit.folder, kit.config.claudePath ?? '');
   await kit.stop();
@@ -148,7 +148,7 @@ it('asks a session that is silent what it waits for, so that a request comes bac
   expect((await kit.client.command('get_session', { stageId })).session).toMatchObject({ stalledSince: null });
 });
 
-it('says in the CLI’s own words why it does not start', async () => {
+it('shows the CLI’s own words when it does not start', async () => {
   const kit = await createKit();
   const start = kit.startStage(said('x'), { permissionMode: 'bypassPermissions' });
   if (process.getuid?.() === 0) {

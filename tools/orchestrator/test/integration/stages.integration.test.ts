@@ -8,7 +8,7 @@ import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
-it('leads a stage through its phases: by itself, past a gate, each in its own mode', async () => {
+it('runs the phases of a stage one after another, stops at a gate, and uses each phase’s mode', async () => {
   const { client } = await createKit();
   const pipeline = [
     { name: 'Design', prompt: said('Designed.'), permissionMode: 'plan', gate: 'human' },
@@ -104,7 +104,7 @@ it('imports stages from Markdown files, again without doubling them, and refuses
   expect((await client.command('get_board')).stages).toHaveLength(2);
 });
 
-it('names both files when another project has an id already', async () => {
+it('names both files when another project already uses an id', async () => {
   const { client, repo, folder } = await createKit();
   const other = await createRepository(join(folder, 'other'));
   const { project } = await client.command('create_project', { path: other });
