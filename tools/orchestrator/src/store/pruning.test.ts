@@ -36,7 +36,7 @@ async function setUp() {
     onTestFinished(pruning.stop);
     return pruning;
   };
-  /** What is kept, once all that was begun is done. */
+  /** What the store keeps after all pending work is done. */
   const kept = async () => {
     for (let n = 0; n < 5; n++) await store.transact(async () => undefined);
     const drafts = await store.read.drafts.listOf(stageId);
@@ -58,7 +58,7 @@ it.each([YEAR, -YEAR])(
     await pass(2 * HOUR);
     first.stop();
     const second = start();
-    await logins.createCode(); // each start makes one, and forgets those that are over
+    await logins.createCode(); // each start creates a code and forgets expired ones
     await addFile('meanwhile.txt');
     await pass(2 * HOUR);
     jump(-jumpMs);
@@ -71,7 +71,7 @@ it.each([YEAR, -YEAR])(
   },
 );
 
-it('forgets what is old by the time that really went by', async () => {
+it('prunes by the time that really passed', async () => {
   const { pass, addFile, start, kept } = await setUp();
   start();
   await addFile('old.txt');

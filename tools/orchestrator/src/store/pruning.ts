@@ -6,7 +6,7 @@ const KEEP_EVENTS = 200_000;
 /** About 2 KB for each of them. */
 const KEEP_BYTES = 400 * 1024 * 1024;
 const KEEP_MS = 14 * 24 * 3_600_000;
-/** A file that waited this long for its message was forgotten. */
+/** A draft file that has waited this long for its message is deleted. */
 const KEEP_DRAFT_FILES_MS = 30 * 24 * 3_600_000;
 const KEEP_TRASH_MS = 30 * 24 * 3_600_000;
 const EVERY_MS = 3_600_000;
@@ -19,7 +19,7 @@ interface PruningParts {
   log: Logger;
   /** Deletes files that were added to a draft before this instant and never sent. */
   forgetDraftFiles: (instant: string) => Promise<void>;
-  /** Deletes what went to the trash before this instant. */
+  /** Deletes trash entries from before this instant. */
   forgetTrash: (instant: string) => Promise<void>;
 }
 
@@ -52,8 +52,7 @@ export function startPruning({ store, edges, log, forgetDraftFiles, forgetTrash 
     await forgetTrash(before(KEEP_TRASH_MS));
   }
 
-  const run = () =>
-    void pruneWhenDue().catch((error: unknown) => log.error({ err: error }, 'pruning the store failed'));
+  const run = () => void pruneWhenDue().catch((error: unknown) => log.error({ err: error }, 'store not pruned'));
   run();
   const timer = setInterval(run, CLOCK_MS).unref();
   return { stop: () => clearInterval(timer) };

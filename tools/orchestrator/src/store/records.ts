@@ -12,58 +12,58 @@ import {
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
 
-/** What the store holds beyond the types of the contract. */
+/** Stored types that are not in the contract. */
 
-/** A session as it is stored: what the board shows, and what is needed to go on with the CLI's lines after a restart. */
+/** A stored session: what the board shows, and the state needed to continue with the CLI's lines after a restart. */
 export const SessionRecord = SessionSummary.extend({
   /** Index of the newest transcript entry; 0 for none. */
   transcriptLength: z.int().nonnegative(),
   /** Claude works on a message: from the moment it is given to the launch until its `result`. */
   turnRunning: z.boolean(),
-  /** The CLI has begun a turn and not ended it. If false, a message that was given can be taken back, and no `result` follows. */
+  /** The CLI has begun a turn and not ended it. If false, a message given to it can be taken back, and no `result` follows. */
   turnBegun: z.boolean().default(false),
   /**
-   * Outbox rows of the messages that the running turn works on; where its process died in it, of those that the
-   * conversation lacks. The CLI writes its transcript a little later than it says that it has read a message (seen
-   * after SIGKILL), so the next launch is given those again.
+   * Outbox rows of the messages in the running turn; if its process died during the turn, of those that the conversation
+   * lacks. The CLI writes its transcript slightly after it reports that it has read a message (seen after SIGKILL), so
+   * the next launch gets those again.
    */
   turnMessages: z.array(z.string()).default([]),
-  /** Those of the last turn, if it ended well: a SIGKILL right after it takes from the transcript what was not written yet. */
+  /** The messages of the last turn, if it ended well: a SIGKILL right after it loses what the transcript does not hold yet. */
   lastTurnMessages: z.array(z.string()).default([]),
-  /** Wire ids of the messages that the CLI joined into the prompt of the newest turn: its conversation knows the last one alone. */
+  /** Wire ids of the messages that the CLI joined into the prompt of the newest turn; its conversation has only the last id. */
   joinedMessages: z.array(z.string()).default([]),
   /** The end of the turn after which `changes` was counted; null before the first count. */
   changesCountedFor: z.string().nullable().default(null),
   /** Why a hook kept the message of the running turn from the model; null if none did. */
   promptBlocked: z.string().nullable().default(null),
   /**
-   * How much of the CLI's own count of the cost was recorded; what it counts beyond is the next turn's. It goes back when
-   * the CLI forgets its count: with `/clear`, and to where its process began when that is killed. Null: its process died,
-   * so the next one is asked.
+   * How much of the CLI's cost counter has been recorded; anything above it belongs to the next turn. It goes back when
+   * the CLI loses its count: at `/clear`, and to the value at the start of its process when that is killed. Null: the
+   * process died, so the next one is asked.
    */
   costCounted: z.number().nullable().default(null),
   /** The state of the newest launch; `failed`: its process could not be started. */
   launchState: z.enum(['starting', 'live', 'ended', 'failed']),
-  /** How many content blocks of each recent model message were printed: they are named as the stream events name them. */
+  /** How many content blocks of each recent model message were printed. The keys are those of the stream events. */
   blocks: z.record(z.string(), z.int()),
   /** Codes of everything seen since the alarm was raised: each is reported once. */
   seenAlarms: z.array(AlarmCode).default([]),
-  /** Messages that the process took and nobody here sent, where other sessions may send some: the next line says who did. */
+  /** Messages that the process accepted but nobody here sent, if other sessions may send some: the next line names the sender. */
   strangers: z.array(z.string()).default([]),
-  /** Tool calls whose outcome is open, by id: whoever denies one does not always say what it was. */
+  /** Tool calls without an outcome, by id: a denial does not always name its call. */
   calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
-  /** The newest tool call, and what denied it in Claude Code; null once a person has written again. */
+  /** The newest tool call, and what denied it in Claude Code; null after the next message from a person. */
   lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */
   agents: z.record(z.string(), z.object({ toolUseId: z.string(), description: z.string() })),
-  /** How tasks were started, by task id, those in the foreground too; only the newest ones. */
+  /** How tasks were started, by task id, including foreground tasks; only the newest ones. */
   taskStarts: z
     .record(z.string(), BackgroundTask.pick({ toolUseId: true, command: true, startedAt: true }))
     .default({}),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
-/** The part that everyone may see. */
+/** Returns the public part of a record. */
 export const summaryOf = (record: SessionRecord): SessionSummary =>
   Object.fromEntries(SUMMARY.map((field): unknown[] => [field, record[field]]));
 const SUMMARY = SessionSummary.keyof().options;
@@ -83,16 +83,16 @@ export const AgreedSettings = z.object({
     .default([]),
   /** Rules and folders that the person allowed in a terminal, each as `rule:...` or `directory:...`. */
   personal: z.array(z.string()).default([]),
-  /** From before Callboard asked for trust: the first look agrees to what is there, all of it or the personal part. */
+  /** From before Callboard asked for trust: the first check agrees to all current settings, or to the personal part. */
   adopt: z.enum(['all', 'personal']).nullable().default(null),
 });
 export type AgreedSettings = z.infer<typeof AgreedSettings>;
 
-/** What settings files had switched on when a process was started, to tell what is new since. */
+/** What settings files had switched on when a process was started, to detect later additions. */
 export const LaunchSettings = z.object({
   /** The repository's hooks that a person agreed to run. */
   runsRepositoryHooks: z.boolean().default(false),
-  /** Everything that settings files switched on then, as `<file> <kind>:<value>`. */
+  /** Everything that settings files switched on at that time, as `<file> <kind>:<value>`. */
   items: z.array(z.string()).default([]),
   /** The allow rules among them, and those that Callboard gave. */
   rules: z.array(z.string()).default([]),
@@ -102,11 +102,11 @@ export const LaunchSettings = z.object({
   autoAllows: z.boolean().default(false),
   /** The settings files of the repository are read. */
   readsRepository: z.boolean().default(true),
-  /** Commands that settings let run outside of it then. */
+  /** Commands that the settings of that time exclude from the sandbox. */
   excluded: z.array(z.string()).default([]),
-  /** Messages of other sessions reach it: those are not the user's, and raise no alarm. */
+  /** It can receive messages from other sessions: those are not the user's, and raise no alarm. */
   sessionMessages: z.boolean().default(false),
-  /** False for a process that was started before this was kept. */
+  /** False for a process that was started before this was recorded. */
   isKnown: z.boolean().default(false),
 });
 export type LaunchSettings = z.infer<typeof LaunchSettings>;
@@ -123,14 +123,14 @@ export interface LaunchRecord {
   endedAt: string | null;
   endReason: string | null;
   settings: LaunchSettings;
-  /** Processes that it started and that run on without its marker, as last seen. */
+  /** Processes that it started and that still run without its marker, as last seen. */
   leftovers: readonly ProcessIdentity[];
 }
 
 /**
- * What is written to launches. Each kind has its replay rule: a `message` is written as often as needed, since the CLI
- * drops a uuid it has seen; an `answer` likewise, since the first answer to a request wins and the CLI ignores others; a
- * `control` is written at most once.
+ * Input to launches. Each kind has its replay rule. A `message` is written as often as needed, since the CLI drops a
+ * uuid it has seen. So is an `answer`, since the first answer to a request wins and the CLI ignores others. A `control`
+ * is written at most once.
  */
 export type OutboxKind = 'message' | 'answer' | 'control';
 
@@ -157,7 +157,7 @@ export interface OutboxRow {
 }
 
 export const OutboxBody = z.discriminatedUnion('kind', [
-  /** `entered`: it has its transcript entry, so a second delivery after a resume does not make another. */
+  /** `entered`: it has its transcript entry, so a second delivery after a resume does not add another. */
   z.object({
     kind: z.literal('message'),
     text: z.string(),
@@ -165,11 +165,11 @@ export const OutboxBody = z.discriminatedUnion('kind', [
     attachments: z.array(Attachment).default([]),
     /** Have the CLI run a leading `/` as a command. */
     isCommand: z.boolean().default(false),
-    /** Have the CLI attach the files that `@path` in it names: only in what a person wrote here. */
+    /** Have the CLI attach the files that `@path` names: only for text that a person wrote here. */
     attachesFiles: z.boolean().default(false),
-    /** It goes next, even past a queue that is held: a person asked to send it now. */
+    /** It goes next, even if the queue is held: a person asked to send it now. */
     urgent: z.boolean().default(false),
-    /** What its sender wrote, if it was edited in the queue since. */
+    /** The sender's original text, if it was edited in the queue since. */
     sentAs: z.string().nullable().default(null),
     /** It was sent to an ended session while the disk was nearly full: the session is resumed for it when there is room. */
     awaitsRoom: z.boolean().default(false),
@@ -179,19 +179,19 @@ export const OutboxBody = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('control'),
     request: z.looseObject({ subtype: z.string() }),
-    /** Of one that ends a turn or the process: why, and who asked for it. */
+    /** For a request that ends a turn or the process: why, and who asked for it. */
     reason: z.string().optional(),
   }),
 ]);
 export type OutboxBody = z.infer<typeof OutboxBody>;
 
-/** What a message consists of. */
+/** The content of a message. */
 export type MessageContent = Pick<
   Extract<OutboxBody, { kind: 'message' }>,
   'text' | 'attachments' | 'isCommand' | 'attachesFiles'
 >;
 
-/** The body of a message that was not delivered yet. */
+/** Returns the body of a message that was not delivered yet. */
 export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind: 'message' }> => ({
   kind: 'message',
   entered: false,
@@ -201,7 +201,7 @@ export const messageBody = (content: MessageContent): Extract<OutboxBody, { kind
   ...content,
 });
 
-/** The body of a message that is only text. */
+/** Returns the body of a message that is only text. */
 export const textMessage = (text: string) =>
   messageBody({ text, attachments: [], isCommand: false, attachesFiles: false });
 

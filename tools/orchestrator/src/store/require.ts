@@ -7,14 +7,14 @@ export const unknownStage = (id: StageId): Rejection => new Rejection('unknown_s
 export const unknownProject = (id: ProjectId): Rejection =>
   new Rejection('unknown_project', `There is no project ${id}. Register its repository first.`);
 
-/** @throws Rejection `unknown_stage` */
+/** Returns the stage. @throws Rejection `unknown_stage` */
 export async function requireStage({ stages }: Pick<Tables, 'stages'>, id: StageId): Promise<Stage> {
   const stage = await stages.find(id);
   if (stage === null) throw unknownStage(id);
   return stage;
 }
 
-/** @throws Rejection `unknown_project` */
+/** Returns the project. @throws Rejection `unknown_project` */
 export async function requireProject({ projects }: Pick<Tables, 'projects'>, id: ProjectId): Promise<Project> {
   const project = await projects.find(id);
   if (project === null) throw unknownProject(id);

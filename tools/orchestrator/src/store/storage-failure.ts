@@ -1,7 +1,7 @@
 import { isDiskFull } from '@callboard/runtime/disk-errors';
 import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
 
-/** Result codes of SQLite that have a message of their own. */
+/** Result codes of SQLite that get a specific message. */
 const READ_ONLY = 8;
 const IO_ERROR = 10;
 const CORRUPT = 11;
@@ -31,7 +31,7 @@ export const troubleOf = (error: unknown): StorageTrouble | null =>
 /** Describes a failed sync: a system error, not one of SQLite. */
 export function troubleOfSync(error: unknown): StorageTrouble {
   if (isDiskFull(error)) return { isDiskFull: true, isDoubtful: true, words: DISK_FULL };
-  const words = `what was written does not reach the disk (${messageOf(error)}). Look at the disk of the data directory.`;
+  const words = `writes do not reach the disk (${messageOf(error)}). Check the disk of the data directory.`;
   return { isDiskFull: false, isDoubtful: true, words };
 }
 
@@ -44,21 +44,21 @@ function wordsOf(error: unknown): string {
     case READ_ONLY:
       return 'the data directory is read-only. Make it writable.';
     case CANNOT_OPEN:
-      return 'its files cannot be opened or made. Look at the permissions of the data directory, and whether its disk is writable.';
+      return 'its files cannot be opened or created. Check the permissions of the data directory, and whether its disk is writable.';
     default:
-      return `${messageOf(error)}. Look at the disk and the permissions of the data directory.`;
+      return `${messageOf(error)}. Check the disk and the permissions of the data directory.`;
   }
 }
 
-/** Whether the store itself failed (a full or read-only disk, a damaged file), rather than one of our rules. */
+/** Whether the store itself failed (a full or read-only disk, a damaged file), not a rule of Callboard. */
 export const isStorageFailure = (error: unknown): boolean =>
   error instanceof OperationalError ? error.code === 'storage_failed' : isOfSqlite(error);
 
-/** The error for whoever wanted something stored. */
+/** Returns the error for the caller whose write failed. */
 export const storageFailed = ({ words }: StorageTrouble, cause: unknown): OperationalError =>
   new OperationalError(
     'storage_failed',
-    `This could not be stored, so it did not happen: ${words} Callboard goes on by itself once it can write.`,
+    `This could not be stored, so it did not happen: ${words} Callboard continues as soon as it can write.`,
     { cause },
   );
 

@@ -7,9 +7,9 @@ import type { DraftFilesTable, DraftsTable, StagesTable } from './ports/stage-ta
 import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 
-/** The store's port: what the services know of it. The SQLite code beside it implements this. */
+/** The store's port, which the services use. The SQLite code beside it implements it. */
 
-/** All that is stored, by what it is about. */
+/** All stored data, by subject. */
 export interface Tables {
   readonly agreed: AgreedTable;
   readonly projects: ProjectsTable;
@@ -32,18 +32,18 @@ export interface Tables {
 export interface Tx extends Tables {
   /** The instant of the transaction, the same for all its writes. */
   readonly now: string;
-  /** Why nothing new may be given to Claude now; null while there is room on the disk. Each call looks anew. */
+  /** Why nothing new may be given to Claude now; null while the disk has room. Each call checks again. */
   diskPauseReason(): string | null;
   /** A new id for a row, from `Edges`. */
   newId(): string;
-  /** A new id for something that goes to the CLI, from `Edges`. */
+  /** A new id for a message or request to the CLI, from `Edges`. */
   newWireId(): string;
   /**
-   * Adds an event to the log, published after the commit. Where several describe one session or one decision as a
-   * whole, only the newest is kept.
+   * Adds an event to the log and publishes it after the commit. If several describe the whole of one session or one
+   * decision, only the newest is kept.
    */
   emit(event: NewEvent): Promise<void>;
-  /** Has the commit on disk before anyone hears of it, whatever its options say. For effects that must not happen twice. */
+  /** Syncs the commit to disk before anyone is told about it, whatever its options say. For effects that must not happen twice. */
   syncFirst(): void;
   /** Runs after the commit, in order, and never after a rollback. For hints to others, not for state. */
   afterCommit(hint: () => void): void;
@@ -58,8 +58,8 @@ export type CommitSync = 'now' | 'later';
 /** How a transaction is committed. */
 export interface CommitOptions {
   /**
-   * `now` (the default) for what a person said and for what must not be forgotten once someone was told: on disk before
-   * anyone hears of it. `later` for what the CLI said, which its spool holds as well, and for bookkeeping: on disk
+   * `now` (the default) is for input from people and for facts that must not be lost once someone was told: on disk
+   * before anyone is told. `later` is for output of the CLI, which its spool holds as well, and for bookkeeping: on disk
    * within about a second, or with the next synced commit.
    */
   sync?: CommitSync;
@@ -89,20 +89,20 @@ export interface Store {
   sync(first?: readonly string[]): Promise<void>;
   /** Calls the listener after each commit that was not synced. Returns a function that unsubscribes. */
   onUnsynced(listener: () => void): () => void;
-  /** Reads what is committed. */
+  /** Reads committed data. */
   readonly read: Tables;
   /** Everything the board shows, true at its `seq`. */
   board(): Promise<BoardParts>;
-  /** The part that one stage's card follows from: that stage, if it exists, and the stages it depends on. */
+  /** The part of the board behind one stage's card: that stage, if it exists, and the stages it depends on. */
   boardOf(stageId: StageId): Promise<BoardParts>;
   /**
-   * Hands over the rows that a transaction has given to the launch, in their order, right after the commit and before
-   * anyone hears of it, so that the line leaves first. One taker for each launch. Returns a function that unsubscribes.
+   * Passes on the rows that a transaction has given to the launch, in order, right after the commit and before any other
+   * listener, so that the line leaves first. One taker for each launch. Returns a function that unsubscribes.
    */
   onGiven(launchId: LaunchId, take: (rows: readonly OutboxRow[]) => void): () => void;
   /** Calls the listener with every event after its commit. Returns a function that unsubscribes. */
   onEvent(listener: (event: BoardEvent) => void): () => void;
-  /** Writes without changing anything, to find out whether the store can. @throws OperationalError `storage_failed` */
+  /** Tests whether the store can write, without changing anything. @throws OperationalError `storage_failed` */
   probe(): Promise<void>;
   /** Calls the listener after each transaction with the reason why the store cannot write; null if it can. */
   onWrite(listener: (trouble: StorageTrouble | null) => void): () => void;

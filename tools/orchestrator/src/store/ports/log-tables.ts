@@ -1,19 +1,19 @@
 import type { BoardEvent, NewEvent } from '@callboard/contract';
 import type { LoginRecord } from '../records.ts';
 
-/** What the event log keeps. */
+/** The limits of the event log. */
 export interface KeptEvents {
   /** How many events. */
   keep: number;
   /** How many bytes of data. */
   keepBytes: number;
-  /** Events from before this instant go. */
+  /** Events from before this instant are deleted. */
   olderThan: string;
 }
 
 /** The log of changes. Numbers rise by one in the order of commits and are never used twice. */
 export interface EventsTable {
-  /** The highest number that was given or skipped; 0 before the first. */
+  /** The highest number used or skipped so far; 0 before the first. */
   lastSeq(): Promise<number>;
   append(event: NewEvent, at: string): Promise<BoardEvent>;
   /** Deletes all but the newest events that fit each of the limits. The newest one always stays. */
@@ -23,20 +23,20 @@ export interface EventsTable {
 }
 
 /**
- * How far time has certainly come. Someone may set the time of day a year forward and back again. This clock is never
- * ahead of it, never goes back, and advances only by the time that passed while Callboard ran. Whatever expires after
- * days expires by this clock (decision 029).
+ * A safe lower bound of the time. Someone may set the time of day a year forward and back again. This clock is never
+ * ahead of the time of day when it advances, never goes back, and advances only by the time that passed while Callboard
+ * ran. Everything that expires after days expires by this clock (decision 029).
  */
 export interface ClockTable {
-  /** Null before the first `advance`: nothing is old then. */
+  /** Returns the clock's instant; null before the first `advance`, when nothing counts as old. */
   livedUntil(): Promise<string | null>;
   /**
    * Advances by time measured on a monotonic clock. The first call starts at the newest event, if there is one.
    * @param now the time of day
-   * @returns how far time has come
+   * @returns the clock's new instant
    */
   advance(now: string, elapsedMs: number): Promise<string>;
-  /** The instant to record for something made now that expires later: never in the past, whatever the time of day says. */
+  /** Returns the instant to record for something new that expires later: never in the past, whatever the time of day says. */
   stamp(now: string): Promise<string>;
 }
 
@@ -46,7 +46,7 @@ export interface LoginsTable {
   findPage(loginId: string): Promise<LoginRecord | null>;
   /** The browsers that are logged in, newest first. */
   listPages(): Promise<LoginRecord[]>;
-  /** Inserts it; one with that hash that is there already stays. */
+  /** Inserts it, unless a login with that hash exists. */
   save(login: LoginRecord): Promise<void>;
   /** Returns true for exactly one caller. */
   remove(secretHash: string): Promise<boolean>;

@@ -9,37 +9,37 @@ export interface ProjectsTable {
   find(id: ProjectId): Promise<Project | null>;
   /** @param path the root of the repository */
   findByPath(path: string): Promise<Project | null>;
-  /** Inserts or replaces it. What was agreed to of its git settings stays. */
+  /** Inserts or replaces it. The agreement to its git settings stays. */
   save(project: Project): Promise<void>;
-  /** What a person agreed to of its git settings; null until somebody looked at them. */
+  /** The git settings that a person agreed to, and those pending; null before the first check. */
   gitAgreement(id: ProjectId): Promise<GitAgreement | null>;
   saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void>;
   remove(id: ProjectId): Promise<void>;
 }
 
-/** `user`: the settings that hold in all projects. */
+/** `user`: the settings that apply in all projects. */
 export type AgreedScope = ProjectId | 'user';
 
 /** Which settings of files a person agreed to. */
 export interface AgreedTable {
-  /** Null until somebody looked. */
+  /** Null before the first check. */
   find(scope: AgreedScope): Promise<AgreedSettings | null>;
   save(scope: AgreedScope, agreed: AgreedSettings): Promise<void>;
   remove(scope: AgreedScope): Promise<void>;
 }
 
-/** What people allowed for good, oldest first. */
+/** Permissions that people granted permanently, oldest first. */
 export interface RulesTable {
   find(id: string): Promise<PermissionRule | null>;
   /** Rules of the project and of each of its stages. */
   listOf(projectId: ProjectId): Promise<PermissionRule[]>;
-  /** Rules that hold in this stage: those of its project and its own. */
+  /** Rules that apply in this stage: those of its project and its own. */
   listFor(projectId: ProjectId, stageId: StageId): Promise<PermissionRule[]>;
   insert(rule: PermissionRule): Promise<void>;
   remove(id: string): Promise<void>;
 }
 
-/** What Claude Code offers, as the newest launch of each stage said. */
+/** What Claude Code offers, as reported by the newest launch of each stage. */
 export interface CapabilitiesTable {
   find(stageId: StageId): Promise<Capabilities | null>;
   /** The newest of the project's stages. */

@@ -8,7 +8,7 @@ import type {
   StageId,
 } from '@callboard/contract';
 
-/** A request that waits, or waited, for a person; `decision` is null while it waits. */
+/** A request to a person. `decision` is null while it waits. */
 export interface StoredRequest {
   request: PendingRequest;
   launchId: LaunchId;
@@ -19,7 +19,7 @@ export type DecisionQuery = Omit<DecisionFilter, 'limit'> & { limit: number };
 
 /** Pending requests and their decisions. Decisions outlive their stage. */
 export interface RequestsTable {
-  /** All that wait, oldest first. */
+  /** All open requests, oldest first. */
   listOpen(): Promise<PendingRequest[]>;
   listOpenOf(stageId: StageId): Promise<PendingRequest[]>;
   countOpenOf(stageId: StageId): Promise<number>;
@@ -29,17 +29,17 @@ export interface RequestsTable {
   listUnsettled(): Promise<Decision[]>;
   listUnsettledOf(stageId: StageId): Promise<Decision[]>;
   find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null>;
-  /** What was decided; null for a request that is open or unknown. */
+  /** The decision; null for a request that is open or unknown. */
   findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null>;
-  /** Returns false, and changes nothing, if the stage has a request with that id already. */
+  /** Returns false, and changes nothing, if the stage already has a request with that id. */
   open(request: PendingRequest, launchId: LaunchId): Promise<boolean>;
-  /** Records a decision that no open request preceded. Returns false, and changes nothing, if the stage has one with that id already. */
+  /** Records a decision without a preceding open request. Returns false, and changes nothing, if the stage already has that id. */
   addDecided(request: PendingRequest, decision: Decision, launchId: LaunchId): Promise<boolean>;
-  /** The outcomes of all that was asked, or denied without asking, about one tool call. */
+  /** The outcomes of all requests and denials about one tool call. */
   outcomesOf(stageId: StageId, toolUseId: string): Promise<(string | null)[]>;
   /** Records the decision on a request, or replaces it. */
   decide(decision: Decision): Promise<void>;
-  /** To be called before the stage is removed: keeps its decisions in the log, and drops what nobody can decide or settle then. */
+  /** Call before the stage is removed. Keeps its decisions in the log, and drops requests that nobody can decide or settle then. */
   keepOf(stage: Stage): Promise<void>;
   /**
    * The decision log, newest first: at most `limit`, and no more than a page holds. `next` is where the following page

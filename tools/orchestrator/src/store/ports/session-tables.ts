@@ -10,7 +10,7 @@ import type {
   SessionRecord,
 } from '../records.ts';
 
-/** One session for each stage that was ever started. A record is never changed in place. */
+/** One session for each stage that has ever been started. A record is never changed in place. */
 export interface SessionsTable {
   list(): Promise<SessionRecord[]>;
   find(stageId: StageId): Promise<SessionRecord | null>;
@@ -25,7 +25,7 @@ export interface LaunchesTable {
   find(id: LaunchId): Promise<LaunchRecord | null>;
   /** Its state is `starting`. */
   insert(launch: Pick<LaunchRecord, 'id' | 'stageId' | 'folder' | 'createdAt'>): Promise<void>;
-  /** @param settings left out: they stay as they are */
+  /** @param settings if omitted, the stored ones stay */
   setLive(id: LaunchId, process: ProcessIdentity, settings?: LaunchSettings): Promise<void>;
   setOffset(id: LaunchId, offset: number): Promise<void>;
   setLeftovers(id: LaunchId, leftovers: readonly ProcessIdentity[]): Promise<void>;
@@ -42,8 +42,8 @@ export type NewOutboxRow = Pick<
 };
 
 /**
- * Everything that is written to launches, and the messages that wait for one. After the commit the writer of each
- * launch gets the rows that the transaction gave to it: see `Store.onGiven`.
+ * Everything written to launches, and the messages that wait for one. After the commit, the writer of each launch gets
+ * the rows that the transaction gave to it: see `Store.onGiven`.
  */
 export interface OutboxTable {
   insert(row: NewOutboxRow): Promise<OutboxRow>;
@@ -54,17 +54,17 @@ export interface OutboxTable {
   controlsSince(launchId: LaunchId, since: string): Promise<OutboxRow[]>;
   /** The launch's rows in one of these states, in the order in which they are written. */
   listOf(launchId: LaunchId, states: readonly OutboxState[]): Promise<OutboxRow[]>;
-  /** How many messages the launch was given that it has not begun to work on. */
+  /** How many messages the launch has received but not begun to work on. */
   countUnread(launchId: LaunchId): Promise<number>;
   /** The stage's queue, in order: messages that are accepted and belong to no launch yet. */
   queueOf(stageId: StageId): Promise<MessageRow[]>;
   countQueued(stageId: StageId): Promise<number>;
-  /** The highest position that a message of the stage ever had; 0 before the first. */
+  /** The highest position of any message of the stage so far; 0 before the first. */
   lastPosition(stageId: StageId): Promise<number>;
   findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null>;
-  /** The stage's message with that id, whatever became of it. */
+  /** The stage's message with that id, in any state. */
   findMessage(stageId: StageId, messageId: MessageId): Promise<MessageRow | null>;
-  /** Gives a queued message to a launch. @param body what it says from now on */
+  /** Gives a queued message to a launch. @param body its new content */
   give(row: MessageRow, launchId: LaunchId, body: MessageRow['body']): Promise<void>;
   /** Moves a row to the queue (null), or to a launch whose writer has not started: that writer lists its rows itself. */
   assign(id: string, launchId: LaunchId | null): Promise<void>;
@@ -73,8 +73,8 @@ export interface OutboxTable {
   /** A line too long for one atomic write is being written. */
   setWriting(id: string): Promise<void>;
   /**
-   * Leaves a row alone that is confirmed or void by now (the echo may overtake the writer's own bookkeeping), and one
-   * that went back to the queue or to another launch.
+   * Does nothing for a row that is already confirmed or void (the echo may overtake the writer's bookkeeping), or that
+   * went back to the queue or to another launch.
    */
   setWritten(row: Pick<OutboxRow, 'id' | 'launchId'>, at: string): Promise<void>;
   setConfirmed(id: string, at: string): Promise<void>;
@@ -91,7 +91,7 @@ export interface TranscriptPage {
 export interface TranscriptTable {
   append(entries: readonly TranscriptEntry[]): Promise<void>;
   /**
-   * Entries in ascending order: from `after` on when it is given, else the last ones before `before` (or of all).
+   * Entries in ascending order: from `after` on if given, else the last ones before `before` (or of all).
    * Returns at most `limit`, and no more than a page holds.
    */
   page(stageId: StageId, page: TranscriptPage): Promise<TranscriptEntry[]>;

@@ -11,11 +11,11 @@ export interface StagesTable {
   update(stage: Stage): Promise<void>;
   /** Removes it with its session, launches, outbox, transcript, rules and drafts. Decisions that were kept stay: see `RequestsTable.keepOf`. */
   remove(id: StageId): Promise<void>;
-  /** The next `STAGE-<n>`. A number is never given twice, not even after its stage was deleted. */
+  /** The next `STAGE-<n>`. A number is never reused, not even after its stage was deleted. */
   nextId(): Promise<string>;
 }
 
-/** What people have begun to write. */
+/** Unsent input of people. */
 export interface DraftsTable {
   /** By key. */
   listOf(stageId: StageId): Promise<Draft[]>;
@@ -24,7 +24,7 @@ export interface DraftsTable {
   remove(stageId: StageId, key: string): Promise<void>;
 }
 
-/** The contents of the files that are kept for the next message. */
+/** The contents of files for the next message. */
 export interface DraftFilesTable {
   find(stageId: StageId, fileId: string): Promise<Attachment | null>;
   insert(stageId: StageId, fileId: string, addedAt: string, file: Attachment): Promise<void>;

@@ -5,7 +5,7 @@ import { systemCode } from '../../lib/errors.ts';
 import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
 import type { Schema } from './schema.ts';
 
-/** Few: each holds one of the four threads that read files as well. */
+/** Low, because each sync occupies one of the four threads that also read files. */
 const SYNCS_AT_ONCE = 2;
 
 interface DiskSyncParts {
@@ -17,12 +17,12 @@ interface DiskSyncParts {
 
 export type DiskSync = ReturnType<typeof createDiskSync>;
 
-/** Which commits are on disk, and how the others get there. */
+/** Tracks which commits are on disk, and syncs the others. */
 export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
-  /** How many transactions were committed without a sync of their own, and how many of those are certainly on disk. */
+  /** How many transactions were committed without a sync, and how many of those are certainly on disk. */
   let committed = 0;
   let onDisk = 0;
-  /** A sync has failed, and nothing has proven since that earlier commits are on disk. */
+  /** A sync has failed, and it is not yet proven that earlier commits are on disk. */
   let isDoubtful = false;
 
   /**
@@ -46,18 +46,18 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
 
   return {
     isDoubtful: () => isDoubtful,
-    /** A write has failed in a way that leaves earlier commits in doubt. */
+    /** Records a failed write that leaves earlier commits in doubt. */
     doubt(): void {
       isDoubtful = true;
     },
-    /** A transaction was committed without a sync of its own. */
+    /** Counts a transaction that was committed without a sync. */
     countUnsynced(): void {
       committed++;
     },
     syncLog: () => syncFiles([log]),
     /**
      * Resolves once everything committed before the call is on disk.
-     * @param checkpoint run instead of a sync of the log while its state is in doubt
+     * @param checkpoint runs instead of a sync of the log while the log's state is in doubt
      */
     async sync(first: readonly string[], checkpoint: () => Promise<void>): Promise<void> {
       const until = committed;
@@ -68,8 +68,8 @@ export function createDiskSync({ log, edges, onFailure }: DiskSyncParts) {
       onDisk = Math.max(onDisk, until);
     },
     /**
-     * Writes all commits into the database file itself and syncs that. After a failed sync the system may take pages of
-     * the log for written that never were, so syncing the log again would prove nothing.
+     * Writes all commits into the database file and syncs it. After a failed sync the system may mark pages of the log as
+     * written that never were, so syncing the log again would prove nothing.
      */
     async checkpoint(connection: Kysely<Schema>): Promise<void> {
       const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(connection);

@@ -11,7 +11,7 @@ import type { StorageTrouble } from '../storage-failure.ts';
 import type { Tx } from '../store.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
-/** Edges whose syncs of files are counted, and fail as the disk does. */
+/** Edges that count the syncs of files, and fail them when the disk fails. */
 function watchedEdges() {
   const synced: string[] = [];
   const disk = { error: null as Error | null };
@@ -30,7 +30,7 @@ function watchedEdges() {
 const ioError = () => Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
 const rename = (name: string) => (tx: Tx) => tx.projects.save(sampleProject({ name }));
 
-it('has SQLite sync a commit unless it may wait, and the next one that may not', async () => {
+it('lets SQLite sync each commit with sync "now", and none with "later"', async () => {
   const pragma = vi.spyOn(DatabaseSync.prototype, 'exec');
   onTestFinished(() => pragma.mockRestore());
   const { store } = await openTestStore();
@@ -43,7 +43,7 @@ it('has SQLite sync a commit unless it may wait, and the next one that may not',
   expect(pragma.mock.calls.flat()).toEqual(['pragma synchronous = normal', 'pragma synchronous = full']);
 });
 
-it('syncs once what is not on disk yet, the files that it was read from first', async () => {
+it('syncs unsynced commits once, after the files that they were read from', async () => {
   const { edges, synced } = watchedEdges();
   const { store, file } = await openTestStore(edges);
   const unsynced = vi.fn();
@@ -61,7 +61,7 @@ it('syncs once what is not on disk yet, the files that it was read from first', 
   expect(synced).toHaveLength(2);
 });
 
-it('has a commit that may wait on disk before it is told and before its lines go out, where that was asked for', async () => {
+it('syncs a "later" commit before its events and lines go out if the transaction asked for it', async () => {
   const { edges, synced } = watchedEdges();
   const session = await busyTestSession({}, await openTestStore(edges));
   const { store, file, stageId } = session;
@@ -78,7 +78,7 @@ it('has a commit that may wait on disk before it is told and before its lines go
   expect(heard).toEqual([[`${file}-wal`], [`${file}-wal`]]);
 });
 
-it('does not take what is committed during a sync for synced', async () => {
+it('does not count a commit made during a sync as synced', async () => {
   const { edges, synced } = watchedEdges();
   const during = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -103,14 +103,14 @@ it('does not take what is committed during a sync for synced', async () => {
   expect(synced).toEqual([`${file}-wal`, `${file}-wal`]);
 });
 
-it('takes a log that is gone for a sync that failed', async () => {
+it('treats a missing log as a failed sync', async () => {
   const { store, file } = await openTestStore();
   await store.transact(rename('printed'), { sync: 'later' });
   await rm(`${file}-wal`);
   await expect(store.sync()).rejects.toMatchObject({ code: 'storage_failed' });
 });
 
-it('tells of a sync that fails as of any write that does, and trusts the log no more until all is in the database', async () => {
+it('reports a failed sync like a failed write, and distrusts the log until all commits are in the database', async () => {
   const { edges, synced, disk } = watchedEdges();
   const { store, file } = await openTestStore(edges);
   const troubles: (StorageTrouble | null)[] = [];
@@ -119,7 +119,7 @@ it('tells of a sync that fails as of any write that does, and trusts the log no 
   disk.error = ioError();
   const failure = { code: 'storage_failed', message: expect.stringContaining('does not reach the disk (EIO') };
   await expect(store.sync()).rejects.toMatchObject(failure);
-  // What may wait is committed all the same, and is no sign that the disk is well again.
+  // A "later" commit succeeds anyway, and does not prove that the disk works again.
   await store.transact(rename('printed again'), { sync: 'later' });
   expect(troubles).toEqual([null, expect.objectContaining({ isDiskFull: false })]);
   disk.error = null;
@@ -132,7 +132,7 @@ it('tells of a sync that fails as of any write that does, and trusts the log no 
   expect(synced).toEqual([`${file}-wal`]);
 });
 
-it('says that the disk is full where that is why a sync fails, and tries again', async () => {
+it('reports a full disk as the cause of a failed sync, and retries', async () => {
   const { edges, disk } = watchedEdges();
   const { store, file } = await openTestStore(edges);
   await store.transact(rename('printed'), { sync: 'later' });
@@ -145,7 +145,7 @@ it('says that the disk is full where that is why a sync fails, and tries again',
   expect(projectIn(file)).toBe('printed');
 });
 
-/** What the database file itself holds, without its log. */
+/** Reads the database file without its log. */
 function projectIn(file: string): unknown {
   const database = new DatabaseSync(`file:${file}?immutable=1`, { readOnly: true });
   try {
@@ -155,7 +155,7 @@ function projectIn(file: string): unknown {
   }
 }
 
-it('gives no number of an earlier boot again, and lets no page of events begin in one', async () => {
+it('reuses no number of an earlier boot, and returns no page of events from one', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const seqs: number[] = [];
   async function liveThrough(bootId: string | null, count: number): Promise<number> {

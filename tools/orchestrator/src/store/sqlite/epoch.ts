@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * Starts the event log over with numbers that were never given: it skips more than can be given within the second or so
- * that a power cut loses. A client that asks for events after an older number is told to load the board again.
+ * Restarts the event log with unused numbers: skips more than can be used within the second or so that a power cut
+ * loses. A client that asks for events after an older number is told to load the board again.
  */
 export const newEpoch: readonly string[] = [
   'delete from events',
@@ -11,9 +11,9 @@ export const newEpoch: readonly string[] = [
 ];
 
 /**
- * Begins a new epoch when the store is first opened under another boot id: the power may have been cut, and the log may
- * lack events that someone has heard. So no number is used for two events.
- * @param bootId null if the system does not report it: then every opening may follow a power cut
+ * Begins a new epoch when the store is first opened under another boot id: after a power cut the log may lack events
+ * that clients have already received. So no number is used for two events.
+ * @param bootId null if the system does not report one; every opening may follow a power cut then
  */
 export async function beginEpoch(db: Database, bootId: string | null): Promise<void> {
   const known = await db.selectFrom('boot').select('id').executeTakeFirst();

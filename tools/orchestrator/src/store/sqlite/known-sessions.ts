@@ -1,9 +1,9 @@
 import type { StageId } from '@callboard/contract';
 import type { SessionRecord } from '../records.ts';
 
-/** Session records that are in memory. They must not be changed in place. */
+/** Session records in memory. They must not be changed in place. */
 export interface KnownSessions {
-  /** Undefined if it has to be read from the database. */
+  /** Undefined if it must be read from the database. */
   find(stageId: StageId): SessionRecord | undefined;
   /** Keeps a record that was read or written. */
   keep(record: SessionRecord): void;
@@ -12,7 +12,7 @@ export interface KnownSessions {
 
 /** The records as one transaction sees them: its own changes before the committed ones. */
 export interface SessionsInTransaction extends KnownSessions {
-  /** To be called after the commit. After a rollback the object is simply dropped. */
+  /** Call after the commit. After a rollback, drop the object. */
   commit(): void;
 }
 
@@ -20,8 +20,8 @@ export interface SessionsInTransaction extends KnownSessions {
 const MOST = 1_000;
 
 /**
- * Keeps a copy of the records: otherwise each line of a session would have its record read and checked again. The store
- * is the only writer of its file and its transactions run one after another, so the copy equals what is committed.
+ * Caches the records: otherwise each line of a session would read and check its record again. The store is the only
+ * writer of its file and its transactions run one after another, so the cache equals the committed state.
  */
 export function createKnownSessions() {
   const committed = new Map<StageId, SessionRecord>();
@@ -38,7 +38,7 @@ export function createKnownSessions() {
   }
 
   return {
-    /** For reads outside of transactions: what they read may be outdated by the time they have it, so nothing is kept. */
+    /** For reads outside of transactions: their result may already be outdated, so it is not cached. */
     committed: {
       find: (stageId) => committed.get(stageId),
       keep: () => undefined,

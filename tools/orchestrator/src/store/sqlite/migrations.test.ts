@@ -12,7 +12,7 @@ import { openSqliteStore } from './sqlite-store.ts';
 const AT = '2026-01-01T10:00:00.000Z';
 const REQUEST = RequestId.parse('request-1');
 
-/** A store that has run the migrations up to `version`, with one stage, S1. */
+/** Creates a store with the migrations up to `version`, and one stage, S1. */
 async function storeOfVersion(version: number): Promise<{ file: string; db: DatabaseSync }> {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const db = new DatabaseSync(file);
@@ -32,7 +32,7 @@ async function storeOfVersion(version: number): Promise<{ file: string; db: Data
   return { file, db };
 }
 
-/** A store from before decisions outlived their stage, with one open request and one that was decided. */
+/** Creates a store from before decisions outlived their stage, with one open and one decided request. */
 async function oldStore(): Promise<string> {
   const { file, db } = await storeOfVersion(3);
   const ofRequest = { stageId: 'S1', kind: 'approval', toolName: 'Bash', toolUseId: 'toolu_1' };
@@ -54,7 +54,7 @@ async function oldStore(): Promise<string> {
   return file;
 }
 
-it('keeps requests and decisions, which outlive their stage from then on', async () => {
+it('keeps requests and decisions, which then outlive their stage', async () => {
   const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
   onTestFinished(store.close);
   const log = () => store.read.requests.decisions({ limit: 10 });
@@ -69,12 +69,12 @@ it('keeps requests and decisions, which outlive their stage from then on', async
     await tx.stages.remove(stage.id);
   });
   expect((await log()).decisions).toEqual([{ ...before[0], isStageDeleted: true }]);
-  // Nobody can settle what has no session.
+  // Nobody can settle a decision without a session.
   expect(await store.read.requests.listUnsettled()).toEqual([]);
   expect(await store.read.requests.listOpen()).toEqual([]);
 });
 
-it('tells decisions of a deleted stage from those of a later one of its id', async () => {
+it('distinguishes decisions of a deleted stage from those of a later stage with its id', async () => {
   const store = await openSqliteStore(await oldStore(), tickingEdges(), silent);
   onTestFinished(store.close);
   const [stage] = await store.read.stages.list();
@@ -88,7 +88,7 @@ it('tells decisions of a deleted stage from those of a later one of its id', asy
   expect(decisions).toMatchObject([{ stageTitle: 'Login', isStageDeleted: true }]);
 });
 
-it('renames the phase of a stored session to launchState and leaves the rest as it was', async () => {
+it('renames the phase of a stored session to launchState and leaves the rest unchanged', async () => {
   const { file, db } = await storeOfVersion(7);
   const session = sampleSession({ stageId: 'S1', costUsd: 0.1 });
   const rest = { transcriptLength: 2, turnRunning: false, blocks: { 'msg "1" é': 3 }, agents: {} };

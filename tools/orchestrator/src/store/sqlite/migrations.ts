@@ -62,13 +62,13 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `alter table logins add column page_key text`,
       `alter table logins add column origin text`,
       `alter table logins add column browser text`,
-      // They have no key, so that a cookie alone would be a login.
+      // These logins have no key, so a cookie alone would be a login.
       `delete from logins where kind = 'session'`,
       `create unique index logins_by_id on logins(login_id)`,
     ],
   },
   {
-    // Decisions outlive their stage: no foreign key, and the stage's title and project for when it is gone.
+    // Decisions outlive their stage: no foreign key, and columns for the title and project of a deleted stage.
     id: 4,
     statements: [
       `alter table requests rename to requests_1`,
@@ -94,8 +94,8 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
       `alter table projects add column trust text`,
       `alter table launches add column settings text`,
       `create table agreed (scope text primary key, document text not null)`,
-      // What held until now goes on: hooks that a person had agreed to, with all that they could have done anyway, and
-      // what was allowed in a terminal. Decision 039.
+      // Earlier agreements stay valid: hooks that a person had agreed to, with everything they could have done anyway, and
+      // rules that were allowed in a terminal. Decision 039.
       `insert into agreed (scope, document) select 'project:' || id, json_object('adopt',
          case when json_extract(settings, '$.runRepositoryHooks') then 'all' else 'personal' end) from projects`,
     ],

@@ -11,7 +11,7 @@ export interface SqliteFile {
   readonly log: string;
   /** For the holder of the connection. */
   readonly execute: Execute;
-  /** Sets how the following transactions are committed. Must not be called within one: SQLite refuses it. */
+  /** Sets the sync mode of the following transactions. Must not be called within one: SQLite refuses it. */
   commit(sync: CommitSync): void;
 }
 
@@ -45,7 +45,7 @@ export function openSqliteFile(file: string): SqliteFile {
   };
 }
 
-/** SQLite gives its log the file mode of the database. An older Callboard may have made one that others can read. */
+/** SQLite gives its log the file mode of the database. An older Callboard may have created one that others can read. */
 function makePrivate(file: string): void {
   const isLog = file.endsWith('-wal') || file.endsWith('-shm');
   if (!existsSync(file)) {

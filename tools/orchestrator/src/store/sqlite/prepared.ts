@@ -45,8 +45,8 @@ export function runAtOnce(transaction: Database, execute: Execute): () => void {
 }
 
 /**
- * Builds and compiles a query once. For the few that run for each line of each session: building one costs more than
- * running it.
+ * Builds and compiles a query once. For the few queries that run for each line of each session: building one costs more
+ * than running it.
  */
 export function prepare<Row>(query: Compilable<Row>) {
   const compiled = query.compile();

@@ -2,7 +2,7 @@ import { type BoardParts, SANDBOX_UNTRIED, type Stage, type StageId } from '@cal
 import { type SessionRecord, summaryOf } from '../records.ts';
 import type { Tables } from '../store.ts';
 
-/** Everything the board shows. To be read in one transaction. */
+/** Reads everything the board shows. Call within one transaction. */
 export async function readBoard(all: Tables): Promise<BoardParts> {
   const sessions = new Map((await all.sessions.list()).map((record) => [record.stageId, record]));
   return {
@@ -15,7 +15,7 @@ export async function readBoard(all: Tables): Promise<BoardParts> {
   };
 }
 
-/** The part that one stage's card follows from: see `Store.boardOf`. To be read in one transaction. */
+/** Reads the part of the board behind one stage's card: see `Store.boardOf`. Call within one transaction. */
 export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardParts> {
   const stage = await all.stages.find(stageId);
   const others = await Promise.all((stage?.dependsOn ?? []).map((id) => all.stages.find(id)));

@@ -11,9 +11,9 @@ interface ProjectsColumns {
   /** A `ProjectSettings`. */
   settings: string;
   created_at: string;
-  /** A `GitAgreement`; null until somebody looked at its git settings. */
+  /** A `GitAgreement`; null before the first check of its git settings. */
   git: string | null;
-  /** A `ProjectTrust`; null until somebody looked. */
+  /** A `ProjectTrust`; null before the first check. */
   trust: string | null;
 }
 
@@ -48,14 +48,14 @@ interface LaunchesColumns {
   folder: string;
   /** A `ProcessIdentity`; null until the spawn returned. */
   process: string | null;
-  /** Bytes of the spool whose meaning is committed. */
+  /** How many bytes of the spool have been processed and committed. */
   spool_offset: number;
   created_at: string;
   ended_at: string | null;
   end_reason: string | null;
   /** A `LaunchSettings`; null before it was spawned. */
   settings: string | null;
-  /** `ProcessIdentity`s, as JSON; null: none was ever seen. */
+  /** `ProcessIdentity`s, as JSON; null if none was ever seen. */
   leftovers: string | null;
 }
 
@@ -67,9 +67,9 @@ interface OutboxColumns {
   launch_id: string | null;
   kind: string;
   state: string;
-  /** What the CLI calls it: a message's uuid, a request's id. */
+  /** The CLI's id for it: a message's uuid, a request's id. */
   wire_id: string;
-  /** JSON of the row's content; what it means depends on the kind. */
+  /** The row's content as JSON; its shape depends on the kind. */
   body: string;
   /** Who caused it. */
   actor: string | null;
@@ -88,7 +88,7 @@ interface RequestsColumns {
   stage_id: string;
   request_id: string;
   launch_id: string;
-  /** `open`, `decided`, `closed`, `unsettled` (decided, and nobody knows whether it arrived). */
+  /** `open`, `decided`, `closed`, `unsettled` (decided, but delivery is unknown). */
   state: string;
   kind: string;
   tool_name: string;
@@ -100,7 +100,7 @@ interface RequestsColumns {
   decided_by: string | null;
   created_at: string;
   decided_at: string | null;
-  /** With the project: of a stage that was deleted since; null while it is there. */
+  /** Set, like the project, when the stage is deleted; null while it exists. */
   stage_title: string | null;
   project_id: string | null;
 }
@@ -135,7 +135,7 @@ interface DraftsColumns {
 }
 
 interface DraftFilesColumns {
-  /** The sender's, and known in its stage alone. */
+  /** Chosen by the sender; unique only within its stage. */
   id: string;
   stage_id: string;
   added_at: string;
@@ -145,7 +145,7 @@ interface DraftFilesColumns {
 
 interface CapabilitiesColumns {
   stage_id: string;
-  /** When it was said. */
+  /** When it was reported. */
   at: string;
   /** A `Capabilities`. */
   document: string;
@@ -158,21 +158,21 @@ interface LoginsColumns {
   name: string;
   created_at: string;
   expires_at: string | null;
-  /** Of a browser's login, as the next three: its public name. */
+  /** The public id of a browser's login. This and the next three are null for other logins. */
   login_id: string | null;
-  /** A JWK: who holds its private half is the page that logged in. */
+  /** A JWK. The page that logged in holds its private half. */
   page_key: string | null;
-  /** The only origin that the login is good under. */
+  /** The only origin under which the login is valid. */
   origin: string | null;
   browser: string | null;
 }
 
 interface BootColumns {
-  /** Of the machine, when the store was last opened. */
+  /** The machine's boot id when the store was last opened. */
   id: string;
 }
 
-/** SQLite's own: the highest number that each table has given. */
+/** SQLite's table with the highest number that each table has used. */
 interface SequenceColumns {
   name: string;
   seq: number;

@@ -21,7 +21,7 @@ const STAGE = stageId('S1');
 const note = (index: number): NewEvent => ({ type: 'transcript-appended', data: { stageId: STAGE, index } });
 const indexOf = (event: BoardEvent) => (event.type === 'transcript-appended' ? event.data.index : null);
 
-it('numbers events by one, tells of them after the commit, and keeps them', async () => {
+it('numbers events without gaps, publishes them after the commit, and stores them', async () => {
   const { store, events } = await openTestStore();
   await store.transact(async (tx) => {
     await tx.emit(note(1));
@@ -35,7 +35,7 @@ it('numbers events by one, tells of them after the commit, and keeps them', asyn
   expect(await store.read.events.since(1, 1)).toEqual(events.slice(1, 2));
 });
 
-it('refuses what comes after the end of its transaction', async () => {
+it('refuses a write after the end of its transaction', async () => {
   const { store } = await openTestStore();
   const { promise, resolve } = Promise.withResolvers<Tx>();
   await store.transact(async (tx) => resolve(tx));
@@ -44,7 +44,7 @@ it('refuses what comes after the end of its transaction', async () => {
   await expect(tx.projects.list()).rejects.toThrow(/committed/);
 });
 
-it('gives all that one transaction writes the same instant', async () => {
+it('gives all writes of one transaction the same instant', async () => {
   const { store, events } = await openTestStore();
   await store.transact(async (tx) => {
     await tx.emit(note(1));
@@ -54,7 +54,7 @@ it('gives all that one transaction writes the same instant', async () => {
   expect(events[0]?.at).toBe(events[1]?.at);
 });
 
-it('tells of a session and of a decision once, as the transaction left them', async () => {
+it('publishes one event for a session and one for a decision, in their final state', async () => {
   const { store, events } = await openTestStore();
   const session = (lastAction: string) =>
     ({ type: 'session-updated', data: { stageId: STAGE, lastAction } }) as unknown as NewEvent;
@@ -69,7 +69,7 @@ it('tells of a session and of a decision once, as the transaction left them', as
   expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
 });
 
-it('keeps nothing of a transaction that fails, tells of nothing and gives no hint', async () => {
+it('stores nothing, publishes nothing and runs no hint when a transaction fails', async () => {
   const { store, events } = await openTestStore();
   const hints: string[] = [];
   const failing = store.transact(async (tx) => {
@@ -90,7 +90,7 @@ it('keeps nothing of a transaction that fails, tells of nothing and gives no hin
   expect(hints).toEqual(['good']);
 });
 
-it('runs transactions one after another in the order of the calls, and tells of them in that order', async () => {
+it('runs transactions and publishes their events in the order of the calls', async () => {
   const { store, events } = await openTestStore();
   const seen: string[] = [];
   const run = (n: number, turns: number) =>
@@ -111,7 +111,7 @@ it('runs transactions one after another in the order of the calls, and tells of 
   ]);
 });
 
-it('tells of a commit before the next transaction begins, and hints after the events', async () => {
+it('publishes a commit before the next transaction begins, and runs hints after the events', async () => {
   const { store } = await openTestStore();
   const seen: string[] = [];
   store.onEvent((event) => seen.push(`event ${event.seq}`));
@@ -125,7 +125,7 @@ it('tells of a commit before the next transaction begins, and hints after the ev
   expect(seen).toEqual(['event 1', 'hint 1', 'hint 2', 'next']);
 });
 
-it('hands rows to their launch in the order in which they are to be written, whichever was given first', async () => {
+it('passes rows to their launch in writing order, whichever was given first', async () => {
   const session = await busyTestSession();
   const { store, edges, stageId } = session;
   await session.enqueue('first');
@@ -147,7 +147,7 @@ it('hands rows to their launch in the order in which they are to be written, whi
   expect(handed).toEqual(['message', 'control']);
 });
 
-it('knows a session that it has written, without reading it, and nothing of one that was rolled back or removed', async () => {
+it('returns a written session without reading it, and none that was rolled back or removed', async () => {
   const session = await busyTestSession();
   const { store, stageId: id } = session;
   const before = await session.record();
@@ -171,7 +171,7 @@ it('knows a session that it has written, without reading it, and nothing of one 
   });
 });
 
-it('stores a session as it is known', async () => {
+it('stores the same session that it caches', async () => {
   const session = await busyTestSession();
   await session.tell(asked('r1'));
   const record = await session.record();
@@ -180,7 +180,7 @@ it('stores a session as it is known', async () => {
   await other.close();
 });
 
-it('goes on after a transaction that failed', async () => {
+it('continues after a failed transaction', async () => {
   const { store } = await openTestStore();
   const first = store.transact(() => Promise.reject(new Error('no')));
   const second = store.transact(async () => 'yes');
@@ -188,7 +188,7 @@ it('goes on after a transaction that failed', async () => {
   expect(await second).toBe('yes');
 });
 
-it('does not let a listener or a hint that fails undo what is committed, or keep it from the others', async () => {
+it('keeps the commit and calls the other listeners when a listener or a hint fails', async () => {
   const { store } = await openTestStore();
   const heard: number[] = [];
   const fail = () => {
@@ -209,7 +209,7 @@ it('does not let a listener or a hint that fails undo what is committed, or keep
   expect(heard).toEqual([1, -1]);
 });
 
-it('reads what is committed, and nothing of a transaction that still runs', async () => {
+it('reads committed data, and nothing of a running transaction', async () => {
   const { store } = await openTestStore();
   const gate = Promise.withResolvers<void>();
   const writing = store.transact(async (tx) => {
@@ -223,7 +223,7 @@ it('reads what is committed, and nothing of a transaction that still runs', asyn
   expect(await reading).toEqual([]);
 });
 
-it('shows a board whose number fits what is on it', async () => {
+it('returns a board that matches its seq', async () => {
   const { store, events } = await openTestStore();
   const stage = sampleStage({ id: STAGE });
   await store.transact(async (tx) => {
@@ -240,7 +240,7 @@ it('shows a board whose number fits what is on it', async () => {
   expect(events).toHaveLength(1);
 });
 
-it('shows one stage as the whole board does', async () => {
+it('returns one stage in the same state as the whole board', async () => {
   const test = await openTestStore();
   const { store } = test;
   const AT = '2026-01-02T03:04:05.000Z';
@@ -258,7 +258,7 @@ it('shows one stage as the whole board does', async () => {
   expect((await store.boardOf(stageId('nobody'))).stages).toEqual([]);
 });
 
-it('has everything again after it was closed, and never gives a number twice', async () => {
+it('has all data after it is reopened, and never uses a number twice', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const first = await openSqliteStore(file, tickingEdges(), silent);
   await first.transact(async (tx) => {
@@ -284,7 +284,7 @@ it('has everything again after it was closed, and never gives a number twice', a
   await second.close();
 });
 
-it('refuses a database that a newer Callboard wrote, and leaves it as it is', async () => {
+it('refuses a database that a newer Callboard wrote, and leaves it unchanged', async () => {
   const file = join(await temporaryFolder(), 'store.sqlite');
   await (await openSqliteStore(file, tickingEdges(), silent)).close();
   const raw = new DatabaseSync(file);
@@ -297,7 +297,7 @@ it('refuses a database that a newer Callboard wrote, and leaves it as it is', as
   again.close();
 });
 
-it('forgets events by their number, their age, and their size, but never the newest', async () => {
+it('prunes events by count, age and size, but never the newest', async () => {
   const { store, addStage } = await openTestStore();
   const id = await addStage();
   const seqs = async () => (await store.read.events.since(0, 100)).map((event) => event.seq);
@@ -318,7 +318,7 @@ it('forgets events by their number, their age, and their size, but never the new
   expect(await seqs()).toEqual([9]);
 });
 
-it('gives long events and entries in pages that a connection can bear, at least one at a time', async () => {
+it('returns long events and entries in pages of limited size, with at least one in each', async () => {
   const { store, addStage } = await openTestStore();
   const id = await addStage();
   const text = 'x'.repeat(0.4 * 1024 * 1024);

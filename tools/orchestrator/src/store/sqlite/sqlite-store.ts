@@ -22,8 +22,8 @@ import { createTogether } from './together.ts';
 
 /**
  * Opens the store in one SQLite file and brings it up to date.
- * @throws OperationalError `database_newer` if a newer Callboard wrote it, `database_damaged` if it does not hold
- *   together, `storage_failed` if it cannot be opened or written
+ * @throws OperationalError `database_newer` if a newer Callboard wrote it, `database_damaged` if it is damaged,
+ *   `storage_failed` if it cannot be opened or written
  */
 export async function openSqliteStore(
   file: string,
@@ -47,7 +47,7 @@ export async function openSqliteStore(
 }
 
 function damaged(file: string, cause: unknown): OperationalError {
-  const advice = `Restore a backup (callboard restore), or move ${file} aside to begin with an empty board.`;
+  const advice = `Restore a backup (callboard restore), or move ${file} aside to start with an empty board.`;
   return new OperationalError('database_damaged', `The database ${file} is damaged: ${messageOf(cause)}. ${advice}`, {
     cause,
   });
@@ -68,7 +68,7 @@ async function requireIntact(db: Kysely<Schema>, file: string): Promise<void> {
   if (found !== 'ok') throw damaged(file, found);
 }
 
-/** What one event describes as a whole, so that the newest of a transaction stands for all; null where each counts. */
+/** Returns a key for the thing that an event describes as a whole, of which only the newest counts; null if each event counts. */
 function subjectOf({ type, data }: NewEvent): string | null {
   if (type === 'session-updated') return `${type} ${data.stageId}`;
   return type === 'decision-updated' ? `${type} ${data.stageId} ${data.requestId}` : null;
@@ -119,7 +119,7 @@ function createStore({ db, file, edges, log, diskPauseReason }: StoreParts): Sto
   };
 }
 
-/** Runs writes one after another. Tells after each whether the store could write. */
+/** Runs writes one after another. Reports after each whether the store could write. */
 function createWriteQueue(disk: DiskSync, { tellWrite }: Subscribers) {
   const breath = createBreath();
   let last: Promise<unknown> = Promise.resolve();
@@ -155,7 +155,7 @@ interface Writer extends Omit<StoreParts, 'log'> {
   disk: DiskSync;
 }
 
-/** Stays on one connection, since how a transaction is committed is a setting of its connection. */
+/** Stays on one connection, because the sync mode of a commit is a setting of the connection. */
 function begin<T>(
   { db, file, disk }: Writer,
   sync: CommitSync,
@@ -171,7 +171,7 @@ function begin<T>(
   });
 }
 
-/** Runs and commits `work`, then tells whoever listens: the writers first, then of the events, then the hints. */
+/** Runs and commits `work`, then notifies: first the writers, then the event listeners, then the hints. */
 async function runTransaction<T>(
   writer: Writer,
   work: (tx: Tx) => Promise<T>,
@@ -206,7 +206,7 @@ async function runTransaction<T>(
   if (sync === 'later') {
     disk.countUnsynced();
     subscribers.tellUnsynced();
-    // It is committed: a sync that fails is reported and tried again, and is no reason to run the transaction again.
+    // It is committed: a failed sync is reported and retried, and is no reason to run the transaction again.
     if (isSyncedFirst) await disk.syncLog().catch(() => undefined);
   }
   subscribers.give(given);
@@ -215,7 +215,7 @@ async function runTransaction<T>(
   return result;
 }
 
-/** Reads in one transaction. No other runs meanwhile, so what is read is kept. */
+/** Reads in one transaction. No other one runs meanwhile, so the records it reads can be cached. */
 function readInOne<T>(db: Kysely<Schema>, known: Known, read: (all: Tables) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
     const sessions = known.begin();

@@ -7,7 +7,7 @@ import type { GivenRows } from './tables/outbox-row.ts';
 
 export type Subscribers = ReturnType<typeof createSubscribers>;
 
-/** Whoever listens to the store. What is committed stays committed: a listener that throws is logged. */
+/** The listeners of the store. If one throws, the error is logged; the commit stands. */
 export function createSubscribers(log: Logger) {
   const eventListeners = new Set<(event: BoardEvent) => void>();
   const writeListeners = new Set<(trouble: StorageTrouble | null) => void>();
@@ -18,7 +18,7 @@ export function createSubscribers(log: Logger) {
     try {
       listener();
     } catch (error) {
-      log.error({ err: error }, 'a listener failed after a commit');
+      log.error({ err: error }, 'listener failed after a commit');
     }
   }
 
@@ -41,7 +41,7 @@ export function createSubscribers(log: Logger) {
     onWrite: subscribe(writeListeners),
     onUnsynced: subscribe(unsyncedListeners),
     onGiven,
-    /** Hands the rows over, each launch its own in their order. */
+    /** Gives each launch its rows, in order. */
     give(given: GivenRows): void {
       const inOrder = [...given.values()].toSorted((a, b) => a.ordinal - b.ordinal);
       for (const [launchId, rows] of Map.groupBy(inOrder, (row) => row.launchId)) {

@@ -8,7 +8,7 @@ import type { Tx } from '../store.ts';
 const STAGE = stageId('S1');
 const together = { together: true } as const;
 
-/** A piece of work that tells of a number, and in which transaction it was done. */
+/** A piece of work that emits a number, and records the transaction it ran in. */
 function createPieces() {
   const transactions: Tx[] = [];
   return {
@@ -21,7 +21,7 @@ function createPieces() {
   };
 }
 
-it('does what comes at the same time in few transactions, in its order', async () => {
+it('runs simultaneous work in few transactions, in order', async () => {
   const { store, events } = await openTestStore();
   const { piece, count } = createPieces();
   const numbers = Array.from({ length: 40 }, (_, index) => index + 1);
@@ -31,7 +31,7 @@ it('does what comes at the same time in few transactions, in its order', async (
   expect(await store.read.events.since(0, 100)).toEqual(events);
 });
 
-it('has others in between', async () => {
+it('lets other transactions run in between', async () => {
   const { store } = await openTestStore();
   const { piece } = createPieces();
   const done: string[] = [];
@@ -41,7 +41,7 @@ it('has others in between', async () => {
   expect(done.indexOf('other')).toBeLessThan(10);
 });
 
-it('does each alone when one of them fails, and keeps nothing of that one', async () => {
+it('runs each piece alone when one fails, and keeps nothing of that one', async () => {
   const { store, events } = await openTestStore();
   const { piece } = createPieces();
   const failing = async (tx: Tx) => {
@@ -57,7 +57,7 @@ it('does each alone when one of them fails, and keeps nothing of that one', asyn
   expect(events.map(({ data }) => 'index' in data && data.index)).toEqual([1, 2]);
 });
 
-it('fails alone what comes alone, once', async () => {
+it('fails a piece that arrives alone, without a second run', async () => {
   const { store } = await openTestStore();
   let times = 0;
   const failing = async () => {
@@ -69,7 +69,7 @@ it('fails alone what comes alone, once', async () => {
   expect(await store.transact(createPieces().piece(1), together)).toBe(1);
 });
 
-it('takes the lines of each session in, with its offset, beside lines that cannot be applied', async () => {
+it('stores the lines of each session with its offset, beside lines that cannot be applied', async () => {
   const { store, edges, stageId: id, launchId, transcript } = await busyTestSession();
   const text = (n: number): LastingEvent => ({
     ...{ type: 'block', apiMessageId: `msg_${n}`, parentToolUseId: null },

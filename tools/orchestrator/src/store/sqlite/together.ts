@@ -9,13 +9,13 @@ interface Piece {
   alone: () => void;
 }
 
-/** More would block the event loop for longer than five milliseconds. */
+/** More pieces would block the event loop for longer than five milliseconds. */
 const MOST = 8;
 
 /**
  * Runs pieces of work that arrive at the same time in one transaction: beginning and committing one costs as much as a
- * piece, and so does waking whoever listens. A piece that arrives alone gets a transaction of its own. If one fails,
- * each runs again alone, so that none blocks another; a piece must therefore be repeatable.
+ * piece, and so does waking the listeners. A piece that arrives alone gets its own transaction. If one fails, each runs
+ * again alone, so that none blocks another; a piece must therefore be repeatable.
  */
 export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(work: Work<T>) => Promise<T> {
   const waiting: Piece[] = [];
@@ -37,7 +37,7 @@ export function createTogether(transact: <T>(work: Work<T>) => Promise<T>): <T>(
         for (const tell of told) tell();
       })
       .catch((error: unknown) => {
-        const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // none: the transaction could not even begin
+        const failed = taken.length > 0 ? taken : waiting.splice(0, 1); // empty if the transaction could not even begin
         for (const piece of failed) {
           if (failed.length === 1) piece.fail(error);
           else piece.alone();

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 const toCapabilities = (row: { document: string } | undefined): Capabilities | null =>
   row === undefined ? null : Capabilities.parse(JSON.parse(row.document));
 
-/** What the newest launch of each stage said that Claude Code offers. */
+/** See `CapabilitiesTable`. */
 export function capabilitiesTable(db: Database): CapabilitiesTable {
   const newest = () => db.selectFrom('capabilities').select('capabilities.document').orderBy('at', 'desc').limit(1);
   return {

@@ -2,7 +2,7 @@ import { Attachment, StageId } from '@callboard/contract';
 import type { DraftFilesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
 
-/** The contents of the files that are kept for the next message. */
+/** See `DraftFilesTable`. */
 export function draftFilesTable(db: Database): DraftFilesTable {
   return {
     async find(stageId: StageId, fileId: string): Promise<Attachment | null> {

@@ -2,7 +2,7 @@ import { Draft, type StageId } from '@callboard/contract';
 import type { DraftsTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
 
-/** What people have begun to write. */
+/** See `DraftsTable`. */
 export function draftsTable(db: Database): DraftsTable {
   return {
     async listOf(stageId: StageId): Promise<Draft[]> {

@@ -15,7 +15,7 @@ const append = prepare(
 
 /** See `EventsTable`. */
 export function eventsTable(db: Database): EventsTable {
-  /** The highest number that was given or skipped; 0 before the first. */
+  /** The highest number used or skipped so far; 0 before the first. */
   async function lastSeq(): Promise<number> {
     const row = await db.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'events').executeTakeFirst();
     return row?.seq ?? 0;
@@ -42,7 +42,7 @@ export function eventsTable(db: Database): EventsTable {
     },
     async prune({ keep, keepBytes, olderThan }: KeptEvents): Promise<void> {
       const last = await lastSeq();
-      // Everything before the first young event: one that was written while the clock was wrong takes no others along.
+      // Everything before the first young event, so an event written while the clock was wrong does not remove others.
       const young = await db
         .selectFrom('events')
         .select((eb) => eb.fn.min('seq').as('seq'))

@@ -31,5 +31,5 @@ export function toMessage(row: OutboxRow): MessageRow {
   return { ...row, wireId: MessageId.parse(row.wireId), body: row.body };
 }
 
-/** The rows that a transaction gives to launches, by id. Their writers get them right after the commit. */
+/** The rows that a transaction gives to launches, by id. The launches' writers get them right after the commit. */
 export type GivenRows = Map<string, OutboxRow>;

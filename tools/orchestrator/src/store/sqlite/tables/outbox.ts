@@ -48,7 +48,7 @@ const byWireId = prepare(
     .orderBy('ordinal'),
 );
 
-/** Everything that is written to launches, and the messages that wait for one. */
+/** See `OutboxTable`. */
 export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxTable {
   const select = () => db.selectFrom('outbox').selectAll().orderBy('ordinal');
   const update = (id: string) => db.updateTable('outbox').where('id', '=', id);

@@ -10,7 +10,7 @@ function setUp() {
   return { parsed, read };
 }
 
-it('checks a text once, and another one of the same id anew', () => {
+it('checks a text once, and a new text of the same id again', () => {
   const { parsed, read } = setUp();
   const first = read('a', '{"n":1}');
   expect(read('a', '{"n":1}')).toBe(first);
@@ -19,7 +19,7 @@ it('checks a text once, and another one of the same id anew', () => {
   expect(parsed).toEqual(['{"n":1}', '{"n":2}', '{"n":1}']);
 });
 
-it('keeps a bounded number of them', () => {
+it('keeps a bounded number of documents', () => {
   const { parsed, read } = setUp();
   for (let n = 0; n <= 1_000; n++) read(`${n}`, '{}');
   read('1000', '{}');
@@ -28,7 +28,7 @@ it('keeps a bounded number of them', () => {
   expect(parsed).toHaveLength(1_002);
 });
 
-it('lets nobody change what all get', () => {
+it('freezes the shared value', () => {
   const { read } = setUp();
   expect(() => Object.assign(read('a', '{"n":1}'), { n: 2 })).toThrow(TypeError);
 });

@@ -1,9 +1,9 @@
-/** A board has a few hundred stages that are read all the time. */
+/** A board has a few hundred stages, which are read all the time. */
 const MOST = 1_000;
 
 /**
- * Parses and checks a document once while its text stays the same: comparing texts costs next to nothing, checking five
- * hundred documents as much as a whole turn. The values are frozen.
+ * Parses and checks a document once while its text stays the same. Comparing texts costs almost nothing; checking five
+ * hundred documents costs as much as a whole turn. The values are frozen.
  */
 export function parsedOnce<T>(parse: (text: string) => T): (id: string, text: string) => T {
   const known = new Map<string, { text: string; value: T }>();

@@ -29,7 +29,7 @@ const agreementOf = ({ git }: Row): GitAgreement | null => (git === null ? null 
 
 const byId = prepare(builder.selectFrom('projects').selectAll().where('id', '=', param('id')));
 
-/** Projects, by the time they were registered. */
+/** Projects, oldest registration first. */
 export function projectsTable(db: Database): ProjectsTable {
   const all = () => db.selectFrom('projects').selectAll();
   return {

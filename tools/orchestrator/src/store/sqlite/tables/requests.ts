@@ -135,7 +135,7 @@ export function requestsTable(db: Database): RequestsTable {
         .updateTable('requests')
         .set({ stage_title: title, project_id: projectId, state: settled })
         .where('stage_id', '=', id)
-        .where('stage_title', 'is', null) // those of an earlier stage with that id have their title
+        .where('stage_title', 'is', null) // decisions of an earlier stage with that id already have a title
         .execute();
       await db.deleteFrom('requests').where('stage_id', '=', id).where('decision', 'is', null).execute();
     },

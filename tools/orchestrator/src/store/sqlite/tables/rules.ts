@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 
 const toRule = (row: { document: string }): PermissionRule => PermissionRule.parse(JSON.parse(row.document));
 
-/** What people allowed for good, oldest first. */
+/** See `RulesTable`. */
 export function rulesTable(db: Database): RulesTable {
   const select = () => db.selectFrom('rules').select('document').orderBy('id');
   return {

@@ -14,7 +14,7 @@ const save = prepare(
     .onConflict((conflict) => conflict.column('stage_id').doUpdateSet({ state, document })),
 );
 
-/** One session a stage. */
+/** See `SessionsTable`. */
 export function sessionsTable(db: Database, known: KnownSessions): SessionsTable {
   function recordOf({ stageId, document }: { stageId: StageId; document: string }): SessionRecord {
     const kept = known.find(stageId);

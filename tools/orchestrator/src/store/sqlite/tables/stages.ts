@@ -10,7 +10,7 @@ const toStage = (row: { id: string; document: string }): Stage => stageOf(row.id
 
 const byId = prepare(builder.selectFrom('stages').select(['id', 'document']).where('id', '=', param('id')));
 
-/** Stages, by the time they were made. */
+/** Stages, oldest first. */
 export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'>): StagesTable {
   return {
     async list(): Promise<Stage[]> {

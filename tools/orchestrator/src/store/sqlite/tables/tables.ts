@@ -19,7 +19,7 @@ import { stagesTable } from './stages.ts';
 import { transcriptTable } from './transcript.ts';
 
 /**
- * The tables on a connection or a transaction. Each is made when it is first used: most transactions use a few of them,
+ * The tables on a connection or a transaction. Each is created at its first use: most transactions use a few of them,
  * and getters of a class cost nothing to set up.
  */
 export class SqliteTables implements Tables {
