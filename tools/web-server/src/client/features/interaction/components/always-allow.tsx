@@ -24,7 +24,7 @@ interface AlwaysAllowProps {
   allowWith: Pick<Verdict, 'updatedInput'>;
 }
 
-/** Allows this call, and from now on all that the chosen rule covers. */
+/** Allows this call, and from now on every call that the chosen rule covers. */
 export function AlwaysAllow({ request, offers, approve, off, allowWith }: AlwaysAllowProps) {
   const [chosen, setChosen] = useState(0);
   const [scope, setScope] = useState<RuleScope>('stage');

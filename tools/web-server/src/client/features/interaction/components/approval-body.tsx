@@ -23,13 +23,13 @@ import { isRefusedInput, VerdictActions } from './verdict-actions.tsx';
 
 const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
 
-/** The path that made Claude Code ask: in the stage's own folder, or outside of it. */
+/** Describes the path that made Claude Code ask: inside or outside the stage's folder. */
 function pathWords(path: string, folder: string | null): string {
   const inFolder = relativePath(path, folder);
   return inFolder === path ? `Outside of the stage's folder: ${path}` : `On ${inFolder}`;
 }
 
-/** A tool call that waits for permission: what would run, on what, and why it is asked. */
+/** A tool call that waits for permission: what would run, on what, and why Claude Code asks. */
 export function ApprovalBody({ request, approve }: FormProps) {
   const folder = useFolder(request.stageId);
   const [{ edited }, change] = useDraft(request);
@@ -117,7 +117,7 @@ interface DisclosureProps extends Pick<ButtonProps, 'children' | 'disabled'> {
   onClick: () => void;
 }
 
-/** Shows or hides something that most decisions do not need. */
+/** Unfolds or folds details that most decisions do not need. */
 function Disclosure({ isOpen, ...props }: DisclosureProps) {
   return (
     <Button

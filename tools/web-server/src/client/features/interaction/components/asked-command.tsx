@@ -7,7 +7,7 @@ import { cutText } from '../model/cut-text.ts';
 import { type ShellPiece, shellPieces } from '../model/shell-words.ts';
 import css from './content.module.css';
 
-/** A command as it would run. Of a long one the middle is hidden, never the end, and it says how much. */
+/** A command as it would run. The middle of a long command is hidden, never the end, and a note says how much. */
 export function AskedCommand({ text }: { text: string }) {
   const box = useRef<HTMLPreElement>(null);
   const { columns, rows } = useRoom(box);
@@ -17,7 +17,7 @@ export function AskedCommand({ text }: { text: string }) {
   const pieces = shellPieces(command);
   return (
     <div className={css.uncut}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard */}
       <pre ref={box} className={clsx(codeCss.block, codeCss.prompt)} tabIndex={0}>
         {cut === null || whole ? (
           <Pieces pieces={pieces} from={0} to={command.length} />
@@ -42,7 +42,7 @@ export function AskedCommand({ text }: { text: string }) {
   );
 }
 
-/** The characters of the pieces between two places. */
+/** The characters between two offsets, coloured by piece. */
 function Pieces({ pieces, from, to }: { pieces: readonly ShellPiece[]; from: number; to: number }) {
   let start = 0;
   return pieces.map(({ kind, text }, index) => {
@@ -50,7 +50,7 @@ function Pieces({ pieces, from, to }: { pieces: readonly ShellPiece[]; from: num
     start += text.length;
     const part = text.slice(Math.max(0, from - begin), Math.max(0, to - begin));
     return part === '' ? null : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces are identified by their position only
       <span key={index} className={css[kind]}>
         <Seen text={part} kind="command" />
       </span>
@@ -59,11 +59,11 @@ function Pieces({ pieces, from, to }: { pieces: readonly ShellPiece[]; from: num
 }
 
 const LINE_PX = 20;
-/** One character of the code font. */
+/** The width of one character of the code font. */
 const CHARACTER_PX = 7.8;
 const PADDING_PX = 26;
 
-/** How many characters fit into a row of the box, and how many rows it may have. */
+/** Returns how many characters fit into a row of the box, and how many rows it may have. */
 function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: number } {
   const [room, setRoom] = useState({ columns: 80, rows: 12 });
   useLayoutEffect(() => {

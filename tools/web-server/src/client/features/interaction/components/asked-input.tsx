@@ -17,7 +17,7 @@ interface AskedInputProps {
   folder: string | null;
 }
 
-/** What would run, as legibly as its kind allows. */
+/** The input that would run, in the most legible form for its tool. */
 export function AskedInput({ request, folder }: AskedInputProps) {
   const { toolName, input } = request;
   if (isCommand(request)) return <AskedCommand text={field(input, 'command')} />;
@@ -32,7 +32,7 @@ export function AskedInput({ request, folder }: AskedInputProps) {
   );
 }
 
-/** What would change in a file, how much it is, and which file where the form's name has no room for its path. */
+/** The change to a file and its size; also the path if the form's title has no room for it. */
 function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
   const [before, after] = toolName === 'Write' ? ['', field(input, 'content')] : textsOf(input);
   const lines = lineDiff(before, after);

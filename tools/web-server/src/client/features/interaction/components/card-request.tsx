@@ -11,7 +11,7 @@ import { DecisionButton, DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 
-/** Allow and Deny on a card, when its one request can be decided by the line that the card shows. */
+/** Allow and Deny on a card, if the line on the card is enough to decide its only request. */
 export function CardRequest({ stageId, describedBy }: { stageId: StageId; describedBy: string }) {
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });

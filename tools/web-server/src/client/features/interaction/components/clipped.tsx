@@ -6,7 +6,7 @@ import css from './content.module.css';
 
 const LINE_PX = 20;
 
-/** How many lines are out of sight, at least in part: those of a text or diff, else rows as they are drawn. */
+/** Returns how many lines are at least partly hidden: lines of a text or diff, else rows as drawn. */
 function hiddenLines(box: HTMLElement): number {
   const { bottom } = box.getBoundingClientRect();
   const lines = [...box.querySelectorAll('[data-line]')];
@@ -14,7 +14,7 @@ function hiddenLines(box: HTMLElement): number {
   return lines.filter((line) => line.getBoundingClientRect().bottom > bottom + 1).length;
 }
 
-/** Something that may be long: its beginning, how much more there is, and the whole of it on demand. */
+/** Content that may be long: its beginning, how much is hidden, and the whole on demand. */
 export function Clipped({ children }: { children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
   const [hidden, setHidden] = useState(0);

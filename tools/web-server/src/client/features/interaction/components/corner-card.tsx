@@ -10,13 +10,13 @@ import css from './corner-card.module.css';
 
 interface CornerCardProps {
   request: PendingRequest;
-  /** How many more wait. */
+  /** How many more requests wait. */
   more: number;
-  /** A dialog is open; otherwise the page has a form of its own. */
+  /** Whether a dialog is open; otherwise the page has its own form. */
   isOverDialog: boolean;
 }
 
-/** Another stage's request on a page that is used for something else: it can be turned to, and nothing more. */
+/** Another stage's request, shown while the page is used for something else. A person can open it from here, but not decide it. */
 export function CornerCard({ request, more, isOverDialog }: CornerCardProps) {
   const id = useId();
   const title = useStageTitle(request.stageId);
@@ -47,7 +47,7 @@ export function CornerCard({ request, more, isOverDialog }: CornerCardProps) {
           className={css.look}
           aria-describedby={id}
           aria-keyshortcuts="c"
-          // The focus stays in the text that is being written, and is given back to it.
+          // Keeps the focus in the text field, so that it can return there.
           onMouseDown={(event) => event.preventDefault()}
           onClick={open}
         >

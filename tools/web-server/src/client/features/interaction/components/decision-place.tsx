@@ -13,20 +13,20 @@ import {
 import { useFieldText } from '../model/field-text.ts';
 
 interface DecisionPlaceProps {
-  /** What is decided there: a request, or a stage. Where it changes, the place has to be another one (`key`). */
+  /** The request or stage to decide on. If it changes, render a new place (`key`). */
   about: string;
   layer?: 'page' | 'overlay';
-  /** False where only a press decides. */
+  /** False if only a press decides. */
   takesKeys?: boolean;
   className?: string | undefined;
   children: ReactNode;
 }
 
-/** The attribute that says where a place stands. */
+/** The attribute with a place's layer. */
 export const LAYER = 'data-request-layer';
 const Place = createContext('');
 
-/** What holds the buttons that decide something: they can be pressed, and their keys work, by the rules of `model/arming.ts`. */
+/** Holds buttons that decide something. The rules in `model/arming.ts` say when they can be pressed and when their keys work. */
 export function DecisionPlace({ about, layer = 'page', takesKeys = true, className, children }: DecisionPlaceProps) {
   const id = useId();
   const root = useRef<HTMLDivElement>(null);
@@ -42,7 +42,7 @@ export function DecisionPlace({ about, layer = 'page', takesKeys = true, classNa
 
 type Drawn = { id: string; key: string; layer: 'page' | 'overlay'; takesKeys: boolean };
 
-/** Tells when it is on the screen, and not only in the document: what was not painted could not be looked at. */
+/** Reports when the place is painted and not only in the document, as nobody can look at it before. */
 function useDrawn({ id, key, layer, takesKeys }: Drawn, root: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     let stopWatching = () => {};
@@ -63,7 +63,7 @@ function useDrawn({ id, key, layer, takesKeys }: Drawn, root: RefObject<HTMLElem
 
 const MOST_OF_IT = 0.6;
 
-/** Tells whether the first of its buttons is on the screen. */
+/** Reports whether the place's first button is on the screen. */
 function watchView(id: string, root: HTMLElement | null): () => void {
   const button = root?.querySelector(`[${DECIDES}]`);
   if (button == null) return () => {};
@@ -74,25 +74,25 @@ function watchView(id: string, root: HTMLElement | null): () => void {
   return () => observer.disconnect();
 }
 
-/** The verdicts on the place that this stands in. */
+/** Returns the verdicts on the surrounding place. */
 export function useDecision() {
   const id = use(Place);
   return {
-    /** Its buttons were drawn long enough to be pressed. */
+    /** Whether its buttons were drawn long enough to be pressed. */
     isReady: useArming(readySelector(id)),
     mayKeyDecide: (event: KeyboardEvent) => mayKeyDecide(id, event) && !isForOther(event, id),
     mayClickDecide: (event: MouseEvent) => mayClickDecide(id, event.nativeEvent),
   };
 }
 
-/** Whether the keys of the place work just now, so that its buttons show them. */
+/** Whether the place's keys work now, so that its buttons show them. */
 export function useKeysWork(): boolean {
   const isArmed = useArming(armedSelector(use(Place)));
   const hasText = useFieldText();
   return isArmed && !hasText;
 }
 
-/** Not behind a menu, not for what is behind something, and not in the way of another form. */
+/** Whether the key is not for this place: the place is out of view, a menu or a dialog is open over it, or the key goes to another form. */
 function isForOther({ target }: KeyboardEvent, id: string): boolean {
   const place = document.querySelector(`[${PLACE}="${id}"]`);
   if (place === null || !isInView(place)) return true;
@@ -103,7 +103,7 @@ function isForOther({ target }: KeyboardEvent, id: string): boolean {
   return form !== null && !place.contains(form);
 }
 
-/** Whether its name and its buttons are on the screen, and nothing over them. */
+/** Whether the place's title and buttons are on the screen and uncovered. */
 function isInView(place: Element): boolean {
   return ['h2', `[${DECIDES}]`].every((selector) => {
     const part = place.querySelector(selector);
@@ -122,7 +122,7 @@ interface DecisionButtonProps extends ButtonProps {
 }
 
 /**
- * A button that decides. Until it was drawn long enough it is off, and keeps the focus: it is `aria-disabled`, and a
+ * A button that decides. Until it has been drawn long enough, it is `aria-disabled`, so that it keeps the focus, and a
  * press on it does nothing.
  */
 export function DecisionButton({ act, disabled = false, type = 'button', ...props }: DecisionButtonProps) {

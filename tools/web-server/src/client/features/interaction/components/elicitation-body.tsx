@@ -15,7 +15,7 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
-/** A form that a tool server asks to be filled in. */
+/** A form that an MCP server asks a person to fill in. */
 export function ElicitationBody({ request, approve }: FormProps) {
   const [draft, change] = useDraft(request);
   const fields = fieldsOf(request.input);

@@ -8,14 +8,14 @@ import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
 /**
- * What the forms of requests are made of. `RequestForm` hands it to the kinds: the board needs their words at once, and must not wait
- * for their forms.
+ * The parts of request forms. `RequestForm` passes them to the kinds: the board needs the kinds' words at once and must not wait
+ * for their forms to load.
  */
 export const formParts = {
   ...{ ApprovalBody, ElicitationBody, NetworkBody, PlanBody, QuestionBody },
   RequestMeta,
   VerdictActions,
-  /** The class of the part of a form that scrolls. */
+  /** The class of the scrolling part of a form. */
   scroll: css.scroll,
 };
 

@@ -8,14 +8,14 @@ interface InboxKeys {
   open: () => void;
 }
 
-/** The attribute by which a row is found again. */
+/** The attribute with a row's key. */
 export const ROW = 'data-row';
 
-/** J and K, or the arrows, go through the list; Enter opens the stage. A and D belong to the form. */
+/** J and K, or the arrow keys, move through the list; Enter opens the stage. A and D belong to the form. */
 export function useInboxKeys({ keys, selected, select, open }: InboxKeys): void {
   const move = (by: 1 | -1) => (event: KeyboardEvent) => {
     if (isBusy(event, event.key.startsWith('Arrow'))) return false;
-    // The focus goes at once, the page follows: keys pressed fast are not lost.
+    // The focus moves at once and the page follows, so that fast key presses are not lost.
     const here = document.activeElement?.getAttribute(ROW) ?? selected;
     const place = here === null ? -1 : keys.indexOf(here);
     const next = keys[Math.min(keys.length - 1, Math.max(0, place + by))];
@@ -32,7 +32,7 @@ export function useInboxKeys({ keys, selected, select, open }: InboxKeys): void 
   useShortcuts({ j: move(1), arrowdown: move(1), k: move(-1), arrowup: move(-1), enter });
 }
 
-/** Not over a dialog; and where `own`, not in what has a use for that key itself. */
+/** Whether a dialog or a menu is open, or (if `own`) the target uses the key itself. */
 function isBusy({ target }: KeyboardEvent, own: boolean): boolean {
   if (document.querySelector('[role="dialog"], [role="menu"]') !== null) return true;
   if (!own || !(target instanceof Element)) return false;

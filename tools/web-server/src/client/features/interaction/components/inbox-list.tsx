@@ -22,18 +22,18 @@ import { ROW } from './inbox-keys.ts';
 interface InboxListProps {
   groups: readonly InboxGroup[];
   items: readonly InboxItem[];
-  /** The keys of the row that is shown, and of the one that was asked for. */
+  /** `selected` is the key of the row that is shown, `wanted` of the one that was asked for. */
   selected: string | undefined;
   wanted: string | null;
   others: ReactNode;
   hasOthers: boolean;
 }
 
-/** The list: single requests, equal ones under one head that decides them all, and stages that have stopped. */
+/** The list: single requests, equal requests under a header that decides them all, and stopped stages. */
 export function InboxList({ groups, items, selected, wanted, others, hasOthers }: InboxListProps) {
   const decideAll = useDecideAll();
   const isEmpty = !hasOthers && items.length === 0;
-  useGoneWithNextStep(decideAll, wanted, isEmpty);
+  useResetReportOnNextStep(decideAll, wanted, isEmpty);
   const stopped = items.flatMap((item) => (item.kind === 'stage' ? [item] : []));
   const addresses = new Map(items.map(({ key, address }) => [key, address]));
   return (
@@ -88,22 +88,22 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
 }
 
 /**
- * The report of what went well was read once the next row is chosen, or something comes into a list that was empty. One
- * of a failure is dismissed.
+ * Removes a report of success once a person selects another row, or once an item enters an empty list. A person dismisses
+ * a report of failure.
  */
-function useGoneWithNextStep(
+function useResetReportOnNextStep(
   { data, reset }: ReturnType<typeof useDecideAll>,
   wanted: string | null,
   isEmpty: boolean,
 ): void {
   const isGood = data?.every(({ failed }) => !failed) === true;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it goes when these change, not when the report comes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the report goes when these change, not when it arrives
   useEffect(() => {
     if (isGood && !isEmpty) reset();
   }, [wanted, isEmpty]);
 }
 
-/** One more or one less, and its buttons are others. */
+/** The React key of a group: a request more or less makes its buttons new ones. */
 const rowKeys = ({ requests }: InboxGroup) => requests.map(requestKey).join();
 
 interface GroupHeadProps {
@@ -145,7 +145,7 @@ function GroupHead({ group: { requests, rule }, decideAll }: GroupHeadProps) {
   );
 }
 
-/** How each of them came out. */
+/** The outcome of each request. */
 function Report({ outcomes, dismiss }: { outcomes: readonly ItemOutcome[]; dismiss: () => void }) {
   const failed = outcomes.filter((outcome) => outcome.failed).length;
   const done = outcomes.length - failed;
@@ -211,7 +211,7 @@ interface RowFrameProps extends RowProps {
   children: ReactNode;
 }
 
-/** Whose it is, since when, and where from. */
+/** The frame of a row: its stage, since when it waits, and its project. */
 function Row({ id, stageId, at, more = '', isSelected, address, children }: RowFrameProps) {
   const title = useStageTitle(stageId);
   const project = useProjectName(stageId);

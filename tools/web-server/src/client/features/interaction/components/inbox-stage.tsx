@@ -17,7 +17,7 @@ import { useProjectName } from '../api/use-request.ts';
 import { DecisionButton, DecisionPlace, useDecision, useKeysWork } from './decision-place.tsx';
 import css from './inbox.module.css';
 
-/** A stage that needs somebody and asks for nothing: why it does not go on, and what lets it. */
+/** A stage that needs a person but has no request: why it stopped, and the action that continues it. */
 export function InboxStage({ stage }: { stage: StageView }) {
   const titleId = useId();
   const { words, tone } = stateWords(stage, 0, 0);
@@ -40,7 +40,7 @@ export function InboxStage({ stage }: { stage: StageView }) {
   );
 }
 
-/** The one button that lets it go on, with its key; where there is none, what to do is on the stage's page. */
+/** The button that continues the stage, with its key. Without one, the stage's page says what to do. */
 function ContinueAction({ stage }: { stage: StageView }) {
   const step = useNextStep(stage);
   const doesId = useId();

@@ -16,14 +16,14 @@ import { InboxStage } from './inbox-stage.tsx';
 import { RequestSection } from './request-section.tsx';
 
 interface InboxProps {
-  /** What waits and is neither a request nor a stage that has stopped, above the list. */
+  /** Items above the list that are neither a request nor a stopped stage. */
   others: ReactNode;
   hasOthers: boolean;
 }
 
 /**
- * All that needs a person: the requests, the longest waiting first, then the stages that need somebody without one. The
- * chosen one stands beside the list, and the next one follows when it is gone.
+ * Everything that needs a person: the requests, longest-waiting first, then the stages that need a person without one. The
+ * selected item is shown beside the list; when it is gone, the next one follows.
  */
 export function Inbox({ others, hasOthers }: InboxProps) {
   const pending = usePending();
@@ -73,7 +73,7 @@ export function Inbox({ others, hasOthers }: InboxProps) {
   );
 }
 
-/** The chosen one, with all that can be done about it. */
+/** The selected item with its actions. */
 function Detail({ item, count }: { item: InboxItem; count: number }) {
   const isRequest = item.kind === 'request';
   return (
@@ -96,7 +96,7 @@ function Detail({ item, count }: { item: InboxItem; count: number }) {
   );
 }
 
-/** The wanted one; when it is gone, the one that followed it in the list as it was. */
+/** Returns the wanted item; if it is gone, the one that followed it in the previous list. */
 function useSelected(items: readonly InboxItem[], wanted: string | null): InboxItem | undefined {
   const keys = items.map(({ key }) => key);
   const [seen, setSeen] = useState<{ keys: string[]; wanted: string | null; key: string | undefined }>({

@@ -7,12 +7,12 @@ interface InputEditorProps {
   request: PendingRequest;
   edited: string;
   disabled: boolean;
-  /** What the server found wrong with it. */
+  /** The server's objection to the changed input. */
   refusal: string | null;
   change: (edited: string) => void;
 }
 
-/** The command as text, or any other input as JSON, to be changed before it is allowed. */
+/** Edits the command as text, or any other input as JSON, before it is allowed. */
 export default function InputEditor({ request, edited, disabled, refusal, change }: InputEditorProps) {
   const problem = editProblem(request, edited);
   const command = isCommand(request);
@@ -33,7 +33,7 @@ export default function InputEditor({ request, edited, disabled, refusal, change
         styles={{ input: { fontFamily: 'var(--font-code)', fontSize: 13, color: 'var(--text)' } }}
         onChange={(event) => change(event.currentTarget.value)}
       />
-      {/* A text box shows no codes: what is in it is told. */}
+      {/* A text box cannot mark hidden characters, so a note names them. */}
       <HiddenNote texts={[[edited, command ? 'command' : 'code']]} />
     </>
   );

@@ -8,10 +8,10 @@ import { useFolder } from '../api/use-request.ts';
 import css from './content.module.css';
 
 const SHOWN = 3;
-/** Decisions and the request's own call are not among the steps. */
+/** More than are shown, as decisions and the request's own call do not count as steps. */
 const FETCHED = 12;
 
-/** What happened in the stage right before it asked. */
+/** The stage's last steps before the request. */
 export function LastSteps({ request }: { request: PendingRequest }) {
   const { stageId, requestId, toolUseId } = request;
   const folder = useFolder(stageId);

@@ -3,10 +3,10 @@ import { asSentence } from '../../../lib/request-words.ts';
 import { Seen } from '../../../ui/seen.tsx';
 import css from './content.module.css';
 
-/** The CLI may give no more than the name of a field. */
+/** Whether the reason is a phrase; the CLI may give only the name of a field. */
 const isSaid = (reason: string) => reason.trim().includes(' ');
 
-/** What it means that a command is to run outside of the sandbox, before it may. */
+/** Warns what it means to run a command outside the sandbox. */
 export function LeavesSandbox({ reason }: { reason: string | null }) {
   return (
     <div className={css.leaves} role="note">

@@ -4,20 +4,20 @@ import { Note } from '../../../ui/note.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import css from './request.module.css';
 
-/** A second press so soon belongs to the first. */
+/** A second press within this time belongs to the first. */
 const ONE_PRESS_MS = 500;
 
-interface LeftOut {
+interface UnsentTextWarning {
   request: PendingRequest;
-  /** What else was written that only a no takes along: "2 comments". */
+  /** Other written text that is sent only with a denial: "2 comments". */
   besides?: readonly string[];
-  /** The buttons' names. */
+  /** The labels of the buttons. */
   yes: string;
   no: string;
 }
 
-/** A yes has no words for Claude. Where some were written, the first press says so, and the next one goes on. */
-export function useLeftOut({ request, besides = [], yes, no }: LeftOut) {
+/** An allowance carries no text for Claude. If a person wrote some, the first press warns and the second one allows. */
+export function useUnsentTextWarning({ request, besides = [], yes, no }: UnsentTextWarning) {
   const [{ reason }] = useDraft(request);
   const [askedAt, setAskedAt] = useState<number | null>(null);
   const parts = [...besides, ...(reason.trim() === '' ? [] : ['the reason'])];

@@ -12,7 +12,7 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
-/** What it means to reach it, in a sentence. */
+/** What it means to reach a host of this kind, in a sentence. */
 const PLACE_WORDS: Record<HostPlace, string> = {
   'this-machine': 'This is your own machine: every server that listens on it can be reached, Callboard’s included.',
   metadata: 'Cloud machines hand out their credentials at this address.',
@@ -21,7 +21,7 @@ const PLACE_WORDS: Record<HostPlace, string> = {
 
 type Duration = RuleScope | 'process';
 
-/** A command in the sandbox wants to reach a host: which one, which command, and for how long it may. */
+/** A sandboxed command wants to reach a host: which host, which command, and for how long. */
 export function NetworkBody({ request, approve }: FormProps) {
   const [duration, setDuration] = useState<Duration>('process');
   const sent = approve.isPending || approve.isSuccess;
@@ -57,7 +57,7 @@ export function NetworkBody({ request, approve }: FormProps) {
   );
 }
 
-/** Claude Code does not say which command it is; where only one ran, that is the one. */
+/** Claude Code does not say which command asks. If only one was running, it is that one. */
 function AskedBy({ commands }: Pick<PendingRequest, 'commands'>) {
   const [only, ...others] = commands;
   if (only === undefined) return <p className={css.why}>Asked by a command of this session.</p>;

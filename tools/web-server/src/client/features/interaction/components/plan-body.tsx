@@ -15,7 +15,7 @@ const MODES = [
   { value: 'acceptEdits', label: 'Edit freely' },
 ];
 
-/** A plan to accept, as a document with comments. Accepting always says which mode follows. */
+/** A plan to accept, as a document with comments. Accepting always names the mode that follows. */
 export function PlanBody({ request, approve }: FormProps) {
   const [{ mode, comments, begun }, change] = useDraft(request);
   const sent = approve.isPending || approve.isSuccess;

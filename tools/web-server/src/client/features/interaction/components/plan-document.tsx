@@ -16,10 +16,10 @@ interface PlanDocumentProps {
   change: (draft: Partial<Pick<RequestDraft, 'comments' | 'begun'>>) => void;
 }
 
-/** What a comment is begun on: a paragraph, or words selected in it. */
+/** The subject of a new comment: a paragraph, or words selected in it. */
 type Target = Omit<BegunComment, 'text'>;
 
-/** A plan as a document; every paragraph, and every selection, can be commented on. */
+/** A plan as a document. A person can comment on every paragraph and every selection. */
 export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDocumentProps) {
   const blocks = useMemo(() => planBlocks(plan), [plan]);
   const [opened, setOpened] = useState<Target | null>(null);
@@ -27,7 +27,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
   const box = useRef<HTMLDivElement>(null);
   const selected = useSelectedWords(box);
   const begin = (next: Target) => {
-    // What was written about something else is not lost.
+    // Keeps the text written about something else.
     if (begun !== null) change({ comments: withBegun(comments, begun), begun: null });
     setOpened(next);
   };
@@ -43,7 +43,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
   return (
     <div className={css.plan} ref={box}>
       {blocks.map((block, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: paragraphs have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: paragraphs are identified by their position only
         <div key={index} className={css.block} data-block={index}>
           <div className={css.row}>
             <Markdown text={block} />
@@ -84,7 +84,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
             size="compact-sm"
             variant="default"
             leftSection={<IconMessagePlus size={16} aria-hidden />}
-            // The press must not take the selection away before the click.
+            // The press must not clear the selection before the click.
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => begin(selected)}
           >
@@ -96,7 +96,7 @@ export function PlanDocument({ plan, comments, begun, disabled, change }: PlanDo
   );
 }
 
-/** The words that are selected within one paragraph of the plan. */
+/** Returns the words selected within one paragraph of the plan. */
 function useSelectedWords(box: RefObject<HTMLElement | null>): Target | null {
   const [selected, setSelected] = useState<Target | null>(null);
   useEffect(() => {
@@ -150,7 +150,7 @@ function Chips({ comments, disabled, remove }: ChipsProps) {
 interface ComposerProps {
   quote: string;
   text: string;
-  /** Opened just now, and not found as it was left: it takes the focus. */
+  /** Whether a person opened it just now, so that it takes the focus; false for a restored draft. */
   isAsked: boolean;
   disabled: boolean;
   write: (text: string) => void;
@@ -177,7 +177,7 @@ function Composer({ quote, text, isAsked, disabled, write, add, cancel }: Compos
         maxRows={6}
         value={text}
         disabled={disabled}
-        // Escape closes an empty one alone; with words in it the overlay is set aside, and the words are kept.
+        // Escape closes only an empty comment. With text in it, Escape sets the overlay aside and keeps the text.
         data-mantine-stop-propagation={isEmpty}
         onChange={(event) => write(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -12,7 +12,7 @@ import { useRemoveRule } from '../api/use-rules.ts';
 import css from './content.module.css';
 import TrustPanel from './trust-panel.tsx';
 
-/** The rules of one project and its stages, and what its repository brings along. */
+/** The kept rules of a project and its stages, and the settings that its repository brings. */
 export default function ProjectRules({ projectId }: { projectId: ProjectId }) {
   const { data, error } = useQuery(rulesQuery(projectId));
   return (

@@ -8,7 +8,7 @@ import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } 
 import { withAnswer } from '../model/request-drafts.ts';
 import type { FormProps } from '../model/verdict.ts';
 import { useDecision, useKeysWork } from './decision-place.tsx';
-import { useLeftOut } from './left-out.tsx';
+import { useUnsentTextWarning } from './left-out.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
@@ -16,7 +16,7 @@ import { RequestMeta } from './request-meta.tsx';
 import { StillSending } from './still-sending.tsx';
 import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
 
-/** One or more questions; sent together, once each has an answer. A person may decline to answer. */
+/** One or more questions. Their answers are sent together once each has one. A person may decline to answer. */
 export function QuestionBody({ request, answer }: FormProps) {
   const [draft, change] = useDraft(request);
   const canAnswer = useCanAnswer();
@@ -28,7 +28,7 @@ export function QuestionBody({ request, answer }: FormProps) {
   const off = sent || !canAnswer;
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
   const reason = draft.reason.trim();
-  const { guard, note } = useLeftOut({ request, yes: 'Submit', no: 'Decline' });
+  const { guard, note } = useUnsentTextWarning({ request, yes: 'Submit', no: 'Decline' });
   const submit = guard(() => answer.mutate({ answers }));
   const decline = () => answer.mutate({ decision: 'deny', ...(reason === '' ? {} : { reason }) });
   useVerdictKeys({ act: submit, isOff: off || !complete }, { act: decline, isOff: off });
@@ -99,7 +99,7 @@ export function QuestionBody({ request, answer }: FormProps) {
 
 const DIGITS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 
-/** 1 to 9 take an option of the question that is open, where the form is armed. @param take with the place of the option */
+/** 1 to 9 take an option of the open question while the form is armed. @param take gets the option's index */
 function useOptionKeys(take: (place: number) => boolean): void {
   const { mayKeyDecide } = useDecision();
   const byKey = (place: number) => (event: KeyboardEvent) => mayKeyDecide(event) && take(place);

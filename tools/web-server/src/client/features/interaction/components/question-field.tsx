@@ -12,12 +12,12 @@ interface QuestionFieldProps {
   question: Question;
   draft: AnswerDraft;
   disabled: boolean;
-  /** Whether digits take its options; `off`: they will, once the form is armed. */
+  /** Whether digits take its options. `off`: they will once the form is armed. */
   digits: 'on' | 'off' | 'none';
   change: (draft: AnswerDraft) => void;
 }
 
-/** One question with its options as large rows, and room for an answer of one's own. */
+/** One question with its options as large rows, and a field for free text. */
 export function QuestionField({ question, draft, disabled, digits, change }: QuestionFieldProps) {
   const options = question.options ?? [];
   return (
@@ -59,7 +59,7 @@ export function QuestionField({ question, draft, disabled, digits, change }: Que
   );
 }
 
-/** The options; where they have previews, that of the one pointed at, or else chosen, beside them. */
+/** The options. If they have previews, the one of the option pointed at, or else chosen, is beside them. */
 function Options({ question, draft, digits, change }: Omit<QuestionFieldProps, 'disabled'>) {
   const name = useId();
   const options = question.options ?? [];
@@ -111,7 +111,7 @@ interface OptionProps {
 function Option({ label, description, name, type, checked, change, look, digit, digits }: OptionProps) {
   const id = useId();
   return (
-    // biome-ignore lint/a11y/useKeyWithMouseEvents: the box in it tells of the focus
+    // biome-ignore lint/a11y/useKeyWithMouseEvents: the box inside handles the focus
     <label className={css.option} onMouseOver={look}>
       <input
         type={type}

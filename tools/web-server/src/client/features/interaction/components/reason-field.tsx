@@ -10,7 +10,7 @@ interface ReasonFieldProps {
   disabled: boolean;
 }
 
-/** Why not; kept with the request's draft. */
+/** A field for the reason of a denial, kept in the request's draft. */
 export function ReasonField({ request, placeholder, disabled }: ReasonFieldProps) {
   const [{ reason }, change] = useDraft(request);
   return (

@@ -10,13 +10,13 @@ import css from './request.module.css';
 
 interface RequestFormProps {
   request: PendingRequest;
-  /** The id of what names the form; without one it stands in a dialog that has the name. */
+  /** The id of the element that names the form; omit it in a dialog that has the name. */
   labelledBy?: string;
 }
 
 const stay = (event: FormEvent) => event.preventDefault();
 
-/** The one form of a request, wherever it stands. */
+/** The form of a request, the same wherever it is shown. */
 export function RequestForm({ request, labelledBy }: RequestFormProps) {
   useEndingNotice(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const approve = useApprove(request);

@@ -7,12 +7,12 @@ import { usePhaseName, useProjectName } from '../api/use-request.ts';
 import { askedTexts } from '../model/asked-texts.ts';
 import css from './request.module.css';
 
-/** A project may have a time limit. */
+/** When the request expires, if its project has a time limit. */
 function Expiry({ at }: { at: string }) {
   return <span title={exactTime(at)}>denied by itself in {shortDuration(Date.parse(at) - useNow())}</span>;
 }
 
-/** Where a request comes from, since when it waits, and whether anything in it is hidden. */
+/** Where a request comes from, since when it waits, and whether it contains hidden characters. */
 export function RequestMeta({ request }: { request: PendingRequest }) {
   const project = useProjectName(request.stageId);
   const phase = usePhaseName(request.stageId);

@@ -19,22 +19,22 @@ import { RulesDialog } from './rules-dialog.tsx';
 import { TrustDialog } from './trust-dialog.tsx';
 
 interface RequestOverlayProps {
-  /** The stage whose page is open: its requests stand there. */
+  /** The stage whose page is open. That page shows its requests. */
   ownStageId: string | null;
   /** Pages that show requests themselves keep the overlay closed. */
   disabled: boolean;
 }
 
-/** Below every other dialog, which has the keys as long as it is open; above them where somebody asked for it. */
+/** Below every other dialog, which has the keys while it is open; above them if a person asked for the request. */
 const Z_INDEX = 190;
 const Z_INDEX_ABOVE = 300;
 const NOTHING_ASIDE: ReadonlySet<string> = new Set();
-/** What stands in the overlay. */
+/** Selects the overlay's content. */
 const OVERLAY = `[${LAYER}="overlay"]`;
 
 /**
- * The first request that waits, over whatever page is open; the next one follows when it is answered. Where the page
- * has a form of its own, or a dialog is open, it is a card in the corner instead, until somebody turns to it.
+ * The first waiting request, over any page; the next one follows when it is answered. If the page has its own form, or a
+ * dialog is open, a card in the corner shows the request instead until a person opens it.
  */
 export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayProps) {
   const pending = usePending();
@@ -42,7 +42,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   const waiting = disabled ? [] : overlayQueue(pending, NOTHING_ASIDE, ownStageId);
   const queue = waiting.filter((request) => !aside.has(requestKey(request)));
   const { isOpen, first, isAbove, isCovered, wasCovered } = useOpening({ pending, queue, waiting, ownStageId });
-  // While it closes, the last request stays in it, also where the next one is there already and has to wait.
+  // The last request stays visible while the overlay closes, even if the next one is already waiting.
   const [shown, setShown] = useState(first);
   if (isOpen && first !== shown) setShown(first);
   useCoversPage(isOpen, isAbove ? 'above' : 'overlay');
@@ -84,7 +84,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
           )}
         </Modal.Content>
       </Modal.Root>
-      {!isOpen && first !== undefined && <WhereItIsNoModal request={first} more={queue.length - 1} own={ownStageId} />}
+      {!isOpen && first !== undefined && <CornerNotice request={first} more={queue.length - 1} own={ownStageId} />}
       <RulesDialog />
       <TrustDialog />
     </>
@@ -93,19 +93,19 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
 
 interface Opening {
   pending: readonly PendingRequest[];
-  /** What waits and was not set aside, and what waits at all; but the page's own. */
+  /** `queue`: waiting requests that were not set aside; `waiting`: all of them. Both exclude the page's own. */
   queue: readonly PendingRequest[];
   waiting: readonly PendingRequest[];
   ownStageId: string | null;
 }
 
-/** Whether the page has a form of its own: an open request's, or a field with text that was not sent. */
+/** Whether the page has its own form: an open request's, or a field with unsent text. */
 function useHasForm(pending: readonly PendingRequest[], ownStageId: string | null): boolean {
   const hasText = useFieldText(OVERLAY);
   return hasText || pending.some(({ stageId }) => stageId === ownStageId);
 }
 
-/** Whether the overlay is open, and with what. */
+/** Returns whether the overlay is open, and with which request. */
 function useOpening({ pending, queue, waiting, ownStageId }: Opening) {
   const looked = useOverlayState((state) => state.looked);
   const paused = useTypingPause();
@@ -121,10 +121,10 @@ function useOpening({ pending, queue, waiting, ownStageId }: Opening) {
     ({ state: { forms, armed, isTurnedTo } }) =>
       isTurnedTo && forms.some(({ id, layer }) => layer === 'overlay' && id === armed),
   );
-  const comesByItself = open ? !hasForm || isSeen : !hasForm && paused && !wasCovered;
-  const isOpen = first !== undefined && (asked !== undefined || comesByItself);
+  const opensUnasked = open ? !hasForm || isSeen : !hasForm && paused && !wasCovered;
+  const isOpen = first !== undefined && (asked !== undefined || opensUnasked);
   if (isOpen !== open) setOpen(isOpen);
-  // Asked for over another dialog, it stays above that one.
+  // A request that was opened over another dialog stays above it.
   const [above, setAbove] = useState<string | null>(null);
   if (asked === undefined && above !== null) setAbove(null);
   if (asked !== undefined && isCovered && above !== looked) setAbove(looked);
@@ -132,7 +132,7 @@ function useOpening({ pending, queue, waiting, ownStageId }: Opening) {
   return { isOpen, first, isAbove, isCovered: isCovered && !isAbove, wasCovered: wasCovered && !isAbove };
 }
 
-/** C turns to the request that waits; where there is none but the page's own, to that one. */
+/** C turns to the waiting request, or to the page's own if there is no other. */
 function useLookKey(request: PendingRequest | null): void {
   const look = useOverlayState((state) => state.look);
   useShortcuts({
@@ -144,8 +144,8 @@ function useLookKey(request: PendingRequest | null): void {
   });
 }
 
-/** The card in the corner. */
-function WhereItIsNoModal({ request, more, own }: { request: PendingRequest; more: number; own: string | null }) {
+/** The card in the corner, shown while the overlay is closed. */
+function CornerNotice({ request, more, own }: { request: PendingRequest; more: number; own: string | null }) {
   const hasForm = useHasForm(usePending(), own);
   const isCovered = useTopLayer() !== 'page';
   if (!hasForm && !isCovered) return null;
@@ -154,19 +154,19 @@ function WhereItIsNoModal({ request, more, own }: { request: PendingRequest; mor
 
 interface OverlayContentProps {
   request: PendingRequest;
-  /** How many wait for an answer, this one and those that were set aside included. */
+  /** How many requests wait, including this one and those that were set aside. */
   waiting: number;
   aside: number;
-  /** Another dialog is open over it, or was until a moment ago. */
+  /** Whether another dialog is open over it, or was a moment ago. */
   isCovered: boolean;
   setAside: () => void;
 }
 
 function OverlayContent({ request, waiting, aside, isCovered, setAside }: OverlayContentProps) {
   const body = useRef<HTMLDivElement>(null);
-  // The focus goes into the dialog, but on no button: a key that was meant for something else must not decide.
+  // Focuses the dialog but no button: a key meant for something else must not decide.
   useEffect(() => body.current?.focus({ preventScroll: true }), []);
-  // Back into it from a dialog that could not give the focus back to where it was.
+  // Takes the focus back if a closing dialog could not restore it.
   useEffect(() => {
     const isOutside = !body.current?.closest('[role="dialog"]')?.contains(document.activeElement);
     if (!isCovered && isOutside) body.current?.focus({ preventScroll: true });
@@ -195,10 +195,10 @@ function OverlayContent({ request, waiting, aside, isCovered, setAside }: Overla
   );
 }
 
-/** Beyond this the stage's title has lines of its own, and the last ones may be cut off: what is asked never is. */
+/** A longer stage title gets its own lines, and the last of them may be cut off. What Claude asks never is. */
 const LONG = 80;
 
-/** "Login form wants to run a command": who asks, and for what. */
+/** Who asks for what: "Login form wants to run a command". */
 function RequestTitle({ request }: { request: PendingRequest }) {
   const stageTitle = useStageTitle(request.stageId);
   const words = askWords(request, useFolder(request.stageId));
@@ -213,7 +213,7 @@ function RequestTitle({ request }: { request: PendingRequest }) {
   );
 }
 
-/** Says why no key decides while somebody has begun a text behind it. */
+/** Says why no key decides while a field behind the overlay holds unsent text. */
 function TextHint() {
   const hasText = useFieldText(OVERLAY);
   return (

@@ -7,7 +7,7 @@ import { DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 
-/** A request in the page: in a stage's transcript, or beside the inbox's list. */
+/** A request within the page: in a stage's transcript, or beside the inbox's list. */
 export function RequestSection({ request }: { request: PendingRequest }) {
   const titleId = useId();
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));

@@ -8,7 +8,7 @@ import { useRulesDialog } from '../model/rules-dialog.ts';
 
 const ProjectRules = lazyComponent(() => import('./project-rules.tsx'));
 
-/** What was allowed for good in a project, to be looked at and taken back. Stands once in the page. */
+/** Shows the kept rules of a project, which a person can remove. Rendered once per page. */
 export function RulesDialog() {
   const { projectId, close } = useRulesDialog();
   return (

@@ -2,7 +2,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { Note } from '../../../ui/note.tsx';
 import css from './request.module.css';
 
-/** Says of an answer that was given while Callboard is away that it has not arrived yet. */
+/** Says that an answer has not arrived yet, if it was given while Callboard is unreachable. */
 export function StillSending({ isPending }: { isPending: boolean }) {
   const isAway = !useCanCommand();
   return (

@@ -6,7 +6,7 @@ import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 
 const TrustPanel = lazyComponent(() => import('./trust-panel.tsx'));
 
-/** Asks whether a repository is to be trusted, with all that this would switch on. Stands once in the page. */
+/** Asks whether to trust a repository, and lists everything that this would enable. Rendered once per page. */
 export function TrustDialog() {
   const { place, close } = useTrustDialog();
   const { data: name } = useQuery({

@@ -13,11 +13,11 @@ import css from './trust-panel.module.css';
 
 interface TrustPanelProps {
   place: TrustPlace;
-  /** Where the panel is asked to go away: there is a second button for that. */
+  /** Closes the panel. If set, the panel has a second button for it. */
   done?: () => void;
 }
 
-/** What the settings of a repository would switch on, and the button that agrees to it. */
+/** Lists what a repository's settings would enable, with the button that agrees to it. */
 export default function TrustPanel({ place, done }: TrustPanelProps) {
   const { data, error } = useQuery(trustQuery(place));
   const trust = useTrust(place, done);

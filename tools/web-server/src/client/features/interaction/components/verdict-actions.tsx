@@ -9,7 +9,7 @@ import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
 import type { Approval, Verdict } from '../model/verdict.ts';
 import { DecisionButton, useDecision, useKeysWork } from './decision-place.tsx';
-import { useLeftOut } from './left-out.tsx';
+import { useUnsentTextWarning } from './left-out.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
@@ -17,26 +17,26 @@ import { StillSending } from './still-sending.tsx';
 interface VerdictActionsProps {
   request: PendingRequest;
   approve: Approval;
-  /** The label of the reason; null where Claude does not get to read one. */
+  /** The label of the reason field; null if Claude gets no reason. */
   reasonLabel: string | null;
-  /** The reason as Claude gets it, where it is more than what was typed. */
+  /** Builds the reason that Claude reads, if it is more than the typed text. */
   reasonToSend?: (typed: string) => string;
-  /** What a decision does, above the buttons, where that has to be said. */
+  /** Explains, above the buttons, what a decision does. */
   caption?: ReactNode;
-  /** The form shows by itself what the server finds wrong with what was filled in. */
+  /** Whether the form itself shows the server's objection to its input. */
   showsRefusal?: boolean;
-  /** What an allowance takes along. */
+  /** Further fields of an allowance. */
   allowWith?: Omit<Verdict, 'decision' | 'reason'>;
-  /** What was written besides the reason, and an allowance does not take along. */
+  /** Other written text that an allowance does not send. */
   leftOut?: readonly string[];
-  /** The names of the buttons, where they are not Allow and Deny. */
+  /** The labels of the buttons; Allow and Deny by default. */
   yes?: string;
   no?: string;
-  /** Something is still missing for an allowance. */
+  /** Whether something is still missing for an allowance. */
   incomplete?: boolean;
 }
 
-/** A yes and a no, Allow and Deny unless named otherwise, with the reason that the model reads. */
+/** The buttons that allow and deny, with the reason that the model reads. */
 export function VerdictActions(props: VerdictActionsProps) {
   const { request, approve, allowWith, leftOut = [], incomplete = false, reasonToSend = same } = props;
   const { yes = 'Allow', no = 'Deny' } = props;
@@ -46,7 +46,7 @@ export function VerdictActions(props: VerdictActionsProps) {
   const off = sent || !canAnswer;
   const sending = approve.variables?.decision;
 
-  const { guard, note } = useLeftOut({ request, besides: leftOut, yes, no });
+  const { guard, note } = useUnsentTextWarning({ request, besides: leftOut, yes, no });
   const allow = guard(() => approve.mutate({ decision: 'allow', ...allowWith }));
   const deny = () => {
     const text = reasonToSend(reason).trim();
@@ -93,7 +93,7 @@ interface KeyAction {
   isOff: boolean;
 }
 
-/** A for a yes, D for a no, where the form is armed. */
+/** A allows and D denies while the form is armed. */
 export function useVerdictKeys(yes: KeyAction, no: KeyAction): void {
   const { mayKeyDecide } = useDecision();
   const byKey = (action: KeyAction) => (event: KeyboardEvent) => {
@@ -106,7 +106,7 @@ export function useVerdictKeys(yes: KeyAction, no: KeyAction): void {
 
 const same = (text: string) => text;
 
-/** The server found something wrong with what was filled in. */
+/** Whether the server refused the input. */
 export const isRefusedInput = (error: Error | null): error is TransportError =>
   error instanceof TransportError && error.code === 'bad_request';
 
@@ -117,11 +117,11 @@ interface VerdictButtonProps {
   act: () => void;
   disabled: boolean;
   loading: boolean;
-  /** `submit`: Enter in a field of the form presses it. */
+  /** `submit`: Enter in a field of the form presses the button. */
   type?: 'button' | 'submit';
 }
 
-/** One of the buttons of a form, with its key, which shows only while it works. */
+/** A button of a form. It shows its key only while the key works. */
 export function VerdictButton({ label, hint, variant, act, disabled, loading, type = 'button' }: VerdictButtonProps) {
   const keysWork = useKeysWork();
   return (
