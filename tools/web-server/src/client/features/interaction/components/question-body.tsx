@@ -8,12 +8,12 @@ import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } 
 import { withAnswer } from '../model/request-drafts.ts';
 import type { FormProps } from '../model/verdict.ts';
 import { useDecision, useKeysWork } from './decision-place.tsx';
-import { useUnsentTextWarning } from './left-out.tsx';
 import { QuestionField } from './question-field.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { StillSending } from './still-sending.tsx';
+import { useUnsentTextWarning } from './unsent-text-warning.tsx';
 import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
 
 /** One or more questions. Their answers are sent together once each has one. A person may decline to answer. */

@@ -9,10 +9,10 @@ import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
 import type { Approval, Verdict } from '../model/verdict.ts';
 import { DecisionButton, useDecision, useKeysWork } from './decision-place.tsx';
-import { useUnsentTextWarning } from './left-out.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
+import { useUnsentTextWarning } from './unsent-text-warning.tsx';
 
 interface VerdictActionsProps {
   request: PendingRequest;
