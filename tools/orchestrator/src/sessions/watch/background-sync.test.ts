@@ -51,7 +51,7 @@ it('tries again what could not be synced, the spool included', async () => {
   store.onWrite((trouble) => troubles.push(trouble?.words));
   await line();
   await expect.poll(() => synced).toEqual([path]); // after a failure the log is written into the database instead
-  expect(troubles).toContainEqual(expect.stringContaining('does not reach the disk'));
+  expect(troubles).toContainEqual(expect.stringContaining('do not reach the disk'));
   await line();
   await expect.poll(() => synced).toEqual([path, path, log]);
 });

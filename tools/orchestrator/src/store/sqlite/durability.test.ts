@@ -117,7 +117,7 @@ it('reports a failed sync like a failed write, and distrusts the log until all c
   store.onWrite((trouble) => troubles.push(trouble));
   await store.transact(rename('printed'), { sync: 'later' });
   disk.error = ioError();
-  const failure = { code: 'storage_failed', message: expect.stringContaining('does not reach the disk (EIO') };
+  const failure = { code: 'storage_failed', message: expect.stringContaining('do not reach the disk (EIO') };
   await expect(store.sync()).rejects.toMatchObject(failure);
   // A "later" commit succeeds anyway, and does not prove that the disk works again.
   await store.transact(rename('printed again'), { sync: 'later' });
