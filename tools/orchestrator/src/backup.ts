@@ -1,9 +1,10 @@
 import { access, chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
-import { messageOf, OperationalError } from './lib/errors.ts';
+import { OperationalError } from './lib/errors.ts';
 import { newEpoch } from './store/sqlite/epoch.ts';
 
 /** What a backup holds, as a proof that it can be read. */

@@ -1,6 +1,7 @@
+import { messageOf } from '@callboard/runtime/errors';
 import { missingFlags } from '../claude/launch/arguments.ts';
 import { type ClaudeProgram, isSameBinary, tooOld } from '../claude/program/claude-program.ts';
-import { messageOf, OperationalError } from '../lib/errors.ts';
+import { OperationalError } from '../lib/errors.ts';
 import { createBackgroundTrials } from './background-trials.ts';
 import type { HandshakeOptions } from './handshake.ts';
 import { coversAll, knownReport } from './known-versions.ts';

@@ -1,5 +1,5 @@
+import { messageOf } from '@callboard/runtime/errors';
 import { identifyBinary } from '../claude/program/claude-program.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { ClaudePromise } from './promises/claude-promise.ts';
 import { claudePromises } from './promises.ts';
 import type { HandshakeCheck, HandshakeReport } from './report.ts';

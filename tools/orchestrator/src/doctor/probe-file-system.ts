@@ -1,8 +1,8 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '@callboard/runtime/errors';
 import { openFifoWriter } from '../claude/launch/fifo-writer.ts';
 import { createLaunchFolder, launchFiles, openChildEnds, punchHole } from '../claude/launch/launch-folder.ts';
-import { messageOf } from '../lib/errors.ts';
 import { must } from '../lib/processes/processes.ts';
 
 /** What launches need from the file system of their folders: null if it works, otherwise what happened. */

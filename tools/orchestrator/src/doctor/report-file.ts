@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { systemCode } from '../lib/errors.ts';
+import { systemCode } from '@callboard/runtime/errors';
 import { DoctorFile, type HandshakeReport, type KnownProgram } from './report.ts';
 
 /** How many reports, and how many programs, are kept. */

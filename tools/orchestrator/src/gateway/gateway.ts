@@ -10,9 +10,10 @@ import {
   type TextDelta,
   wireName,
 } from '@callboard/contract';
+import { systemCode } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { OperationalError, systemCode } from '../lib/errors.ts';
+import { OperationalError } from '../lib/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type ExecutionParts, executeCommand } from './execute-command.ts';
 

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemCode } from '@callboard/runtime/errors';
 import { execa } from 'execa';
-import { systemCode } from '../lib/errors.ts';
 import { bubblewrapArguments, type IsolationOptions } from './bubblewrap.ts';
 import { resolveLayout } from './mount-layout.ts';
 

@@ -1,6 +1,6 @@
 import type { Decision, ProblemCode } from '@callboard/contract';
 
-/** Errors are told apart by type, never by their text. Anything that is none of these is a bug of ours. */
+/** An error of a known kind. Code tells errors apart by their type, never by their text. Any other error is a bug in Callboard. */
 export abstract class AppError extends Error {
   abstract readonly kind: 'rejection' | 'protocol' | 'operational';
   readonly code: string;
@@ -12,11 +12,11 @@ export abstract class AppError extends Error {
   }
 }
 
-/** A rule said no to a command. The message is for the person who gave it: what, why, what to do. */
+/** A rule refuses a command. The message is for the person who gave the command: what is wrong, why, and what to do. */
 export class Rejection extends AppError {
   readonly kind = 'rejection';
   declare readonly code: ProblemCode;
-  /** With `already_decided` and `request_closed`: the decision that stands. */
+  /** Comes with `already_decided` and `request_closed`: the decision that stands. */
   readonly decision: Decision | undefined;
 
   constructor(code: ProblemCode, message: string, options?: ErrorOptions & { decision?: Decision | undefined }) {
@@ -25,15 +25,12 @@ export class Rejection extends AppError {
   }
 }
 
-/** The other side of a wire broke the contract. */
+/** The other end of a connection or a pipe broke the contract. */
 export class ProtocolError extends AppError {
   readonly kind = 'protocol';
 }
 
-/** Disk, database, git or a child process failed; the same may work later. */
+/** The disk, the database, git or a child process failed. A retry may succeed. */
 export class OperationalError extends AppError {
   readonly kind = 'operational';
 }
-
-/** Re-exported so that one import brings all that is needed to handle an error. */
-export { messageOf, systemCode } from '@callboard/runtime/errors';

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { messageOf } from './errors.ts';
+import { messageOf } from '@callboard/runtime/errors';
 
 /**
  * How files are now, links followed: the same as long as nobody has written to one, made it, removed it or put another in its

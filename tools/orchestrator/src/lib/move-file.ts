@@ -1,6 +1,6 @@
 import { cp, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { systemCode } from './errors.ts';
+import { systemCode } from '@callboard/runtime/errors';
 
 /**
  * Moves a file or a folder; folders above the new place are made. Where the new place is on another file system it is

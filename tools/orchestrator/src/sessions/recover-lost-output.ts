@@ -1,9 +1,9 @@
+import { messageOf } from '@callboard/runtime/errors';
 import { InitializedState } from '../claude/wire/control.ts';
 import { applyEvent } from '../domain/apply-agent-event.ts';
 import { changeSession } from '../domain/change-session.ts';
 import { addEntry } from '../domain/session-change.ts';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionExecutor } from './executor/session-executor.ts';
 import { type RetryParts, retryUntilStored } from './retry-until-stored.ts';

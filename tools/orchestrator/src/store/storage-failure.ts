@@ -1,5 +1,6 @@
 import { isDiskFull } from '@callboard/runtime/disk-errors';
-import { messageOf, OperationalError, systemCode } from '../lib/errors.ts';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
+import { OperationalError } from '../lib/errors.ts';
 
 /** Result codes of SQLite that get a specific message. */
 const READ_ONLY = 8;

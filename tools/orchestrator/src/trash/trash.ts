@@ -8,8 +8,9 @@ import {
   type Stage,
   TrashEntry,
 } from '@callboard/contract';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import type { Edges } from '../lib/edges.ts';
-import { messageOf, OperationalError, Rejection, systemCode } from '../lib/errors.ts';
+import { OperationalError, Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import type { Logger } from '../lib/logger.ts';
 import { moveFile } from '../lib/move-file.ts';

@@ -1,6 +1,7 @@
 import type { Project, ProjectId, ProjectTrust, StageId, Worktree } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { forEachAtOnce } from '../lib/at-once.ts';
-import { AppError, messageOf, Rejection } from '../lib/errors.ts';
+import { AppError, Rejection } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { AgreedSettings } from '../store/records.ts';
 import { requireProject } from '../store/require.ts';

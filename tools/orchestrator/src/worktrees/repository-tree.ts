@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path/posix';
-import { systemCode } from '../lib/errors.ts';
+import { systemCode } from '@callboard/runtime/errors';
 import type { GitResult } from './git/run-git.ts';
 
 /** The files of a repository, on the disk or in a commit. Paths are relative to its top folder, with `/`. */

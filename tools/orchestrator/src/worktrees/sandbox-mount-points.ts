@@ -1,8 +1,8 @@
 import { lstatSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { systemCode } from '@callboard/runtime/errors';
 import { PLACEHOLDERS } from '../agent/sandbox-placeholders.ts';
-import { systemCode } from '../lib/errors.ts';
 import { locateCheckout } from './git/locate-checkout.ts';
 
 /** The part of git that is used here. */

@@ -2,12 +2,12 @@ import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { copyFile, glob, readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
+import { systemCode } from '@callboard/runtime/errors';
 import { onTestFinished, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
 import { until } from '../../../../test-support/until.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
-import { systemCode } from '../../src/lib/errors.ts';
 import type { Kit } from './kit.ts';
 
 /** What is left of a spool, given all of it and how much of it was synced: a length in bytes. */

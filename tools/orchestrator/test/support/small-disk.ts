@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { systemCode } from '@callboard/runtime/errors';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { systemCode } from '../../src/lib/errors.ts';
 
 const run = promisify(execFile);
 

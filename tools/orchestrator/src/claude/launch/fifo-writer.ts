@@ -1,7 +1,8 @@
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { systemCode } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
-import { OperationalError, systemCode } from '../../lib/errors.ts';
+import { OperationalError } from '../../lib/errors.ts';
 
 /** Writes whole lines into a launch's FIFO. */
 export interface LineWriter {

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
-import { messageOf, OperationalError, systemCode } from '../../lib/errors.ts';
+import { untilAborted } from '@callboard/runtime/waits';
+import { OperationalError } from '../../lib/errors.ts';
 import { detach, type ProcessExit } from '../../lib/processes/processes.ts';
 import { endMarked } from '../processes/end-processes.ts';
 import { LAUNCH_MARKER } from '../processes/marked-processes.ts';
@@ -18,7 +20,7 @@ export interface SpawnOptions {
 /** A `claude` process: started here, or adopted after a restart. */
 export interface AgentProcess {
   readonly identity: ProcessIdentity;
-  /** Resolves when it is gone, with how it ended if that is known, or when the signal aborts. Never rejects. */
+  /** Resolves when the process is gone, with how it ended if known, or when the signal aborts. Never rejects. */
   exited(signal: AbortSignal): Promise<ProcessExit>;
 }
 
@@ -40,8 +42,10 @@ export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOpti
     return {
       identity,
       exited: (signal) =>
-        // Unknown when the spawner is gone; the process may still live.
-        Promise.race([exit.then((how) => (how.known ? how : adopted.exited(signal))), aborted(signal)]),
+        Promise.race([
+          exit.then((how) => (how.known ? how : adopted.exited(signal))), // unknown when the spawner is gone: the process may still live
+          untilAborted(signal).then((): ProcessExit => ({ known: false })),
+        ]),
     };
   } catch (error) {
     if (error instanceof OperationalError && env[LAUNCH_MARKER] !== undefined)
@@ -50,14 +54,6 @@ export async function spawnClaude({ command, args, cwd, env, folder }: SpawnOpti
     const message = missing ? `${command} was not found.` : `${command} could not be started: ${messageOf(error)}`;
     throw new OperationalError(missing ? 'claude_missing' : 'spawn_failed', message, { cause: error });
   }
-}
-
-/** Ends the wait when the caller no longer needs it. */
-function aborted(signal: AbortSignal): Promise<ProcessExit> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve({ known: false });
-    else signal.addEventListener('abort', () => resolve({ known: false }), { once: true });
-  });
 }
 
 /** A process that an earlier orchestrator started. */

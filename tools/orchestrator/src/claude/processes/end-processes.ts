@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LaunchId } from '@callboard/contract';
+import { systemCode } from '@callboard/runtime/errors';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
-import { systemCode } from '../../lib/errors.ts';
 import { findMarkedProcesses } from './marked-processes.ts';
 
 const POLL_MS = 20;

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type FileHandle, open } from 'node:fs/promises';
+import { messageOf } from '@callboard/runtime/errors';
 import { identify, type ProcessIdentity } from '@callboard/runtime/process-identity';
-import { messageOf } from '../errors.ts';
 
 /** A program that lives on when we die, in a session and process group of its own. */
 export interface DetachedJob {

@@ -2,7 +2,7 @@
  * The spawner: a small process that starts others for the orchestrator. To start one, the system copies the page tables of the process
  * that asks, and holds up all its threads meanwhile. Here that is little, and nobody waits (docs/decisions/061).
  */
-import { messageOf, systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { type DetachedJob, detachHere } from './detach-here.ts';
 import { type Job, runHere } from './run-here.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';

@@ -1,4 +1,5 @@
 import type { StageId, TextDelta } from '@callboard/contract';
+import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import type { Channel } from '../../claude/launch/channel.ts';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
@@ -8,7 +9,7 @@ import { changeSession } from '../../domain/change-session.ts';
 import { addNotice } from '../../domain/session-change.ts';
 import type { Bell } from '../../lib/bell.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { messageOf, OperationalError, systemCode } from '../../lib/errors.ts';
+import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { LaunchRecord } from '../../store/records.ts';
 import type { CommitOptions, Store } from '../../store/store.ts';

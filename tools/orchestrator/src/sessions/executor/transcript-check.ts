@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StageId, TranscriptEntry } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import type { ConversationTail } from '../../claude/conversation-file.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';

@@ -1,7 +1,7 @@
 import type { StageId, TokenUsage } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { ContextUsageReply, SessionCostReply } from '../../claude/wire/control.ts';
 import { changeSession } from '../../domain/change-session.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';

@@ -1,8 +1,9 @@
 import type { StageId } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { changeSession } from '../../domain/change-session.ts';
 import { endLaunch, type LaunchEnd } from '../../domain/end-launch.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { AppError, messageOf, Rejection } from '../../lib/errors.ts';
+import { AppError, Rejection } from '../../lib/errors.ts';
 import type { LaunchRecord, MessageRow } from '../../store/records.ts';
 import { isStorageFailure } from '../../store/storage-failure.ts';
 import type { Tx } from '../../store/store.ts';

@@ -1,4 +1,5 @@
 import type { LeftProcess, StageId } from '@callboard/contract';
+import { systemCode } from '@callboard/runtime/errors';
 import { type ProcessIdentity, selfIdentity } from '@callboard/runtime/process-identity';
 import { terminate } from '../../claude/processes/end-processes.ts';
 import { findLeftovers } from '../../claude/processes/find-leftovers.ts';
@@ -7,7 +8,7 @@ import { describeProcess, type ProcessRow } from '../../claude/processes/process
 import { watchShells } from '../../claude/processes/shell-watch.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { addNotice } from '../../domain/session-change.ts';
-import { Rejection, systemCode } from '../../lib/errors.ts';
+import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { requireStage } from '../../store/require.ts';
 import type { Store } from '../../store/store.ts';

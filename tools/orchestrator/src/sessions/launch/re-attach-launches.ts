@@ -1,5 +1,6 @@
 import { readlink } from 'node:fs/promises';
 import type { LaunchId } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { identify, isAlive, type ProcessIdentity } from '@callboard/runtime/process-identity';
 import { settlesWithin } from '@callboard/runtime/settles-within';
 import { launchFiles } from '../../claude/launch/launch-folder.ts';
@@ -8,7 +9,7 @@ import { endStragglers, terminate } from '../../claude/processes/end-processes.t
 import { findMarkedProcesses } from '../../claude/processes/marked-processes.ts';
 import { endLaunch } from '../../domain/end-launch.ts';
 import { forEachAtOnce } from '../../lib/at-once.ts';
-import { messageOf, Rejection } from '../../lib/errors.ts';
+import { Rejection } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createNudgedWorker } from '../../lib/nudged-worker.ts';
 import type { LaunchRecord } from '../../store/records.ts';

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { LaunchId, PermissionRule, Project, SandboxSupport } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { claudeArguments, claudeVariables } from '../../claude/launch/arguments.ts';
 import { createLaunchFolder } from '../../claude/launch/launch-folder.ts';
 import { type AgentProcess, spawnClaude } from '../../claude/launch/spawn-claude.ts';
@@ -11,7 +12,7 @@ import { changeSession } from '../../domain/change-session.ts';
 import { setCliGaps } from '../../domain/cli-gaps.ts';
 import { takeIsolation } from '../../domain/isolation.ts';
 import { addNotice } from '../../domain/session-change.ts';
-import { messageOf, OperationalError, ProtocolError } from '../../lib/errors.ts';
+import { OperationalError, ProtocolError } from '../../lib/errors.ts';
 import type { LaunchSettings } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
 import type { LaunchTrust } from '../../trust/launch-trust.ts';

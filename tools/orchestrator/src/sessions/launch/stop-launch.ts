@@ -1,7 +1,7 @@
+import { messageOf } from '@callboard/runtime/errors';
 import { isAlive } from '@callboard/runtime/process-identity';
 import type { ProcessExit } from '../../claude/launch/spawn-claude.ts';
 import { isGoneWithin, terminate } from '../../claude/processes/end-processes.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';

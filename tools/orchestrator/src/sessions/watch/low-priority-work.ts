@@ -1,6 +1,6 @@
 import { isActive, type SessionState, type StageId } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import type { Edges } from '../../lib/edges.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 

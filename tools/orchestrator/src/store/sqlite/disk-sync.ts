@@ -1,7 +1,7 @@
+import { systemCode } from '@callboard/runtime/errors';
 import { type Kysely, sql } from 'kysely';
 import { forEachAtOnce } from '../../lib/at-once.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { systemCode } from '../../lib/errors.ts';
 import { type StorageTrouble, storageFailed, troubleOfSync } from '../storage-failure.ts';
 import type { Schema } from './schema.ts';
 

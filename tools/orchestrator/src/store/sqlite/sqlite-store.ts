@@ -1,9 +1,10 @@
 import type { BoardEvent, NewEvent } from '@callboard/contract';
+import { messageOf } from '@callboard/runtime/errors';
 import { mark } from '@callboard/runtime/marks';
 import { Kysely, sql, type Transaction } from 'kysely';
 import { createBreath } from '../../lib/breath.ts';
 import type { Edges } from '../../lib/edges.ts';
-import { messageOf, OperationalError } from '../../lib/errors.ts';
+import { OperationalError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { isDamage, storageFailed, troubleOf } from '../storage-failure.ts';
 import type { CommitOptions, CommitSync, Store, Tables, Tx } from '../store.ts';

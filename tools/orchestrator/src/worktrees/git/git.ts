@@ -1,4 +1,5 @@
-import { messageOf, OperationalError } from '../../lib/errors.ts';
+import { messageOf } from '@callboard/runtime/errors';
+import { OperationalError } from '../../lib/errors.ts';
 import { placeholdersIn } from '../sandbox-mount-points.ts';
 import { addsAll, excluding, listsUntracked, nestedRepositories, parseCommandLine } from './command-line.ts';
 import { createGitGuard, type GitGuard } from './guard.ts';

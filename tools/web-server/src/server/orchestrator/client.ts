@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BoardNotices,
@@ -11,6 +10,7 @@ import {
   type TextDelta,
   timeOf,
 } from '@callboard/contract';
+import { orAborted, untilAborted } from '@callboard/runtime/waits';
 import type { FastifyBaseLogger } from 'fastify';
 import { OrchestratorUnreachable, ProtocolError } from '../errors.ts';
 import { type Connection, type InitHead, NOT_CONNECTED, openConnection } from './connection.ts';
@@ -174,14 +174,9 @@ async function untilReady(
 ): Promise<void> {
   signal.throwIfAborted();
   if (isReady()) return;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<void>();
   const unlisten = listen({ status: (status) => status === 'ready' && resolve() });
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  await promise.finally(() => {
-    unlisten();
-    signal.removeEventListener('abort', onAbort);
-  });
+  await orAborted(promise, signal).finally(unlisten);
 }
 
 interface ReconnectParts extends Pick<OrchestratorClientParts, 'url' | 'log'> {
@@ -214,7 +209,7 @@ function keepConnected(parts: ReconnectParts): () => Promise<void> {
   }
 
   async function run(): Promise<void> {
-    const stopped = once(stopping.signal, 'abort').then(() => null);
+    const stopped = untilAborted(stopping.signal).then(() => null);
     const at = await Promise.race([url, stopped]);
     if (at === null) return;
     let pause = FIRST_BACKOFF_MS;
