@@ -1,6 +1,7 @@
 import type { AgreedScope, AgreedTable } from '../../ports/project-tables.ts';
 import { AgreedSettings } from '../../records.ts';
 import type { Database } from '../database.ts';
+import { documentOf, mapRow } from './map-row.ts';
 
 const scopeOf = (scope: AgreedScope) => (scope === 'user' ? 'user' : `project:${scope}`);
 
@@ -13,7 +14,7 @@ export function agreedTable(db: Database): AgreedTable {
         .select('document')
         .where('scope', '=', scopeOf(scope))
         .executeTakeFirst();
-      return row === undefined ? null : AgreedSettings.parse(JSON.parse(row.document));
+      return mapRow(row, documentOf(AgreedSettings));
     },
     async save(scope: AgreedScope, agreed: AgreedSettings): Promise<void> {
       const document = JSON.stringify(agreed);

@@ -1,23 +1,23 @@
 import { Capabilities, type ProjectId, type StageId } from '@callboard/contract';
 import type { CapabilitiesTable } from '../../ports/project-tables.ts';
 import type { Database } from '../database.ts';
+import { documentOf, mapRow } from './map-row.ts';
 
-const toCapabilities = (row: { document: string } | undefined): Capabilities | null =>
-  row === undefined ? null : Capabilities.parse(JSON.parse(row.document));
+const toCapabilities = documentOf(Capabilities);
 
 /** See `CapabilitiesTable`. */
 export function capabilitiesTable(db: Database): CapabilitiesTable {
   const newest = () => db.selectFrom('capabilities').select('capabilities.document').orderBy('at', 'desc').limit(1);
   return {
     async find(stageId: StageId): Promise<Capabilities | null> {
-      return toCapabilities(await newest().where('stage_id', '=', stageId).executeTakeFirst());
+      return mapRow(await newest().where('stage_id', '=', stageId).executeTakeFirst(), toCapabilities);
     },
     async newestOf(projectId: ProjectId): Promise<Capabilities | null> {
       const rows = newest().innerJoin('stages', 'stages.id', 'capabilities.stage_id');
-      return toCapabilities(await rows.where('project_id', '=', projectId).executeTakeFirst());
+      return mapRow(await rows.where('project_id', '=', projectId).executeTakeFirst(), toCapabilities);
     },
     async newest(): Promise<Capabilities | null> {
-      return toCapabilities(await newest().executeTakeFirst());
+      return mapRow(await newest().executeTakeFirst(), toCapabilities);
     },
     async save(stageId: StageId, at: string, capabilities: Capabilities): Promise<void> {
       const document = JSON.stringify(capabilities);

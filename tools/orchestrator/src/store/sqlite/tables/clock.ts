@@ -1,5 +1,6 @@
 import type { ClockTable } from '../../ports/log-tables.ts';
 import type { Database } from '../database.ts';
+import { mapRow } from './map-row.ts';
 
 const NAME = 'lived-until';
 
@@ -7,7 +8,7 @@ const NAME = 'lived-until';
 export function clockTable(db: Database): ClockTable {
   async function livedUntil(): Promise<string | null> {
     const row = await db.selectFrom('counters').select('value').where('name', '=', NAME).executeTakeFirst();
-    return row === undefined ? null : new Date(row.value).toISOString();
+    return mapRow(row, ({ value }) => new Date(value).toISOString());
   }
 
   return {

@@ -1,6 +1,7 @@
 import { Attachment, StageId } from '@callboard/contract';
 import type { DraftFilesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
+import { documentOf, mapRow } from './map-row.ts';
 
 /** See `DraftFilesTable`. */
 export function draftFilesTable(db: Database): DraftFilesTable {
@@ -8,7 +9,7 @@ export function draftFilesTable(db: Database): DraftFilesTable {
     async find(stageId: StageId, fileId: string): Promise<Attachment | null> {
       const rows = db.selectFrom('draft_files').select('document').where('id', '=', fileId);
       const row = await rows.where('stage_id', '=', stageId).executeTakeFirst();
-      return row === undefined ? null : Attachment.parse(JSON.parse(row.document));
+      return mapRow(row, documentOf(Attachment));
     },
     async insert(stageId: StageId, fileId: string, addedAt: string, file: Attachment): Promise<void> {
       await db

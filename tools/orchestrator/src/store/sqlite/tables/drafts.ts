@@ -1,6 +1,7 @@
 import { Draft, type StageId } from '@callboard/contract';
 import type { DraftsTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
+import { documentOf } from './map-row.ts';
 
 /** See `DraftsTable`. */
 export function draftsTable(db: Database): DraftsTable {
@@ -12,7 +13,7 @@ export function draftsTable(db: Database): DraftsTable {
         .where('stage_id', '=', stageId)
         .orderBy('key')
         .execute();
-      return rows.map((row) => Draft.parse(JSON.parse(row.document)));
+      return rows.map(documentOf(Draft));
     },
     async save(draft: Draft): Promise<void> {
       const document = JSON.stringify(draft);

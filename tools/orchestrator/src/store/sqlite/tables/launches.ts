@@ -7,6 +7,7 @@ import { type LaunchRecord, LaunchSettings } from '../../records.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import type { Schema } from '../schema.ts';
+import { mapRow } from './map-row.ts';
 
 const Identity = z.object({ pid: z.int(), startTime: z.string(), bootId: z.string() });
 const State = z.enum(['starting', 'live', 'ended']);
@@ -46,7 +47,7 @@ export function launchesTable(db: Database): LaunchesTable {
     },
     async find(id: LaunchId): Promise<LaunchRecord | null> {
       const row = await db.selectFrom('launches').selectAll().where('id', '=', id).executeTakeFirst();
-      return row === undefined ? null : toLaunch(row);
+      return mapRow(row, toLaunch);
     },
     async insert(launch: Pick<LaunchRecord, 'id' | 'stageId' | 'folder' | 'createdAt'>): Promise<void> {
       const { id, stageId, folder, createdAt } = launch;

@@ -5,6 +5,7 @@ import type { LoginsTable } from '../../ports/log-tables.ts';
 import type { LoginPage, LoginRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
+import { mapRow } from './map-row.ts';
 
 const Kind = z.enum(['code', 'session', 'token']);
 
@@ -27,11 +28,11 @@ export function loginsTable(db: Database): LoginsTable {
   return {
     async find(secretHash: string): Promise<LoginRecord | null> {
       const row = await db.selectFrom('logins').selectAll().where('secret_hash', '=', secretHash).executeTakeFirst();
-      return row === undefined ? null : toLogin(row);
+      return mapRow(row, toLogin);
     },
     async findPage(loginId: string): Promise<LoginRecord | null> {
       const row = await db.selectFrom('logins').selectAll().where('login_id', '=', loginId).executeTakeFirst();
-      return row === undefined ? null : toLogin(row);
+      return mapRow(row, toLogin);
     },
     async listPages(): Promise<LoginRecord[]> {
       const rows = await db

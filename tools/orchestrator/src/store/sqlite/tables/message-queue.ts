@@ -4,6 +4,7 @@ import type { OutboxTable } from '../../ports/session-tables.ts';
 import type { MessageRow } from '../../records.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { mapRow } from './map-row.ts';
 import { type GivenRows, toMessage, toRow } from './outbox-row.ts';
 
 /** Messages that wait in the stage's queue. */
@@ -60,7 +61,7 @@ export function messageQueue(db: Database, given: GivenRows): MessageQueue {
     },
     async findQueued(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
       const row = await queued(db, stageId).selectAll().where('wire_id', '=', messageId).executeTakeFirst();
-      return row === undefined ? null : toMessage(toRow(row));
+      return mapRow(row, (found) => toMessage(toRow(found)));
     },
     async findMessage(stageId: StageId, messageId: MessageId): Promise<MessageRow | null> {
       const row = await db
@@ -71,7 +72,7 @@ export function messageQueue(db: Database, given: GivenRows): MessageQueue {
         .where('wire_id', '=', messageId)
         .where('kind', '=', 'message')
         .executeTakeFirst();
-      return row === undefined ? null : toMessage(toRow(row));
+      return mapRow(row, (found) => toMessage(toRow(found)));
     },
     async give(row: MessageRow, launchId: LaunchId, body: MessageRow['body']): Promise<void> {
       await give(db, { id: row.id, launchId, body: JSON.stringify(body) });

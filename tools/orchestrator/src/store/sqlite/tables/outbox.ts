@@ -3,6 +3,7 @@ import type { NewOutboxRow, OutboxTable } from '../../ports/session-tables.ts';
 import type { OutboxBody, OutboxRow, OutboxState } from '../../records.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { mapRow } from './map-row.ts';
 import { messageQueue } from './message-queue.ts';
 import { type GivenRows, toRow } from './outbox-row.ts';
 
@@ -65,11 +66,11 @@ export function outboxTable(db: Database, given: GivenRows = new Map()): OutboxT
     },
     async find(id: string): Promise<OutboxRow | null> {
       const row = await select().where('id', '=', id).executeTakeFirst();
-      return row === undefined ? null : toRow(row);
+      return mapRow(row, toRow);
     },
     async findByWireId(launchId: LaunchId, wireId: string): Promise<OutboxRow | null> {
       const last = (await byWireId(db, { launchId, wireId })).at(-1);
-      return last === undefined ? null : toRow(last);
+      return mapRow(last, toRow);
     },
     async controlsSince(launchId: LaunchId, since: string): Promise<OutboxRow[]> {
       const rows = db

@@ -3,6 +3,7 @@ import { GitAgreement, gitSettingsOf } from '../../../lib/git-agreement.ts';
 import type { ProjectsTable } from '../../ports/project-tables.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { mapRow } from './map-row.ts';
 
 type Row = {
   id: string;
@@ -38,11 +39,11 @@ export function projectsTable(db: Database): ProjectsTable {
     },
     async find(id: ProjectId): Promise<Project | null> {
       const [row] = await byId(db, { id });
-      return row === undefined ? null : toProject(row);
+      return mapRow(row, toProject);
     },
     async findByPath(path: string): Promise<Project | null> {
       const row = await all().where('path', '=', path).executeTakeFirst();
-      return row === undefined ? null : toProject(row);
+      return mapRow(row, toProject);
     },
     async save(project: Project): Promise<void> {
       const { id, name, path, createdAt } = project;
@@ -56,7 +57,7 @@ export function projectsTable(db: Database): ProjectsTable {
     },
     async gitAgreement(id: ProjectId): Promise<GitAgreement | null> {
       const row = await all().where('id', '=', id).executeTakeFirst();
-      return row === undefined ? null : agreementOf(row);
+      return mapRow(row, agreementOf);
     },
     async saveGitAgreement(id: ProjectId, agreement: GitAgreement): Promise<void> {
       await db

@@ -12,6 +12,7 @@ import type { RequestsTable, StoredRequest } from '../../ports/requests-table.ts
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
 import { decisionPage } from './decision-log.ts';
+import { mapRow } from './map-row.ts';
 import { toDecision, toStored } from './request-row.ts';
 
 const byId = prepare(
@@ -94,7 +95,7 @@ export function requestsTable(db: Database): RequestsTable {
     },
     async find(stageId: StageId, requestId: RequestId): Promise<StoredRequest | null> {
       const [row] = await byId(db, { stageId, requestId });
-      return row === undefined ? null : toStored(row);
+      return mapRow(row, toStored);
     },
     async findDecision(stageId: StageId, requestId: RequestId): Promise<Decision | null> {
       const query = decisions().where('stage_id', '=', stageId).where('request_id', '=', requestId);

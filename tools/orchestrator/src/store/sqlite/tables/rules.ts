@@ -1,8 +1,9 @@
 import { PermissionRule, type ProjectId, type StageId } from '@callboard/contract';
 import type { RulesTable } from '../../ports/project-tables.ts';
 import type { Database } from '../database.ts';
+import { documentOf, mapRow } from './map-row.ts';
 
-const toRule = (row: { document: string }): PermissionRule => PermissionRule.parse(JSON.parse(row.document));
+const toRule = documentOf(PermissionRule);
 
 /** See `RulesTable`. */
 export function rulesTable(db: Database): RulesTable {
@@ -10,7 +11,7 @@ export function rulesTable(db: Database): RulesTable {
   return {
     async find(id: string): Promise<PermissionRule | null> {
       const row = await select().where('id', '=', id).executeTakeFirst();
-      return row === undefined ? null : toRule(row);
+      return mapRow(row, toRule);
     },
     async listOf(projectId: ProjectId): Promise<PermissionRule[]> {
       return (await select().where('project_id', '=', projectId).execute()).map(toRule);

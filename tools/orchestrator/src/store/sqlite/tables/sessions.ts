@@ -4,6 +4,7 @@ import { SessionRecord } from '../../records.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { mapRow } from './map-row.ts';
 
 const state = param('state');
 const document = param('document');
@@ -33,7 +34,7 @@ export function sessionsTable(db: Database, known: KnownSessions): SessionsTable
       const kept = known.find(stageId);
       if (kept !== undefined) return kept;
       const row = await db.selectFrom('sessions').select('document').where('stage_id', '=', stageId).executeTakeFirst();
-      return row === undefined ? null : recordOf({ stageId, document: row.document });
+      return mapRow(row, ({ document }) => recordOf({ stageId, document }));
     },
     async save(record: SessionRecord): Promise<void> {
       await save(db, { stageId: record.stageId, state: record.state, document: JSON.stringify(record) });

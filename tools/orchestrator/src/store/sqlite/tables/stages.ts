@@ -3,6 +3,7 @@ import type { StagesTable } from '../../ports/stage-tables.ts';
 import type { Database } from '../database.ts';
 import type { KnownSessions } from '../known-sessions.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { mapRow } from './map-row.ts';
 import { parsedOnce } from './parsed-once.ts';
 
 const stageOf = parsedOnce((text) => Stage.parse(JSON.parse(text)));
@@ -18,7 +19,7 @@ export function stagesTable(db: Database, sessions: Pick<KnownSessions, 'forget'
     },
     async find(id: StageId): Promise<Stage | null> {
       const [row] = await byId(db, { id });
-      return row === undefined ? null : toStage(row);
+      return mapRow(row, toStage);
     },
     async isUsed(project: ProjectId): Promise<boolean> {
       const row = await db.selectFrom('stages').select('id').where('project_id', '=', project).executeTakeFirst();

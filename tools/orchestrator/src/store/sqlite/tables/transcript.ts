@@ -4,9 +4,10 @@ import { mapInSlices } from '../../../lib/breath.ts';
 import type { TranscriptPage, TranscriptTable } from '../../ports/session-tables.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import { documentOf } from './map-row.ts';
 import { rowsThatFit } from './page.ts';
 
-const toEntry = (row: { document: string }): TranscriptEntry => TranscriptEntry.parse(JSON.parse(row.document));
+const toEntry = documentOf(TranscriptEntry);
 
 const append = prepare(
   builder
