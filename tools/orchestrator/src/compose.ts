@@ -209,7 +209,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     ...(onCodeUsed && { onCodeUsed }),
   });
   await trust.refreshAll();
-  const approvals = createApprovalService({ store, edges, outboxBell, confirmationMs });
+  const approvals = createApprovalService({ store, outboxBell, confirmationMs });
   const messages = createMessageQueue({
     ...{ store, edges, outboxBell, confirmationMs },
     resumeWith: sessions.resumeWith,

@@ -103,10 +103,9 @@ describe('the orchestrator', () => {
     lib: [],
     agent: ['lib'],
     kinds: ['agent', 'lib'],
-    text: ['agent', 'lib'],
     store: ['agent', 'lib'],
     claude: ['agent', 'kinds', 'lib', 'type store'],
-    domain: ['agent', 'kinds', 'lib', 'store', 'text'],
+    domain: ['agent', 'kinds', 'lib', 'store'],
     worktrees: ['agent', 'lib'],
     auth: ['lib', 'type store'],
     disk: ['lib', 'type store'],
@@ -118,7 +117,7 @@ describe('the orchestrator', () => {
     approvals: ['agent', 'domain', 'kinds', 'lib', 'type store'],
     messages: ['domain', 'lib', 'store'],
     trust: ['claude', 'lib', 'store', 'type worktrees'],
-    sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'text', 'type trust', 'type worktrees'],
+    sessions: ['agent', 'claude', 'domain', 'lib', 'store', 'type trust', 'type worktrees'],
     // It is handed its parts, so it needs to know what they look like and not how they are made.
     gateway: ['domain', 'lib', 'store', ...typesOf(services.filter((name) => name !== 'scheduler'))],
     doctor: ['claude', 'isolation', 'lib', 'store'],
@@ -300,7 +299,7 @@ describe('all files', () => {
   });
 
   it('can be read in a sitting', () => {
-    const long = files.filter((file) => file.lines > 400);
+    const long = files.filter((file) => file.lines > (file.isTest ? 400 : 300));
     expect(long.map((file) => `${file.path} has ${file.lines} lines`)).toEqual([]);
   });
 

@@ -15,14 +15,12 @@ import { keepRules, tellRules } from '../domain/permission-rules.ts';
 import { decideRequest } from '../domain/requests.ts';
 import type { Answer } from '../kinds/shared/definition.ts';
 import type { Bell } from '../lib/bell.ts';
-import type { Edges } from '../lib/edges.ts';
 import { Rejection } from '../lib/errors.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { allow, answerQuestion, deny, kept, timeOut } from './answers.ts';
 
 export interface ApprovalParts {
   store: Store;
-  edges: Edges;
   outboxBell: Bell<StageId>;
   /** How long a reply waits for the CLI's confirmation. The decision stands either way. */
   confirmationMs: number;
@@ -53,7 +51,7 @@ interface Deciding {
   alsoStore?: (tx: Tx, request: PendingRequest) => Promise<void>;
 }
 
-export function createApprovalService({ store, edges, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
+export function createApprovalService({ store, outboxBell, confirmationMs }: ApprovalParts): ApprovalService {
   /** Stores the decision and its answer in one transaction. Once it commits, the answer is delivered exactly once. */
   async function decide(
     stageId: StageId,
@@ -65,7 +63,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
       const { request, launchId } = await requireOpen(tx, stageId, requestId);
       const { verdict, response } = answerTo(request);
       const body = { kind: 'answer', response: { subtype: 'success', response } } as const;
-      const row = { id: edges.newId(), stageId, launchId, wireId: requestId, body, actor };
+      const row = { id: tx.newId(), stageId, launchId, wireId: requestId, body, actor };
       await tx.outbox.insert({ ...row, createdAt: tx.now });
       const change = await openChange(tx, stageId);
       const decision = await decideRequest(tx, change, request, { ...verdict, by: actor, delivery: 'accepted' });
@@ -100,7 +98,7 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
     async approve(stageId, body, actor) {
       const deciding: Deciding = {
         answerTo: (request) => (body.decision === 'allow' ? allow(request, body) : deny(request, body)),
-        alsoStore: (tx, request) => keepGranted(tx, request, body, { by: actor, newId: edges.newId }),
+        alsoStore: (tx, request) => keepGranted(tx, request, body, actor),
       };
       return settled(stageId, body.requestId, () => decide(stageId, body.requestId, actor, deciding));
     },
@@ -124,15 +122,10 @@ export function createApprovalService({ store, edges, outboxBell, confirmationMs
 }
 
 /** Keeps the rules that a decision granted. A session outlives its processes, and each process starts without the rules of the previous one. */
-async function keepGranted(
-  tx: Tx,
-  request: PendingRequest,
-  body: ApproveBody,
-  { by, newId }: { by: string; newId: () => string },
-): Promise<void> {
+async function keepGranted(tx: Tx, request: PendingRequest, body: ApproveBody, by: string): Promise<void> {
   const granted = kept(request, body);
   const stage = granted.length === 0 ? null : await tx.stages.find(request.stageId);
-  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by, newId });
+  if (stage !== null) await keepRules(tx, stage, { scope: body.remember ?? 'stage', granted, by });
 }
 
 async function requireOpen(tx: Tx, stageId: StageId, requestId: RequestId) {

@@ -3,7 +3,6 @@ import { describeTool } from '../agent/describe-tool.ts';
 import { todosAfterCall, todosAfterNews } from '../agent/todos.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import { type OutboxRow, type SessionRecord, textMessage } from '../store/records.ts';
-import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from '../text/truncate.ts';
 import { takeTaskStart, takeTasks } from './background-tasks.ts';
 import { agentsWork } from './change-session.ts';
 import { addCliGap, MINIMAL_MODE } from './cli-gaps.ts';
@@ -18,6 +17,7 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
 import { closeStaleNetwork } from './stale-network.ts';
 import { asked, foreignHook, initialized, refuse, response, withdrawn } from './take-requests.ts';
+import { LONGEST_RESULT, LONGEST_STRING, truncate, truncateRaw, truncateStrings } from './truncate.ts';
 import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
@@ -200,11 +200,11 @@ async function messageProgress(
 }
 
 /** An interrupt took a message back before the model read it. It is queued again under a new id: the CLI drops ids that it has seen. */
-async function returnToQueue({ tx, change, launchId, edges }: EventContext, row: OutboxRow): Promise<void> {
+async function returnToQueue({ tx, change, launchId }: EventContext, row: OutboxRow): Promise<void> {
   await tx.outbox.setVoid(row.id, 'taken back by an interrupt');
   const again = {
-    id: edges.newId(),
-    wireId: edges.newWireId(),
+    id: tx.newId(),
+    wireId: tx.newWireId(),
     stageId: row.stageId,
     launchId: null,
     body: row.body,
@@ -222,7 +222,7 @@ async function markRead(context: EventContext, messageIds: readonly string[]): P
 }
 
 /** The next start begins a new conversation, with the stage's prompt before whatever is queued. */
-async function conversationLost({ tx, change, launchId, edges }: EventContext): Promise<void> {
+async function conversationLost({ tx, change, launchId }: EventContext): Promise<void> {
   const { stageId } = change.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
@@ -230,7 +230,7 @@ async function conversationLost({ tx, change, launchId, edges }: EventContext): 
   const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // these return to the queue anyway
   const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt);
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
-  const row = { id: edges.newId(), stageId, launchId: null, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+  const row = { id: tx.newId(), stageId, launchId: null, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
   if (!isGiven) await tx.outbox.insert({ ...row, body: textMessage(prompt), position: front });
   change.record = { ...change.record, sessionId: null, phaseIndex: 0, atGate: false };
   change.queueChanged = true;

@@ -2,8 +2,8 @@ import type { BackgroundTask } from '@callboard/contract';
 import type { AgentEvent } from '../agent/agent-event.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
+import { truncate } from './truncate.ts';
 
 /** A longer command is shortened, because it is part of the session summary on every board. */
 const LONGEST_COMMAND = 2_000;

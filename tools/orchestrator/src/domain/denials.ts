@@ -3,9 +3,9 @@ import type { AgentEvent } from '../agent/agent-event.ts';
 import { Rejection } from '../lib/errors.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { SessionRecord } from '../store/records.ts';
-import { truncate } from '../text/truncate.ts';
 import type { EventContext } from './event-context.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
+import { truncate } from './truncate.ts';
 
 type Denied = Omit<Extract<AgentEvent, { type: 'call-denied' }>, 'type'>;
 type Call = SessionRecord['calls'][string];

@@ -1,5 +1,4 @@
 import type { LaunchId } from '@callboard/contract';
-import type { Edges } from '../lib/edges.ts';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
@@ -8,7 +7,6 @@ export interface EventContext {
   tx: Tx;
   change: SessionChange;
   launchId: LaunchId;
-  edges: Edges;
   /** Absolute path of the worktree, to shorten paths that are shown. */
   worktree: string | null;
   /** An action came from neither a person nor Callboard: stops the process. */

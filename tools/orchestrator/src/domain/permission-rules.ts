@@ -6,7 +6,7 @@ import type { Tx } from '../store/store.ts';
 export async function keepRules(
   tx: Tx,
   stage: Stage,
-  { scope, granted, by, newId }: { scope: RuleScope; granted: readonly KeptRule[]; by: string; newId: () => string },
+  { scope, granted, by }: { scope: RuleScope; granted: readonly KeptRule[]; by: string },
 ): Promise<void> {
   const known = await tx.rules.listFor(stage.projectId, stage.id);
   const fresh = granted.filter(
@@ -14,7 +14,7 @@ export async function keepRules(
   );
   for (const { kind, rule } of fresh) {
     const place = { projectId: stage.projectId, stageId: scope === 'stage' ? stage.id : null };
-    await tx.rules.insert({ ruleId: newId(), scope, ...place, kind, rule, by, createdAt: tx.now });
+    await tx.rules.insert({ ruleId: tx.newId(), scope, ...place, kind, rule, by, createdAt: tx.now });
   }
   if (fresh.length > 0) await tellRules(tx, stage.projectId);
 }

@@ -12,7 +12,7 @@ const ENDED = 'The command that asked has ended. Its next try asks again.';
  * @param isTurnOver whether only background work can still ask
  */
 export async function closeStaleNetwork(context: EventContext, isTurnOver: boolean): Promise<void> {
-  const { tx, change, launchId, edges } = context;
+  const { tx, change, launchId } = context;
   const open = (await tx.requests.listOpenOf(change.record.stageId)).filter(
     ({ kind }) => requestKinds[kind].isAskedByCommand,
   );
@@ -25,7 +25,7 @@ export async function closeStaleNetwork(context: EventContext, isTurnOver: boole
     const haveEnded = commands.length > 0 && commands.every(({ id, isBackground }) => isBackground || ended.has(id));
     if (!isOver && !haveEnded) continue;
     const response = { subtype: 'success', response: requestKinds[kind].decline(ENDED) };
-    const row = { id: edges.newId(), stageId: request.stageId, launchId, wireId: requestId, actor: null };
+    const row = { id: tx.newId(), stageId: request.stageId, launchId, wireId: requestId, actor: null };
     await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, createdAt: tx.now });
     await closeRequest(tx, change, request, ENDED);
   }

@@ -63,11 +63,11 @@ function whyNotShown(bytes: number, waiting: number) {
 
 /** Sends an answer without asking anybody. */
 async function answer(
-  { tx, change, launchId, edges }: EventContext,
+  { tx, change, launchId }: EventContext,
   requestId: string,
   response: Record<string, unknown>,
 ): Promise<void> {
-  const row = { id: edges.newId(), stageId: change.record.stageId, launchId, wireId: requestId };
+  const row = { id: tx.newId(), stageId: change.record.stageId, launchId, wireId: requestId };
   await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, actor: null, createdAt: tx.now });
 }
 

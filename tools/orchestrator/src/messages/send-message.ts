@@ -46,7 +46,7 @@ export async function sendNew(
   const wireId = message.messageId ?? MessageId.parse(edges.newWireId());
   // Behind all rows that there ever were: a message that was delivered and comes back unread belongs before this one.
   const position = (await tx.outbox.lastPosition(stageId)) + 1;
-  const row = { id: edges.newId(), stageId, launchId: null, wireId, actor: message.actor, createdAt: tx.now };
+  const row = { id: tx.newId(), stageId, launchId: null, wireId, actor: message.actor, createdAt: tx.now };
   const body = messageBody(message.content);
   const added = { ...(await tx.outbox.insert({ ...row, body, position })), wireId, body };
   await tx.emit({ type: 'message-queued', data: queuedMessage(added) });

@@ -1,19 +1,17 @@
 import type { StageId } from '@callboard/contract';
 import type { Bell } from '../lib/bell.ts';
-import type { Edges } from '../lib/edges.ts';
 import type { Store } from '../store/store.ts';
 import type { Launcher } from './launch/launcher.ts';
 import type { RunningLaunch } from './launch/running-launch.ts';
 
 export interface EndIfIdleParts extends Pick<Launcher, 'launchIn'> {
   store: Store;
-  edges: Edges;
   outboxBell: Bell<StageId>;
 }
 
 /** As `Sessions.endIfIdle`, for its running launch. */
 export async function endIfIdle(
-  { store, edges, outboxBell, launchIn }: EndIfIdleParts,
+  { store, outboxBell, launchIn }: EndIfIdleParts,
   launch: RunningLaunch,
   reason: string,
 ): Promise<boolean> {
@@ -24,7 +22,7 @@ export async function endIfIdle(
     if (record?.state !== 'idle' || record.launchId !== launchId) return null;
     // In the transaction that sees the session idle, so that no turn can begin in between: later messages are behind
     // this row, and return to the queue when the process ends.
-    const row = { id: edges.newId(), stageId, launchId, wireId: edges.newWireId(), actor: null, createdAt: tx.now };
+    const row = { id: tx.newId(), stageId, launchId, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
     tx.afterCommit(() => {
       launch.stop(reason, true).catch(() => undefined); // the caller, who waits for it below, gets the error

@@ -4,7 +4,7 @@ import type { Tables } from './store.ts';
 
 export const unknownStage = (id: StageId): Rejection => new Rejection('unknown_stage', `There is no stage ${id}.`);
 
-export const unknownProject = (id: ProjectId): Rejection =>
+const unknownProject = (id: ProjectId): Rejection =>
   new Rejection('unknown_project', `There is no project ${id}. Register its repository first.`);
 
 /** Returns the stage. @throws Rejection `unknown_stage` */

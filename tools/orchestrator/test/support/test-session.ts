@@ -87,7 +87,7 @@ export async function beginTestSession(
         const change = await openChange(tx, stageId);
         const onAlarm = () => void alarms++;
         const { sandbox = OUTSIDE, mayPeersWrite = false } = launch;
-        const fixed = { edges, worktree: '/w', mayHooksAllow: false, knowsAll: true };
+        const fixed = { worktree: '/w', mayHooksAllow: false, knowsAll: true };
         const context = { tx, change, launchId: newestLaunch(), ...fixed, sandbox, mayPeersWrite, onAlarm };
         for (const event of told) await applyEvent(context, event);
         return saveChange(tx, change);

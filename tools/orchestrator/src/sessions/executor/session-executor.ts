@@ -159,12 +159,12 @@ export function createSessionExecutor(target: ExecutorTarget, executorParts: Exe
   };
 }
 
-function eventContext({ launch, place }: ExecutorTarget, { edges, onAlarm }: ExecutorParts) {
+function eventContext({ launch, place }: ExecutorTarget, { onAlarm }: ExecutorParts) {
   const { stageId, id: launchId, settings } = launch;
   const { worktree, mayHooksAllow, isOfEarlierBoot } = place;
   const { isSandboxed: isOn, autoAllows, sessionMessages: mayPeersWrite } = settings;
   return {
-    ...{ launchId, edges, worktree, mayHooksAllow, mayPeersWrite, sandbox: { isOn, autoAllows } },
+    ...{ launchId, worktree, mayHooksAllow, mayPeersWrite, sandbox: { isOn, autoAllows } },
     // A launch that has an end reason but has not ended comes from a restored backup. After a reboot the store may have
     // lost its last second in a power cut.
     knowsAll: launch.endReason === null && !isOfEarlierBoot,
@@ -191,7 +191,7 @@ async function sendRequest(
   const reply = peer.reply(wireId, signal);
   reply.catch(() => undefined); // awaited below, unless storing the row fails first
   await store.transact(async (tx) => {
-    const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+    const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
     // Marked before it is written, so that it is never written twice: already here if it is written right after the commit.
     const state = writer.takesAtOnce() ? 'written' : 'accepted';
     await tx.outbox.insert({ ...row, state, body: { kind: 'control', request: fields, reason } });

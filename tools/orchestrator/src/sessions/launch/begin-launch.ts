@@ -56,7 +56,7 @@ export async function beginLaunch(
   await tx.launches.insert({ id: launchId, stageId, folder, createdAt: tx.now });
   const initializeId = edges.newWireId();
   const ask = (subtype: string, wireId: string) => {
-    const row = { id: edges.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
+    const row = { id: tx.newId(), stageId, launchId, wireId, actor: null, createdAt: tx.now };
     return tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype } } });
   };
   await ask('initialize', initializeId);
@@ -122,7 +122,7 @@ async function giveWork(
     const wasCutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
     if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
     const text = isFirst ? firstPrompt(stage) : CONTINUE_MESSAGE;
-    const id = edges.newId();
+    const id = tx.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: textMessage(text) });
   }
