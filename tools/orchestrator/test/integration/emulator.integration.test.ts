@@ -16,7 +16,7 @@ const ask = {
 
 /** Actions by people and accidents in one session; the real claude and the emulator run the same ones. */
 const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
-  async 'allow, deny with words, a question, a command that fails'(kit) {
+  async 'allow, deny with a reason, a question, a failing command'(kit) {
     const steps = [
       { thinking: 'Hm.', text: 'I begin.', tools: [run('touch a')] },
       { tools: [run('touch b')] },
@@ -48,7 +48,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     await kit.client.state(stageId, 'idle');
     return stageId;
   },
-  async 'an interrupt with an open request, a held queue that is let go, and words without a script'(kit) {
+  async 'an interrupt with an open request, a held queue that is released, and a message without a script'(kit) {
     const stageId = await kit.startStage(prompt({ steps: [{ tools: [run('touch a')] }, { text: 'Next step.' }] }));
     await nthRequest(kit, 1);
     await say(kit, stageId, 'go on');
