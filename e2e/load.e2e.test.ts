@@ -13,7 +13,7 @@ const megabytesPerSecond = setting('MEGABYTES_PER_SECOND', 4);
 
 /** Allowed growth in memory or on the disk since the start, in MB. */
 const MAX_GROWTH = 150;
-/** Of the ingested part of the spool, however far a busy machine is behind. */
+/** Allowed disk space of the ingested part of the spool, in MB, however far a busy machine is behind. */
 const MAX_SPOOL = 32;
 
 it(`holds memory and spool flat while a session prints ${megabytes} MB`, { timeout: timeoutMs + 60_000 }, async () => {

@@ -61,7 +61,7 @@ export async function openStage(
   expect(response.ok).toBe(true);
   const { stage } = await response.json();
   const url = `${origin}/stages/${stage.id}`;
-  // Its requests and held work are gone before the next test.
+  // Its requests, and everything it occupies, are gone before the next test.
   if (prepare === undefined)
     onTestFinished(async () => {
       await callApi(origin, 'POST', `/api/stages/${stage.id}/stop`, {});

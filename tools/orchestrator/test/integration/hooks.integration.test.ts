@@ -8,7 +8,7 @@ import { createKit, type Kit } from '../support/kit.ts';
 const touch = (file: string) =>
   prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] }, { text: 'Done.' }] });
 
-/** Settings with a hook that allows every tool, and with their own consent to running hooks. */
+/** Settings with a hook that allows every tool; they also explicitly leave hooks on. */
 const ALLOW_ALL = JSON.stringify({
   disableAllHooks: false,
   hooks: {

@@ -35,7 +35,7 @@ async function leftBy({ client }: Kit, stageId: string, count: number): Promise<
 }
 
 const QUIET = '>/dev/null 2>&1 </dev/null';
-/** Three without the marker: one that prints, one in a session with the marker, one in its own session that prints. */
+/** Processes without the marker: one that prints, one in a session with the marker, one in its own session that prints. */
 const HIDES = [
   `env -u CB_LAUNCH sh -c 'sleep 300 & sleep 301 ${QUIET} &'`,
   `env -i sh -c 'sleep 302 ${QUIET} &'`,

@@ -115,7 +115,7 @@ it('does not reread a session that was stopped before the power cut', async () =
   expect(decisions).toMatchObject([{ requestId, outcome: 'closed' }]);
 });
 
-it('brings what Claude said to the disk without anyone asking for it', async () => {
+it('syncs Claude’s output to the disk automatically', async () => {
   const { machine, kit } = await createMachineAndKit({ syncMs: 10 });
   const said = `select 1 from transcript where document like '%"First."%'`;
   const onDisk = machine.loseAllAfter((store) => store.prepare(said).get() !== undefined);

@@ -239,7 +239,7 @@ it('reports who still sends the settings that trust has replaced', async () => {
   await expect(old).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('/trust') });
 });
 
-/** A `claude` that records its arguments. */
+/** A `claude` that records its arguments and part of its environment. */
 async function recordingClaude(folder: string): Promise<{ path: string; started: () => Promise<string> }> {
   const path = join(folder, 'claude');
   const record = join(folder, 'started');
