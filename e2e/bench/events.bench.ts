@@ -21,7 +21,9 @@ const TOKEN = 'a-token-for-the-benchmark';
 const HALF = 50;
 const CLIENTS = 2 * HALF;
 
-it('measures how fast events are replayed, and how soon a hundred clients receive one', { timeout: 600_000 }, async () => {
+it('measures how fast events are replayed, and how soon a hundred clients receive one', {
+  timeout: 600_000,
+}, async () => {
   const installation = await install(
     { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') },
     onTestFinished,

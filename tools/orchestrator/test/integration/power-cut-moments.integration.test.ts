@@ -73,7 +73,7 @@ it.each<[string, string, SpoolLeft]>([
 
 const launched = 'select process from launches';
 it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
-  ['before it was begun', true, (store) => store.prepare('select id from stages').get() !== undefined],
+  ['before the start began', true, (store) => store.prepare('select id from stages').get() !== undefined],
   ['before its process was stored', true, (store) => store.prepare(launched).get() !== undefined],
   ['once its process was stored', false, (store) => store.prepare(launched).get()?.process != null],
 ])('starts once a stage due to start automatically that met a power cut %s', async (_, startsAgain, isLast) => {

@@ -34,7 +34,7 @@ const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
 
 const holes: [name: string, files: (mark: (name: string) => string, path: (name: string) => string) => object][] = [
   ['a hook', (mark) => ({ '.claude/settings.json': hook('SessionStart', mark('ran')) })],
-  ['.mcp.json by itself', (_mark, path) => ({ '.mcp.json': markingServer('tracker', path('ran')) })],
+  ['.mcp.json alone', (_mark, path) => ({ '.mcp.json': markingServer('tracker', path('ran')) })],
   ['apiKeyHelper', (mark) => ({ '.claude/settings.json': { apiKeyHelper: `${mark('ran')}; echo key` } })],
   [
     '.mcp.json and enableAllProjectMcpServers',
