@@ -1,8 +1,8 @@
-/** Pseudo-random numbers that are the same for the same seed (mulberry32). */
+/** Numbers that look random and are the same for the same seed (mulberry32). */
 export interface Random {
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** From 0 up to, and without, 1. */
   next(): number;
-  /** A whole number from `min` to `max`, both inclusive. */
+  /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number;
   pick<T>(items: readonly [T, ...T[]]): T;
 }

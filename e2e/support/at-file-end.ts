@@ -2,10 +2,10 @@ import type { AtEnd } from '../../test-support/temporary-folder.ts';
 
 const ends: (() => void | Promise<void>)[] = [];
 
-/** Registers a task for the end of all tests of the file; the last registered runs first. */
+/** Has a thing done when all tests of the file are over; the last one first. */
 export const atFileEnd: AtEnd = (end) => void ends.unshift(end);
 
-/** Runs all registered tasks, even if some fail, and throws the first error. */
+/** Does all that is to be done, whatever of it fails, and throws what failed first. */
 export async function endFile(): Promise<void> {
   const failed: unknown[] = [];
   for (const end of ends.splice(0)) {

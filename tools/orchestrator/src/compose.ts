@@ -78,7 +78,7 @@ export interface Orchestrator {
 }
 
 /**
- * Builds every part in the order of their dependencies, re-attaches to the processes of before, and only then listens.
+ * Builds every part in the order of their dependencies, re-attaches to the processes of earlier runs, and only then listens.
  * @throws OperationalError `data_dir_in_use`, `data_dir_unwritable`, `storage_failed`, `database_newer`, `database_damaged`, `port_in_use`, `agent_user_unsupported`; Rejection for
  *   a repository that cannot be registered
  */
@@ -114,7 +114,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     life.onStop('loop delay', loopDelay.stop);
     const read = { store, views: createBoardViews({ store, board }), loopDelay: loopDelay.read };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
-    storage.spawner.end = useSpawner(); // not earlier: nobody waits for a spawn at a start, so it need not wait for one more process
+    storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;
     const { logins } = services;
     const gateway = await openGateway({ store, board, log, handlers, logins, host, port, secret, version: VERSION });
@@ -158,7 +158,7 @@ async function openRepositories(
   const repositories = createRepositories({ store, dataDir, log });
   const worktrees = createWorktrees({ dataDir, env, repositories });
   const gitSettings = createGitSettings({ store, worktrees, repositories, log });
-  await gitSettings.lookAtAll(); // before anything else calls git: a person set up whatever is configured now
+  await gitSettings.lookAtAll(); // before anything else calls git: the settings that exist now were made by a person
   const trust = createTrust({ store, worktrees, log, env });
   const claudeEnv = await environmentForSandbox(env, dataDirLayout(dataDir).programs, log);
   return { env, claudeEnv, worktrees, gitSettings, trust };
@@ -196,7 +196,7 @@ function createDeltas() {
 
 type ServiceParts = Storage & Repositories & RunningSessions & { outboxBell: Bell<StageId>; trash: Trash };
 
-/** What the commands of people act on. */
+/** The services that people's commands use. */
 async function createServices(context: StartContext, parts: ServiceParts, { onCodeUsed }: ComposeOptions) {
   const { config, log, edges, limits, life } = context;
   const { store, worktrees, trust, sessions, outboxBell, env, trash } = parts;
@@ -236,7 +236,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   };
 }
 
-/** What Callboard does without being asked. */
+/** The work that Callboard does unasked. */
 async function startAutomation(
   { config, log, edges, limits, life }: StartContext,
   { store, disk, worktrees, sessions, lowPriorityWork }: Storage & Repositories & RunningSessions,

@@ -9,7 +9,7 @@ import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { StartContext } from './start-context.ts';
 
-/** What the state of the machine depends on. */
+/** The parts that the state of the machine depends on. */
 export interface MachineState {
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
@@ -37,7 +37,7 @@ export interface ReactingParts {
   notices: () => Promise<BoardNotices>;
 }
 
-/** Tells the boards when the state of the machine changes, and continues what waited for it; the first time at once. */
+/** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
 export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
   const { machine, sessions, scheduler, gateway, notices } = parts;
   const { claude, sandbox, disk, writes, reAttaching } = machine;

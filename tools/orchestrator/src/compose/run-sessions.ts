@@ -32,7 +32,7 @@ export interface RunningSessions {
   lowPriorityWork: LowPriorityWork;
 }
 
-/** Builds the sessions with what watches their processes, and re-attaches to the processes of before. */
+/** Builds the sessions and the watches of their processes, and re-attaches to the processes of earlier runs. */
 export async function runSessions(context: StartContext, parts: RunSessionsParts): Promise<RunningSessions> {
   const { config, log, edges, limits, life } = context;
   const { store, trust, env, claudeEnv, ...shared } = parts;

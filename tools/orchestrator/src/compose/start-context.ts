@@ -4,7 +4,7 @@ import type { Edges } from '../lib/edges.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { StopGraces } from '../sessions/launch/stop-launch.ts';
 
-/** What every part of the orchestrator is built with. */
+/** The dependencies of every part of the orchestrator. */
 export interface StartContext {
   config: OrchestratorConfig;
   log: Logger;

@@ -22,7 +22,7 @@ import { loseUnconfirmed, settleByResult } from './unconfirmed-answers.ts';
 
 type Events = { [E in LastingEvent as E['type']]: E };
 type EventType = keyof Events;
-/** Spelled out with its type, so that the compiler pairs each event with its handler. */
+/** Names the type again, so that the compiler pairs each event with its handler. */
 type EventOf<T extends EventType> = { [P in T]: { type: P } & Events[P] }[T];
 type Handlers = { [T in EventType]: (context: EventContext, event: EventOf<T>) => void | Promise<void> };
 
@@ -88,7 +88,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
   await checkStrangers(context);
   await deniedInTurn(context, end.denied ?? []);
   const { record } = change;
-  // A subagent goes on after the turn, and so may a request of its own.
+  // A subagent goes on after the turn, and its requests may stay open.
   if (!agentsWork(record)) await loseUnconfirmed(tx, launchId);
   const { durationMs, tokens } = end;
   const costUsd = costOfTurn(record, end);
@@ -195,7 +195,7 @@ async function messageProgress(
   if (progress === 'consumed') {
     change.record = { ...change.record, turnBegun: true, turnMessages: [...change.record.turnMessages, row.id] };
   }
-  // Finished without having been begun: the CLI read it in an earlier launch, and no result follows.
+  // It finished and never began: the CLI read it in an earlier launch, and no result follows.
   if (progress === 'finished') change.record = { ...change.record, turnRunning: await hasUnreadMessages(tx, launchId) };
 }
 
@@ -211,23 +211,23 @@ async function returnToQueue({ tx, change, launchId }: EventContext, row: Outbox
   };
   await tx.outbox.insert({ ...again, actor: row.actor, createdAt: row.createdAt, position: row.position });
   change.queueChanged = true;
-  // A turn that had not begun is over with it: no `result` follows then (seen with 2.1.330).
+  // If the turn had not begun, it is over: no `result` follows (seen with 2.1.330).
   const turnRunning = change.record.turnBegun || (await hasUnreadMessages(tx, launchId));
   change.record = { ...change.record, turnRunning, queueHeld: true };
 }
 
-/** The start and the end of a turn name its messages, so none stays unread if the lines about each one are missing. */
+/** Marks messages as read: the start and the end of a turn name its messages, in case the line about one of them is missing. */
 async function markRead(context: EventContext, messageIds: readonly string[]): Promise<void> {
   for (const id of messageIds) await messageProgress(context, id, 'consumed');
 }
 
-/** The next start begins a new conversation, with the stage's prompt before whatever is queued. */
+/** Makes the next start begin a new conversation, with the stage's prompt ahead of the queue. */
 async function conversationLost({ tx, change, launchId }: EventContext): Promise<void> {
   const { stageId } = change.record;
   const stage = await tx.stages.find(stageId);
   if (stage === null) return;
   const prompt = firstPrompt(stage);
-  const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // these return to the queue anyway
+  const given = await tx.outbox.listOf(launchId, ['accepted', 'written']); // they return to the queue when the launch ends
   const isGiven = given.some(({ body }) => body.kind === 'message' && body.text === prompt);
   const front = ((await tx.outbox.queueOf(stageId))[0]?.position ?? 1) - 1;
   const row = { id: tx.newId(), stageId, launchId: null, wireId: tx.newWireId(), actor: null, createdAt: tx.now };

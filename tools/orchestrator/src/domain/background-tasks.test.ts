@@ -13,7 +13,7 @@ const started = (taskId: string, toolUseId: string) =>
 const serve = { taskId: 't1', type: 'local_bash', description: 'Serve' };
 const known = { ...serve, toolUseId: 'c1', command: 'npm run dev', startedAt: expect.any(String) };
 
-it('knows the command of a task that is listed before it is told of', async () => {
+it('shows the command of a task that the CLI lists before it reports the start', async () => {
   const session = await busyTestSession();
   const record = await session.tell(
     call('c1', 'npm run dev'),
@@ -24,7 +24,7 @@ it('knows the command of a task that is listed before it is told of', async () =
   expect(record.backgroundTasks).toEqual([known]);
 });
 
-it('knows the command of one that ran in the foreground until it was sent to the background', async () => {
+it('shows the command of a task that starts in the foreground and moves to the background', async () => {
   const session = await busyTestSession();
   const before = await session.tell(call('c1', 'npm run dev'), started('t1', 'c1'));
   expect(before.backgroundTasks).toEqual([]);
@@ -32,7 +32,7 @@ it('knows the command of one that ran in the foreground until it was sent to the
   expect(record.backgroundTasks).toEqual([known]);
 });
 
-it('keeps since when a task runs whose start was not told', async () => {
+it('keeps the time at which a task was first listed if its start is never reported', async () => {
   const session = await busyTestSession();
   const first = await session.tell({ type: 'tasks', tasks: [serve] });
   const second = await session.tell({ type: 'tasks', tasks: [serve, { ...serve, taskId: 'constructor' }] });

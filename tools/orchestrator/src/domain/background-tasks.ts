@@ -5,16 +5,16 @@ import type { SessionRecord } from '../store/records.ts';
 import type { EventContext } from './event-context.ts';
 import { truncate } from './truncate.ts';
 
-/** A longer command is shortened, because it is part of the session summary on every board. */
+/** The longest command that is kept in full, in characters: every board gets it with the session summary. */
 const LONGEST_COMMAND = 2_000;
-/** How many starts are remembered. The CLI also reports a foreground command of a few seconds as a task. */
+/** How many task starts are kept. The CLI reports a foreground command of a few seconds as a task too. */
 const REMEMBERED_STARTS = 32;
-/** How many transcript entries are searched for the call of a task. */
+/** How many of the newest transcript entries are searched for the call that started a task. */
 const LOOK_BACK = 50;
 
 type ListedTask = Extract<AgentEvent, { type: 'tasks' }>['tasks'][number];
 
-/** Returns the record with the running tasks as the CLI lists them, each with the call that started it, if known. */
+/** Returns the record with the tasks that the CLI lists as running, each with the call that started it (null if unknown). */
 export function takeTasks(record: SessionRecord, tasks: readonly ListedTask[], now: string): SessionRecord {
   const backgroundTasks = tasks.map(({ taskId, type, description }): BackgroundTask => {
     const before = record.backgroundTasks.find((task) => task.taskId === taskId);
@@ -26,7 +26,7 @@ export function takeTasks(record: SessionRecord, tasks: readonly ListedTask[], n
   return { ...record, backgroundTasks };
 }
 
-/** A task was started. The CLI may list it before or after this event. */
+/** Stores which call started a task. The CLI may list the task before or after it reports the start. */
 export async function takeTaskStart(
   context: EventContext,
   { taskId, toolUseId, description, taskType }: Extract<AgentEvent, { type: 'task-started' }>,
@@ -47,7 +47,7 @@ export async function takeTaskStart(
   change.record = takeTasks({ ...record, agents, taskStarts }, record.backgroundTasks, tx.now);
 }
 
-/** Returns the command of a call, from the transcript. */
+/** Returns the command of a call from the transcript; null if the call is not found or has no command. */
 async function commandOf({ tx, change }: EventContext, toolUseId: string): Promise<string | null> {
   const { stageId } = change.record;
   const stored = await tx.transcript.page(stageId, { after: undefined, before: undefined, limit: LOOK_BACK });

@@ -14,7 +14,7 @@ export async function openChange(tx: Tx, stageId: StageId): Promise<SessionChang
   return { before: record, record, entries: [], queueChanged: false, delivered: [] };
 }
 
-/** @returns the rejection for a stage without a session: it was never started, or does not exist */
+/** Returns the rejection for a stage without a session: it was never started, or does not exist. */
 export async function noSession({ stages }: Pick<Tables, 'stages'>, stageId: StageId): Promise<Rejection> {
   if ((await stages.find(stageId)) === null) return unknownStage(stageId);
   return new Rejection('no_session', `${stageId} has no session: it was never started. Start the stage first.`);

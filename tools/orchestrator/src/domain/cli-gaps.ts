@@ -7,11 +7,11 @@ export const MINIMAL_MODE = 'it runs in its minimal mode, so CLAUDE.md and hooks
 /** The program that a session runs. */
 export interface ProgramGaps {
   version: string | null;
-  /** What it is known not to do, in short words for people. */
+  /** The features that it lacks, in short words for people. */
   gaps: readonly string[];
 }
 
-/** Stores what the program of a session does not do, and reports it in the transcript if that is new. */
+/** Stores which features the program of a session lacks, and reports them in the transcript if they are new. */
 export function setCliGaps(change: SessionChange, now: string, { version, gaps }: ProgramGaps): void {
   const { cliGaps: known, cliVersion } = change.record;
   change.record = { ...change.record, cliVersion: version, cliGaps: [...gaps] };
@@ -20,7 +20,7 @@ export function setCliGaps(change: SessionChange, now: string, { version, gaps }
   reportGaps(change, now, `${gaps.join('; ')}. ${advice}`);
 }
 
-/** Adds a gap that shows while a session runs, and reports it in the transcript once. */
+/** Adds a gap that was found while the session runs, and reports it in the transcript once. */
 export function addCliGap(change: SessionChange, now: string, gap: string): void {
   const { cliGaps } = change.record;
   if (cliGaps.includes(gap)) return;
@@ -31,6 +31,6 @@ export function addCliGap(change: SessionChange, now: string, gap: string): void
 
 function reportGaps(change: SessionChange, now: string, words: string): void {
   const release = change.record.cliVersion ?? '(version unknown)';
-  const text = `Claude Code ${release} does not do everything that Callboard relies on: ${words}`;
+  const text = `Claude Code ${release} lacks features that Callboard relies on: ${words}`;
   addNotice(change, now, { level: 'warning', code: 'cli-gaps', text });
 }

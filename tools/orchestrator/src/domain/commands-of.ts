@@ -2,22 +2,25 @@ import type { AskingCommand, TranscriptEntry } from '@callboard/contract';
 import type { Tx } from '../store/store.ts';
 import type { SessionChange } from './session-change.ts';
 
-/** Running calls are among the newest entries. */
+/** How many stored entries are searched: running calls are among the newest ones. */
 const LOOK_BACK = 200;
-/** Enough of a command to recognise it. */
+/** How many characters of a command are kept: enough to recognise it. */
 const LONGEST = 2_000;
 
-/** The newest entries, including those not stored yet. */
+/** Returns the newest transcript entries, including those that the transaction has not stored yet. */
 export async function newestEntries(tx: Tx, { record, entries }: SessionChange): Promise<TranscriptEntry[]> {
   const stored = await tx.transcript.page(record.stageId, { after: undefined, before: undefined, limit: LOOK_BACK });
   return [...stored, ...entries];
 }
 
-/** Background tasks that run a command. */
+/** Returns the background tasks that run a command; a task of unknown type may run one. */
 export const backgroundCommands = ({ record }: SessionChange) =>
   record.backgroundTasks.filter(({ type }) => type === 'local_bash' || type === 'unknown');
 
-/** The commands that a session runs now: those without a result that wait for nobody, and those in the background. */
+/**
+ * Returns the commands that a session runs now: calls without a result that do not wait for a person, and commands in the
+ * background.
+ */
 export async function commandsOf(tx: Tx, change: SessionChange): Promise<AskingCommand[]> {
   const entries = await newestEntries(tx, change);
   const ended = new Set(entries.flatMap((entry) => (entry.kind === 'tool-result' ? [entry.toolUseId] : [])));
@@ -27,8 +30,8 @@ export async function commandsOf(tx: Tx, change: SessionChange): Promise<AskingC
   const running = entries.flatMap((entry, index): AskingCommand[] => {
     if (entry.kind !== 'tool-use' || entry.toolName !== 'Bash') return [];
     const { toolUseId, parentToolUseId, input } = entry;
-    if (input.dangerouslyDisableSandbox === true) return []; // outside the sandbox, nobody is asked about the network
-    // A call of an earlier turn has ended, with or without a result; a subagent goes on.
+    if (input.dangerouslyDisableSandbox === true) return []; // commands outside the sandbox cause no network request
+    // A call of an earlier turn is over, even without a result. Calls of subagents may outlast the turn.
     if (ended.has(toolUseId) || waits.has(toolUseId) || (index < lastEnd && parentToolUseId === null)) return [];
     const text = typeof input.command === 'string' ? input.command.slice(0, LONGEST) : '';
     return [{ id: toolUseId, isBackground: false, text }];

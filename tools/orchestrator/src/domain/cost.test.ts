@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { busyTestSession, type TestSession, type Told, up } from '../../test/support/test-session.ts';
 
-/** A turn at whose end the process has counted this much. */
+/** The end of a turn; `costUsd` is the total that the process has counted so far. */
 const turn = (costUsd: number | null): Told => ({
   type: 'turn-ended',
   end: { outcome: 'succeeded', message: null, durationMs: 5, costUsd, tokens: null },
@@ -20,7 +20,7 @@ const asked = async (session: TestSession) =>
 const costs = async (session: TestSession) =>
   (await session.transcript()).flatMap((entry) => (entry.kind === 'turn-end' ? [entry.costUsd] : []));
 
-it('says of each turn what it alone has cost, and of the session what all have', async () => {
+it('shows for each turn its own cost, and for the session the sum of all turns', async () => {
   const session = await busyTestSession();
   await session.tell(turn(0.48));
   await session.tell(turn(0.57));
@@ -30,7 +30,7 @@ it('says of each turn what it alone has cost, and of the session what all have',
   expect(await asked(session)).toBe(0);
 });
 
-it('goes on with the count of a process that was stopped', async () => {
+it('continues from the count of a process that was stopped', async () => {
   const session = await busyTestSession();
   await session.tell({ type: 'conversation', sessionId: 'c1' }, turn(0.12));
   await session.end({ kind: 'stopped', reason: 'Stopped by Ada.' });
@@ -40,7 +40,7 @@ it('goes on with the count of a process that was stopped', async () => {
   expect(await asked(session)).toBe(0);
 });
 
-it('asks the process after one that died from where on it counts, since that one may have kept nothing of its count', async () => {
+it('asks a process for its starting count if the one before it died, which may not have saved its count', async () => {
   const session = await busyTestSession();
   await session.tell({ type: 'conversation', sessionId: 'c1' }, turn(0.12));
   await session.end();
@@ -51,7 +51,7 @@ it('asks the process after one that died from where on it counts, since that one
   expect(await session.record()).toMatchObject({ costUsd: 0.22 });
 });
 
-it('goes on when the count begins anew with /clear', async () => {
+it('keeps the cost of the session when /clear resets the count', async () => {
   const session = await busyTestSession();
   await session.tell(turn(0.12));
   await session.tell(turn(0));

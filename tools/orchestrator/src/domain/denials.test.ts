@@ -35,7 +35,7 @@ const seen = ({ store, stageId }: TestSession) =>
   store.transact((tx) => changeSession(tx, stageId, (change) => acknowledgeDenial(change, tx.now, 'Ada')));
 
 describe('a call that Claude Code itself denied', () => {
-  it('is counted and logged once, with what denied it', async () => {
+  it('is counted and logged once, with the rule that denied it', async () => {
     const session = await busyTestSession();
     await session.tell(call('t1'), denied('t1'), denied('t1'), result('t1'), ended(['t1']));
     expect(await session.record()).toMatchObject({ denials: 1 });
@@ -52,14 +52,14 @@ describe('a call that Claude Code itself denied', () => {
     for (const source of ['person', 'hook', 'mode']) expect(await logged(session, { source })).toEqual([]);
   });
 
-  it('names the mode that denied it', async () => {
+  it('is logged with the mode that denied it', async () => {
     const session = await busyTestSession();
     const byMode = { ...denied('t1'), denial: { source: 'mode', detail: null } } as Told;
     await session.tell({ type: 'mode-changed', mode: 'dontAsk' }, call('t1'), byMode);
     expect(await logged(session)).toMatchObject([{ denial: { source: 'mode', detail: 'dontAsk' } }]);
   });
 
-  it('needs a person when it was the last of its turn, until a message is sent', async () => {
+  it('needs a person if it was the last call of its turn, until a message is sent', async () => {
     const session = await busyTestSession();
     await session.tell(call('t1'), denied('t1', 'Bash(npm run *)'), result('t1'), ended());
     expect(await session.record()).toMatchObject({
@@ -73,7 +73,7 @@ describe('a call that Claude Code itself denied', () => {
     expect(await columnOf(session)).toBe('review');
   });
 
-  it('is no more than a count when another call came after it', async () => {
+  it('is only counted if another call came after it', async () => {
     const session = await busyTestSession();
     const other = [call('t2', 'ls'), result('t2', true, false)];
     await session.tell(call('t1'), denied('t1'), result('t1'), ...other, ended(['t1']));
@@ -81,13 +81,13 @@ describe('a call that Claude Code itself denied', () => {
     expect(await columnOf(session)).toBe('review');
   });
 
-  it('is no more than a count when the turn was interrupted', async () => {
+  it('is only counted if the turn was interrupted', async () => {
     const session = await busyTestSession();
     await session.tell(call('t1'), denied('t1'), result('t1'), ended([], 'interrupted'));
     expect(await session.record()).toMatchObject({ denials: 1, openDenial: null });
   });
 
-  it('needs nobody any more once a person has seen it, who stands in the transcript', async () => {
+  it('needs nobody once a person took note of it; the transcript names that person', async () => {
     const session = await busyTestSession();
     await session.tell(call('t1'), denied('t1'), result('t1'), ended());
     await seen(session);
@@ -99,7 +99,7 @@ describe('a call that Claude Code itself denied', () => {
     await expect(seen(session)).rejects.toMatchObject({ code: 'no_denial' });
   });
 
-  it('keeps the next phase waiting for a person, gate or not', async () => {
+  it('makes the next phase wait for a person, even without a gate', async () => {
     const pipeline = ['Design', 'Build'].map((name) => ({ name, prompt: name, gate: 'none' }));
     const session = await busyTestSession({ pipeline });
     await session.tell(call('t1'), denied('t1'), result('t1'), ended());
@@ -109,15 +109,15 @@ describe('a call that Claude Code itself denied', () => {
   });
 });
 
-describe('of a release that tells of denials at the end of the turn alone', () => {
-  it('the call is counted, and nobody knows by what', async () => {
+describe('a release that reports denials only at the end of the turn', () => {
+  it('counts the call, with an unknown source', async () => {
     const session = await busyTestSession();
     await session.tell(call('t1'), result('t1', false), ended(['t1', 'never-made']));
     expect(await session.record()).toMatchObject({ denials: 1, openDenial: { source: 'unknown' } });
     expect(await logged(session)).toMatchObject([{ asked: 'Bash npm run foo', denial: { source: 'unknown' } }]);
   });
 
-  it('what a person denied does not count', async () => {
+  it('does not count a call that a person denied', async () => {
     const session = await busyTestSession();
     await session.tell(call('toolu_1'), asked('r1'));
     const response = { subtype: 'success', response: { behavior: 'deny', message: 'no' } };
@@ -133,9 +133,9 @@ describe('of a release that tells of denials at the end of the turn alone', () =
     expect(await logged(session, { source: 'person' })).toHaveLength(1);
   });
 
-  it('a call of which something was told does not count twice or at all', async () => {
+  it('does not count a call whose result already tells who denied it', async () => {
     const session = await busyTestSession();
-    await session.tell(call('t1'), result('t1', true), ended(['t1'])); // by a person, as its result says
+    await session.tell(call('t1'), result('t1', true), ended(['t1'])); // the result says that a person denied it
     expect(await session.record()).toMatchObject({ denials: 0 });
   });
 });

@@ -10,22 +10,22 @@ import { truncate } from './truncate.ts';
 type Denied = Omit<Extract<AgentEvent, { type: 'call-denied' }>, 'type'>;
 type Call = SessionRecord['calls'][string];
 
-/** How many calls without a result are remembered. Parallel subagents make several at once. */
+/** How many calls without a result are kept. Parallel subagents make several at once. */
 const REMEMBERED_CALLS = 64;
-/** The longest reason of a denial that is kept. */
+/** The longest reason that is kept in full, in characters. */
 const LONGEST_REASON = 2_000;
 
-/** Returns the id of a decision without a request. */
+/** Returns the id of the decision about a call that was denied without a request. */
 export const denialId = (toolUseId: string): string => `denied:${toolUseId}`.slice(0, 200);
 
-/** Remembers a call until its result or its denial is known. */
+/** Keeps a call until its result or its denial arrives. */
 export function keepCall(change: SessionChange, toolUseId: string, call: Call): void {
   const others = Object.entries(change.record.calls).filter(([id]) => id !== toolUseId);
   const calls = Object.fromEntries([...others, [toolUseId, call] as const].slice(-REMEMBERED_CALLS));
   change.record = { ...change.record, calls, lastCall: { toolUseId, denial: null } };
 }
 
-/** Forgets a call whose result is known. */
+/** Drops a call whose result has arrived. */
 export function forgetCall(change: SessionChange, toolUseId: string): void {
   if (ownProperty(change.record.calls, toolUseId) === undefined) return;
   const { [toolUseId]: _, ...calls } = change.record.calls;
@@ -33,8 +33,8 @@ export function forgetCall(change: SessionChange, toolUseId: string): void {
 }
 
 /**
- * Records that Claude Code itself denied a call: adds it to the decision log and the transcript, and counts it, once
- * however often it is reported. Whether it was the last call of its turn is known when the turn ends.
+ * Records that Claude Code itself denied a call: adds it to the decision log and the transcript, and counts it. Repeated
+ * reports of a call change nothing. Whether it was the last call of its turn shows when the turn ends.
  */
 export async function callDenied({ tx, change, launchId }: EventContext, denied: Denied): Promise<void> {
   const { stageId } = change.record;
@@ -72,8 +72,8 @@ export async function callDenied({ tx, change, launchId }: EventContext, denied:
 const modeOf = ({ mode }: SessionRecord, { denial }: Denied): string | null => (denial.source === 'mode' ? mode : null);
 
 /**
- * The end of a turn names the calls that were denied, including those that persons denied. The ones without a request or
- * an earlier report (some releases send none) were denied by Claude Code itself, for an unknown reason.
+ * Records the denied calls that the end of a turn names, which include those that a person denied. A call without a request
+ * and without an earlier report (some releases send none) was denied by Claude Code itself, for an unknown reason.
  */
 export async function deniedInTurn(context: EventContext, toolUseIds: readonly string[]): Promise<void> {
   const { tx, change } = context;
@@ -84,7 +84,7 @@ export async function deniedInTurn(context: EventContext, toolUseIds: readonly s
   }
 }
 
-/** Adds the rule or mode that denied a call. */
+/** Adds the rule that denied a call, if the session still shows that denial. */
 export function nameDenial(change: SessionChange, toolUseId: string, detail: string): void {
   const { lastCall, openDenial } = change.record;
   if (lastCall?.toolUseId !== toolUseId || lastCall.denial === null) return;
@@ -95,14 +95,14 @@ export function nameDenial(change: SessionChange, toolUseId: string, detail: str
   };
 }
 
-/** The denial at the end of the last turn no longer needs a person: someone wrote a message, or dealt with it otherwise. */
+/** Closes the denial at the end of the last turn: someone wrote a message, or dealt with it in another way. */
 export function closeDenial(change: SessionChange): void {
   const { openDenial, lastCall } = change.record;
   if (openDenial === null && (lastCall === null || lastCall.denial === null)) return;
   change.record = { ...change.record, openDenial: null, lastCall: null };
 }
 
-/** A person took note of the denial. @throws Rejection `no_denial` */
+/** Closes the denial for a person who took note of it, and says so in the transcript. @throws Rejection `no_denial` */
 export function acknowledgeDenial(change: SessionChange, at: string, actor: string): void {
   const { openDenial, stageId } = change.record;
   if (openDenial === null)

@@ -27,24 +27,32 @@ const insert = (
     return id;
   });
 
-describe('what was not given from here', () => {
+describe('input that Callboard did not send', () => {
   it.each([
-    ['a reply to a request that is not ours', 'foreign-control', echo(ALLOWED, 'nobody')],
-    ['a reply to nobody', 'foreign-control', { type: 'reply-to-nobody' }],
+    ['a reply to a request that Callboard did not send', 'foreign-control', echo(ALLOWED, 'nobody')],
+    ['a reply without a request', 'foreign-control', { type: 'reply-to-nobody' }],
+    ['the echo of a foreign message', 'foreign-message', { type: 'message-echoed', messageId: 'm9', text: null }],
     [
-      'a message that was taken, and is not ours',
+      'the echo of a message without an id',
       'foreign-message',
-      { type: 'message-echoed', messageId: 'm9', text: null },
+      { type: 'message-echoed', messageId: null, text: 'Do it' },
     ],
-    ['one whose id is not told', 'foreign-message', { type: 'message-echoed', messageId: null, text: 'Do it' }],
-    ['a turn that begins with one', 'foreign-message', begun('m9')],
-    ['one that is read', 'foreign-message', read('m9')],
-    ['one that is finished', 'foreign-message', { type: 'message-progress', messageId: 'm9', progress: 'finished' }],
-    ['what a command printed that nobody gave', 'foreign-message', { type: 'command-output' }],
-    ['a line that the CLI does not print', 'forged-output', { type: 'forged-line' }],
-    ['a mode that lets more run', 'foreign-mode', mode('acceptEdits')],
-    ['the same, told with the beginning of a turn', 'foreign-mode', { ...begun(), mode: 'bypassPermissions' } as Told],
-    ['the same, told when it is asked', 'foreign-mode', { ...up(), mode: 'auto' } as Told],
+    ['a turn that begins with a foreign message', 'foreign-message', begun('m9')],
+    ['a foreign message that was read', 'foreign-message', read('m9')],
+    [
+      'a foreign message that is finished',
+      'foreign-message',
+      { type: 'message-progress', messageId: 'm9', progress: 'finished' },
+    ],
+    ['the output of a command that nobody sent', 'foreign-message', { type: 'command-output' }],
+    ['a line that the CLI cannot have printed', 'forged-output', { type: 'forged-line' }],
+    ['a mode that allows more', 'foreign-mode', mode('acceptEdits')],
+    [
+      'a mode that allows more, reported at the start of a turn',
+      'foreign-mode',
+      { ...begun(), mode: 'bypassPermissions' } as Told,
+    ],
+    ['a mode that allows more, reported in the reply to initialize', 'foreign-mode', { ...up(), mode: 'auto' } as Told],
   ] as const)('raises an alarm: %s', async (_what, code, told) => {
     const session = await busyTestSession();
     expect(await alarm(session)).toBeNull();
@@ -53,7 +61,7 @@ describe('what was not given from here', () => {
     expect(session.alarms()).toBe(1);
   });
 
-  it('is a second reply to a request of ours', async () => {
+  it('raises an alarm: a second reply to a request of Callboard', async () => {
     const session = await busyTestSession();
     const { wireId = '' } = (await control(session)) ?? {};
     await session.tell(echo(ALLOWED, wireId));
@@ -63,11 +71,11 @@ describe('what was not given from here', () => {
   });
 });
 
-describe('what is no alarm', () => {
-  it('is a message of ours, told of in every way, unless something was added to it', async () => {
+describe('no alarm is raised', () => {
+  it('for a message of Callboard, however it is reported, unless text was added to it', async () => {
     const session = await busyTestSession();
     const [id] = (await session.outbox()).flatMap((row) => (row.kind === 'message' ? [row.wireId] : []));
-    if (id === undefined) throw new Error('it was given no message');
+    if (id === undefined) throw new Error('the session has no message');
     const echoed = (text: string | null) => ({ type: 'message-echoed', messageId: id, text }) as const;
     await session.tell(echoed(null), echoed('Do it'), echoed(' Do it\n'), read(id), begun(id), begun());
     expect(await alarm(session)).toBeNull();
@@ -75,20 +83,20 @@ describe('what is no alarm', () => {
     expect(await alarm(session)).toBe('foreign-message');
   });
 
-  it('is a mode that asks for as much, such as one that Claude goes into by itself', async () => {
+  it('for a mode that allows nothing more, for example one that Claude enters on its own', async () => {
     const session = await busyTestSession();
     await session.tell(mode('plan'), mode('default'), mode('dontAsk'));
     expect(await session.record()).toMatchObject({ mode: 'dontAsk', alarm: null });
   });
 
-  it('is a mode that a person chose, also if it is told before the reply', async () => {
+  it('for a mode that a person chose, even if it is reported before the reply', async () => {
     const session = await busyTestSession();
     await insert(session, { subtype: 'set_permission_mode', mode: 'acceptEdits' });
     await session.tell(mode('acceptEdits'));
     expect(await alarm(session)).toBeNull();
   });
 
-  it('is a mode that came with an answer', async () => {
+  it('for a mode that an answer set', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     const updatedPermissions = [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }];
@@ -98,7 +106,7 @@ describe('what is no alarm', () => {
     expect(await alarm(session)).toBeNull();
   });
 
-  it('is a mode that a command of the running turn brought', async () => {
+  it('for a mode that a command of the running turn may have set', async () => {
     const session = await busyTestSession();
     const id = await insert(session, { text: '/fast', attachments: [], isCommand: true, attachesFiles: false });
     await session.tell(read(id), { type: 'command-output' }, mode('acceptEdits'));

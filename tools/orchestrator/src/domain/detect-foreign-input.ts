@@ -9,7 +9,7 @@ async function isFromCallboard({ tx, launchId }: EventContext, messageId: string
   return (await tx.outbox.findByWireId(launchId, messageId))?.body.kind === 'message';
 }
 
-/** The process received these messages. Raises an alarm if one of them did not come from Callboard. */
+/** Raises an alarm if one of the messages that the process received did not come from Callboard. */
 export async function checkMessages(context: EventContext, messageIds: readonly (string | null)[]): Promise<void> {
   if (!context.knowsAll) return;
   for (const messageId of messageIds) {
@@ -18,8 +18,8 @@ export async function checkMessages(context: EventContext, messageIds: readonly 
 }
 
 /**
- * The process echoes the text that it received under the id of a message. Raises an alarm if the message is not from
- * Callboard, or if text was added: the CLI joins messages that arrive together and echoes them under the last id (tried).
+ * Checks the text that the process echoes under the id of a message. Raises an alarm if the message is not from Callboard,
+ * or if text was added: the CLI joins messages that arrive together and echoes them under the last id (tried).
  */
 export async function checkEcho(context: EventContext, messageId: string | null, text: string | null): Promise<void> {
   const { tx, launchId, change } = context;
@@ -36,8 +36,8 @@ export async function checkEcho(context: EventContext, messageId: string | null,
 }
 
 /**
- * A command printed output. Raises an alarm unless the running turn has a command, or Callboard is setting the model: the
- * CLI reports a new model in this way, before its reply.
+ * Checks the output of a `/` command. Raises an alarm unless the running turn has a command, or Callboard is setting the
+ * model: the CLI reports a new model as such output, before its reply.
  */
 export async function checkCommandOutput(context: EventContext): Promise<void> {
   const { tx, launchId, change } = context;
@@ -49,7 +49,7 @@ export async function checkCommandOutput(context: EventContext): Promise<void> {
   await raiseAlarm(context, alarmOf('foreign-message'));
 }
 
-/** The process has followed an instruction that did not come from Callboard. */
+/** Raises an alarm: the process followed an instruction that did not come from Callboard. */
 export async function foreignControl(context: EventContext): Promise<void> {
   if (context.knowsAll) await raiseAlarm(context, alarmOf('foreign-control'));
 }
@@ -66,7 +66,7 @@ export async function takeMode(context: EventContext, mode: string): Promise<voi
   await raiseAlarm(context, alarmOf('foreign-mode', `It is now "${mode}".`));
 }
 
-/** By a control request, by an answer with a new mode, or possibly by a `/` command of the running turn. */
+/** Whether a control request, an answer with a new mode, or possibly a `/` command of the running turn set the mode. */
 async function wasAskedFor({ tx, launchId, change }: EventContext, mode: string): Promise<boolean> {
   const rows = await tx.outbox.listOf(launchId, ['accepted', 'written', 'confirmed']);
   const { turnMessages } = change.record;

@@ -21,12 +21,12 @@ interface Ending {
   tx: Tx;
   change: SessionChange;
   end: LaunchEnd;
-  /** Which of `unconfirmedMessages` were found in the conversation: Claude is not given those again. */
+  /** Which of `unconfirmedMessages` were found in the conversation: they are not sent again. */
   found: FoundMessages;
 }
 
 /**
- * Settles everything that depended on a process that is gone: closes its open requests, returns unread messages to the
+ * Settles everything that depended on an ended process: closes its open requests, returns unread messages to the
  * queue (under their old ids, because the CLI knows what it has read, even after a resume), and records the fate of
  * answers that it did not confirm. Writes nothing to another process.
  * @param found which of `unconfirmedMessages` were found in the conversation
@@ -60,7 +60,7 @@ export async function endLaunch(
 /** The CLI does not record commands as messages. */
 const isWrittenDown = (row: OutboxRow): row is MessageRow => row.body.kind === 'message' && !row.body.isCommand;
 
-/** Returns the rows that the process had when someone asked it to end its turn, whether or not it did. */
+/** Returns the rows that the process had when it was last asked to end its turn, whether or not it did. */
 async function sentBeforeAnInterrupt(tx: Tx, launchId: LaunchId, rows: OutboxRow[]): Promise<OutboxRow[]> {
   const since = rows.map(({ writtenAt, createdAt }) => writtenAt ?? createdAt).toSorted()[0];
   if (since === undefined) return [];
@@ -85,7 +85,7 @@ function addUnknown({ tx, change }: Ending, rows: readonly MessageRow[]): void {
   addNotice(change, tx.now, { level: 'warning', code: 'message-unknown', text });
 }
 
-/** The turn is not repeated, because its effects stand. */
+/** Says that Claude lacks a turn. The turn is not repeated, because its effects stand. */
 function addForgotten({ tx, change }: Ending): void {
   const text =
     'Claude Code ended before it had saved its last turn. What that turn did stands, but Claude will not know of it when the session is resumed: tell it what it needs to know.';
@@ -111,7 +111,7 @@ async function settleRow({ tx, change, end, found }: Ending, row: OutboxRow): Pr
 }
 
 async function settleAnswer(tx: Tx, row: OutboxRow, end: LaunchEnd): Promise<void> {
-  // If nobody watched, it may have been written without a mark.
+  // If nobody watched the process, the answer may have been written without a mark.
   const isUnwritten = row.state === 'accepted' && (end.kind !== 'died' || end.wasWatched);
   if (!isUnwritten) {
     const trace = { writtenAt: row.writtenAt, endedAt: tx.now, endReason: end.reason };

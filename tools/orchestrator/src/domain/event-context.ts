@@ -9,9 +9,9 @@ export interface EventContext {
   launchId: LaunchId;
   /** Absolute path of the worktree, to shorten paths that are shown. */
   worktree: string | null;
-  /** An action came from neither a person nor Callboard: stops the process. */
+  /** Stops the process, because an action came from neither a person nor Callboard. */
   onAlarm: () => void;
-  /** Whether the store has everything that the process was given. Not after a backup was restored. */
+  /** Whether the store has everything that the process was given; false after a backup was restored. */
   knowsAll: boolean;
   /** Whether hooks that a person agreed to may allow tools: the user's, or the repository's if they chose so. */
   mayHooksAllow: boolean;

@@ -21,7 +21,7 @@ const result = (toolUseId: string, more: Partial<Extract<Told, { type: 'tool-res
   ...more,
 });
 
-it('is noticed from the moment that a command ran outside, whoever let it, and stays so over later launches', async () => {
+it('lowers the isolation once a command has run outside the sandbox, and keeps it low for later launches', async () => {
   const session = await inside();
   await taken(session);
   await session.tell(call('u1', 'docker ps', { dangerouslyDisableSandbox: true }));
@@ -34,7 +34,7 @@ it('is noticed from the moment that a command ran outside, whoever let it, and s
   expect((await session.record()).isolation).toEqual(left);
 });
 
-it('marks a request to leave the sandbox, and offers nothing to be kept of it', async () => {
+it('marks a request to leave the sandbox, and offers no rule to keep for it', async () => {
   const input = { command: 'docker ps', dangerouslyDisableSandbox: true };
   const suggestions = [{ type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash' }] }];
   const wants: Told = { type: 'asked', requestId: 'r1', kind: 'approval', ask: sampleAsk({ input, suggestions }) };
@@ -48,7 +48,7 @@ it('marks a request to leave the sandbox, and offers nothing to be kept of it', 
   expect(await outside.pending()).toMatchObject([{ leavesSandbox: null, suggestions }]);
 });
 
-it('counts commands that ran without a question because they ran in the sandbox, and no others', async () => {
+it('counts only commands that ran unasked because they ran in the sandbox', async () => {
   const session = await inside(true);
   await session.tell(call('u1', 'make'), result('u1', { unruled: true, underRule: true }));
   await session.tell(call('u2', 'make'), result('u2', { underRule: true }));
@@ -59,7 +59,7 @@ it('counts commands that ran without a question because they ran in the sandbox,
   expect((await asking.record()).sandboxAllowed).toBe(0);
 });
 
-it('says that the sandbox made a command fail only where there is one', async () => {
+it('blames the sandbox for a failed command only in a session with a sandbox', async () => {
   const sandboxFailure = { isCertain: false, detail: 'Read-only file system' };
   const failing = [call('u1', 'touch /x'), result('u1', { isError: true, sandboxFailure })];
   const [session, outside] = [await inside(), await busyTestSession()];

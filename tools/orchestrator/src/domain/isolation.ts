@@ -10,7 +10,7 @@ export function takeIsolation(change: SessionChange, isolation: Isolation): void
   if (record.isolation.reason !== 'command-left') change.record = { ...record, isolation };
 }
 
-/** Something in the session ran, or may run, where it can reach Callboard: forged answers are now noticed, not prevented. */
+/** Lowers the isolation: a command ran, or may run, where it can reach Callboard. Forged answers are now noticed, not prevented. */
 export function loosenIsolation(
   change: SessionChange,
   reason: 'command-left' | 'settings-changed',
@@ -21,7 +21,7 @@ export function loosenIsolation(
   change.record = { ...change.record, isolation: { level: 'noticed', reason, detail } };
 }
 
-/** A command ran outside the sandbox. @param asked the command, in one line */
+/** Lowers the isolation after a command ran outside the sandbox, and says so once. @param asked the command, in one line */
 export function commandLeft(change: SessionChange, now: string, asked: string): void {
   const wasPrevented = change.record.isolation.level === 'prevented';
   const named = asked.length > LONGEST_COMMAND ? `${asked.slice(0, LONGEST_COMMAND)} …` : asked;

@@ -23,7 +23,7 @@ const given = async (session: TestSession) => (await session.outbox()).filter((r
 const promptOf = async (session: TestSession) => (await given(session))[0]?.wireId ?? '';
 const sent = (session: TestSession) => session.events('message-sent').map((message) => message.text);
 
-it('keeps messages in the queue while Claude works, in their order', async () => {
+it('keeps messages in order in the queue while Claude works', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   await session.enqueue('two');
@@ -31,7 +31,7 @@ it('keeps messages in the queue while Claude works, in their order', async () =>
   expect(await session.record()).toMatchObject({ state: 'busy', queued: 2 });
 });
 
-it('delivers one message a turn, the moment the session would be idle', async () => {
+it('delivers one message per turn, as soon as the session would be idle', async () => {
   const session = await busyTestSession();
   const first = await session.enqueue('one');
   const second = await session.enqueue('two');
@@ -54,7 +54,7 @@ it('sends a message to an idle session at once', async () => {
   expect(sent(session)).toEqual(['Do it', 'one']);
 });
 
-it('never delivers into an open request, also one that stays open after the turn', async () => {
+it('delivers nothing while a request is open, even after the turn', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   await session.tell(asked('r1'), turnEnded());
@@ -64,7 +64,7 @@ it('never delivers into an open request, also one that stays open after the turn
   expect(sent(session)).toEqual(['Do it', 'one']);
 });
 
-it('never delivers while an agent works in the background', async () => {
+it('delivers nothing while an agent works in the background', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   await session.tell({ type: 'tasks', tasks: [{ taskId: 't', type: 'local_agent', description: '' }] }, turnEnded());
@@ -82,7 +82,7 @@ it.each(['failed', 'interrupted'] as const)('holds the queue after a turn that w
   expect(sent(session)).toEqual(['Do it']);
 });
 
-it('lets a held queue go on after a turn that went well', async () => {
+it('releases a held queue after a turn that succeeded', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   await session.tell(turnEnded('failed'));
@@ -91,22 +91,22 @@ it('lets a held queue go on after a turn that went well', async () => {
   expect(await session.record()).toMatchObject({ queueHeld: false });
 });
 
-it('does not hold a queue in which nothing is', async () => {
+it('does not hold an empty queue', async () => {
   const session = await busyTestSession();
   expect(await session.tell(turnEnded('failed'))).toMatchObject({ queueHeld: false });
   await session.enqueue('one');
   expect(sent(session)).toEqual(['Do it', 'one']);
 });
 
-it('stays busy after the end of a turn for a message that was given and not read', async () => {
+it('stays busy after the end of a turn while a delivered message is unread', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   const first = await session.enqueue('one');
-  expect(await session.tell(turnEnded())).toMatchObject({ state: 'busy' }); // of a turn of the CLI's own
+  expect(await session.tell(turnEnded())).toMatchObject({ state: 'busy' }); // the CLI began that turn on its own
   expect(await session.tell(read(first), turnEnded())).toMatchObject({ state: 'idle' });
 });
 
-it('takes a message that the CLI calls finished without having begun it for read in an earlier life', async () => {
+it('is idle after a message that finishes and never began: the CLI read it in an earlier launch', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   const first = await session.enqueue('one');
@@ -115,7 +115,7 @@ it('takes a message that the CLI calls finished without having begun it for read
   expect(await session.tell(finished)).toMatchObject({ state: 'idle' });
 });
 
-it('brings back a message that an interrupt took out, under a new id, in its place, and holds it', async () => {
+it('returns a message that an interrupt took back to its place in the queue, under a new id, and holds the queue', async () => {
   const session = await busyTestSession();
   const first = await session.enqueue('one');
   await session.enqueue('two');
@@ -130,11 +130,11 @@ it('brings back a message that an interrupt took out, under a new id, in its pla
   expect(await session.record()).toMatchObject({ state: 'idle', queueHeld: true });
   const old = (await session.outbox()).find((row) => row.wireId === first);
   expect(old).toMatchObject({ state: 'void' });
-  await session.tell({ ...cancelled, progress: 'consumed' }); // too late: it does not come to life again
+  await session.tell({ ...cancelled, progress: 'consumed' }); // too late: the row stays void
   expect(await texts(session)).toEqual(['one', 'two']);
 });
 
-it('is idle again when the only message was taken back before its turn began: no end of the turn comes then', async () => {
+it('is idle when the only message is taken back before its turn began, because no end of the turn follows', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   const first = await session.enqueue('one');
@@ -142,7 +142,7 @@ it('is idle again when the only message was taken back before its turn began: no
   expect(record).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
 });
 
-it('waits for the end of the turn when a message was taken back that another turn was to read', async () => {
+it('stays busy until the end of the turn when a message for the running turn is taken back', async () => {
   const session = await busyTestSession();
   const first = await steer(session, 'one');
   const cancelled = { type: 'message-progress', messageId: first, progress: 'cancelled' } as const;
@@ -150,7 +150,7 @@ it('waits for the end of the turn when a message was taken back that another tur
   expect(await session.tell(turnEnded('interrupted'))).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
 });
 
-it('does not send what an interrupt took out again by itself, also if the end of the turn is told first', async () => {
+it('does not resend a message that an interrupt took back, even if the end of the turn is reported first', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   const first = await session.enqueue('one');
@@ -160,7 +160,7 @@ it('does not send what an interrupt took out again by itself, also if the end of
   expect(await session.record()).toMatchObject({ state: 'idle', queued: 1, queueHeld: true });
 });
 
-it('returns messages that a dead process did not read to the queue, under their old ids, and holds them', async () => {
+it('returns messages that a dead process did not read to the queue, under their old ids, and holds the queue', async () => {
   const session = await busyTestSession();
   const first = await session.enqueue('one');
   const second = await session.enqueue('two');
@@ -169,13 +169,13 @@ it('returns messages that a dead process did not read to the queue, under their 
   expect((await session.queue()).map((message) => message.messageId)).toEqual([first, second]);
 });
 
-it('does not return a message that was read: it is in the conversation that is resumed', async () => {
+it('does not return a message that was read, because the resumed conversation has it', async () => {
   const session = await busyTestSession();
   await session.end();
   expect(await texts(session)).toEqual([]);
 });
 
-it('goes on with a held queue when a person starts the session again, one message a turn', async () => {
+it('continues a held queue when a person starts the session again, one message per turn', async () => {
   const session = await busyTestSession();
   const first = await session.enqueue('one');
   await session.enqueue('two');
@@ -188,7 +188,7 @@ it('goes on with a held queue when a person starts the session again, one messag
   expect(sent(session)).toEqual(['Do it', 'one', 'two']);
 });
 
-it('leaves everything to a later launch that has taken over', async () => {
+it('changes nothing at the late end of a launch that a newer one has replaced', async () => {
   const session = await busyTestSession();
   const old = session.launchId();
   await session.end();
@@ -200,10 +200,10 @@ it('leaves everything to a later launch that has taken over', async () => {
   expect(await session.record()).toEqual(record);
 });
 
-it('tells a resumed session again what its conversation lacks, under the same id, and nothing else until that is done', async () => {
+it('resends a message that the resumed conversation lacks, under the same id, and nothing else until it is read', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
-  const lacking = await session.enqueue('read, and not written down');
+  const lacking = await session.enqueue('read, and not saved');
   await session.tell(read(lacking));
   await session.enqueue('one');
   await session.end();
@@ -212,10 +212,10 @@ it('tells a resumed session again what its conversation lacks, under the same id
   expect(session.events('message-sent').filter(({ messageId }) => messageId === lacking)).toHaveLength(1);
   expect((await session.transcript()).at(-1)).toMatchObject({ kind: 'notice', code: 'told-again' });
   await session.tell(up(), read(lacking), turnEnded('failed'));
-  expect(sent(session)).toEqual(['Do it', 'read, and not written down', 'one']);
+  expect(sent(session)).toEqual(['Do it', 'read, and not saved', 'one']);
 });
 
-it('tells again first, and then what a person wrote to the session, past what is held', async () => {
+it('resends the lacking message first, then the message that a person wrote, ahead of the held ones', async () => {
   const session = await busyTestSession();
   await session.enqueue('held');
   const prompt = await promptOf(session);
@@ -227,7 +227,7 @@ it('tells again first, and then what a person wrote to the session, past what is
   expect(sent(session)).toEqual(['Do it', 'now written']);
 });
 
-it('goes on also if the CLI drops what it is told again, since it knew it after all', async () => {
+it('continues if the CLI drops a resent message because it has it already', async () => {
   const session = await busyTestSession();
   await session.enqueue('one');
   const prompt = await promptOf(session);
@@ -237,7 +237,7 @@ it('goes on also if the CLI drops what it is told again, since it knew it after 
   expect(sent(session)).toEqual(['Do it', 'one']);
 });
 
-it('does not tell again what was found in the conversation', async () => {
+it('does not resend a message that the conversation has', async () => {
   const session = await busyTestSession();
   await session.end(undefined, [await promptOf(session)]);
   await session.begin();
@@ -246,7 +246,7 @@ it('does not tell again what was found in the conversation', async () => {
   expect(others).toEqual([]);
 });
 
-it('does not queue a message again that the CLI had folded in without a word', async () => {
+it('does not queue a steered message again that the conversation has, even if the CLI did not report it as read', async () => {
   const session = await busyTestSession();
   const steered = await steer(session, 'by the way');
   expect(await session.end(undefined, [await promptOf(session), steered])).toMatchObject({ queued: 0 });
@@ -254,7 +254,7 @@ it('does not queue a message again that the CLI had folded in without a word', a
   expect((await given(session)).map((row) => row.wireId)).not.toContain(steered);
 });
 
-it('tells again what was folded into the turn and is lacking, and not the rest of that turn', async () => {
+it('resends only the message of a turn that the conversation lacks', async () => {
   const session = await busyTestSession();
   const steered = await steer(session, 'by the way');
   await session.tell(read(steered));
@@ -263,7 +263,7 @@ it('tells again what was folded into the turn and is lacking, and not the rest o
   expect((await given(session)).map((row) => row.wireId)).toEqual([steered]);
 });
 
-it('knows messages that the CLI joined into one by the last of them', async () => {
+it('finds messages that the CLI joined into one by the last of them', async () => {
   const session = await busyTestSession();
   const [first, second] = [await steer(session, 'one'), await steer(session, 'two')];
   await session.tell(turnEnded(), read(first), read(second), begun(first, second));
@@ -272,7 +272,7 @@ it('knows messages that the CLI joined into one by the last of them', async () =
   expect((await given(session)).map((row) => row.body)).toMatchObject([{ text: 'Continue where you left off.' }]);
 });
 
-it('does not give again what a finished turn had read', async () => {
+it('does not resend messages of a finished turn', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   await session.end();
@@ -280,7 +280,7 @@ it('does not give again what a finished turn had read', async () => {
   expect(await given(session)).toEqual([]);
 });
 
-it('says so where a turn that had ended is lacking in the conversation, and does not begin it again', async () => {
+it('reports an ended turn that the conversation lacks, and does not repeat it', async () => {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   await session.end(undefined, []);
@@ -292,9 +292,9 @@ it('says so where a turn that had ended is lacking in the conversation, and does
 
 it.each<[string, LaunchEnd | undefined, (prompt: string) => readonly string[] | null]>([
   ['is in the conversation', undefined, (prompt) => [prompt]],
-  ['cannot be looked up', undefined, () => null],
-  ['was ended in good order', { kind: 'stopped', reason: 'Stopped by Ada.' }, () => []],
-])('does not call a turn forgotten that %s', async (_what, end, found) => {
+  ['is unknown because the conversation cannot be read', undefined, () => null],
+  ['ended before a person stopped the session', { kind: 'stopped', reason: 'Stopped by Ada.' }, () => []],
+])('does not report a turn as forgotten that %s', async (_what, end, found) => {
   const session = await busyTestSession();
   const prompt = await promptOf(session);
   await session.tell(turnEnded());

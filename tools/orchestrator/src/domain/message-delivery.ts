@@ -20,7 +20,7 @@ const attachmentInfo = ({ name, mediaType }: Attachment): AttachmentInfo => ({ n
 
 /**
  * Gives the first row of the queue to the session's launch, whose outbox writes it. A held queue gives only an urgent row.
- * Nothing is given while the disk is nearly full or the session is under alarm.
+ * Gives nothing while the disk is nearly full or the session is under alarm.
  */
 export async function deliverNext(tx: Tx, change: SessionChange): Promise<void> {
   if (change.record.alarm !== null) return;
@@ -37,7 +37,7 @@ export async function makeUrgent(tx: Tx, change: SessionChange, row: MessageRow)
   change.queueChanged = true;
 }
 
-/** Gives a message to the session's launch. The first time, adds its transcript entry. */
+/** Gives a message to the session's launch, and adds its transcript entry if it was never given before. */
 export async function deliver(tx: Tx, change: SessionChange, row: MessageRow): Promise<void> {
   const { launchId, stageId } = change.record;
   if (launchId === null) return; // no process: the row stays in the queue

@@ -14,7 +14,7 @@ const messages = async (session: TestSession) =>
     entry.kind === 'notice' && entry.code === 'session-message' ? [entry.text] : [],
   );
 
-it('shows what another session wrote, with its sender, as nobody’s message here, where that is wanted', async () => {
+it('shows the message of another session as a notice with its sender, if other sessions may write', async () => {
   const session = await busyTestSession({}, undefined, { mayPeersWrite: true });
   await session.tell(turnEnded(), read('m9'), fromPeer('m9'), turnEnded(), finished('m9'));
   expect(await alarm(session)).toBeNull();
@@ -22,7 +22,7 @@ it('shows what another session wrote, with its sender, as nobody’s message her
   expect((await session.transcript()).filter(({ kind }) => kind === 'user')).toHaveLength(1); // the stage's prompt
 });
 
-it('raises an alarm where a message was taken that no session tells of, though they may write', async () => {
+it('raises an alarm at the end of the turn for a message without a reported sender, even if other sessions may write', async () => {
   const session = await busyTestSession({}, undefined, { mayPeersWrite: true });
   await session.tell(read('m8'), read('m9'), fromPeer('m9'));
   expect(await alarm(session)).toBeNull();
@@ -30,7 +30,7 @@ it('raises an alarm where a message was taken that no session tells of, though t
   expect(await alarm(session)).toBe('foreign-message');
 });
 
-it('raises an alarm where they may not write', async () => {
+it('raises an alarm for a message of another session if other sessions may not write', async () => {
   const session = await busyTestSession();
   await session.tell(fromPeer('m9'));
   expect(await alarm(session)).toBe('foreign-message');

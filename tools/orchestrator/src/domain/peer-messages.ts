@@ -4,14 +4,14 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addNotice } from './session-change.ts';
 import { truncate } from './truncate.ts';
 
-/** Longer than what one session needs to say to another. */
+/** The longest message that is kept in full, in characters: more than one session needs to say to another. */
 const LONGEST_MESSAGE = 20_000;
-/** How many messages may wait for the report of their senders. */
+/** How many messages may wait until the CLI reports their senders. */
 const MOST_STRANGERS = 100;
 
 /**
- * The process has taken a message that did not come from Callboard. If other sessions may write, the CLI reports the
- * sender right after it, and the message is remembered until then. Otherwise it is an alarm.
+ * Handles a message that did not come from Callboard. If other sessions may write, the message is kept until the CLI
+ * reports its sender, right after it. Otherwise raises an alarm.
  */
 export async function takeStranger(
   context: EventContext,
@@ -20,12 +20,12 @@ export async function takeStranger(
 ): Promise<void> {
   const { change, mayPeersWrite } = context;
   if (!mayPeersWrite) return checkMessages(context, [messageId]);
-  if (progress !== 'consumed') return; // by then the sender was reported, or `checkStrangers` raises the alarm
+  if (progress !== 'consumed') return; // the sender was reported by then, or `checkStrangers` raises the alarm
   const strangers = [...new Set([...change.record.strangers, messageId])].slice(-MOST_STRANGERS);
   change.record = { ...change.record, strangers };
 }
 
-/** Another session sent a message: shows it in the transcript with its sender. Raises an alarm if other sessions may not write. */
+/** Shows a message of another session in the transcript, with its sender. Raises an alarm if other sessions may not write. */
 export async function peerMessage(
   context: EventContext,
   { messageId, from, text }: { messageId: string; from: string; text: string },
@@ -37,7 +37,7 @@ export async function peerMessage(
   addNotice(change, tx.now, { level: 'info', code: 'session-message', text: words });
 }
 
-/** A turn ended. Raises an alarm if it had a message that came from neither Callboard nor another session. */
+/** Raises an alarm if the ended turn had a message that came from neither Callboard nor another session. */
 export async function checkStrangers(context: EventContext): Promise<void> {
   const { change, knowsAll } = context;
   if (change.record.strangers.length === 0) return;

@@ -2,7 +2,7 @@ import type { RuleScope, Stage } from '@callboard/contract';
 import type { KeptRule } from '../agent/permission-updates.ts';
 import type { Tx } from '../store/store.ts';
 
-/** Keeps the rules that were granted, each once, and emits the new list. */
+/** Stores the granted rules that are new, and emits the new list if there are any. */
 export async function keepRules(
   tx: Tx,
   stage: Stage,

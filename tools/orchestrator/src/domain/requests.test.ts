@@ -25,7 +25,7 @@ const listed = (requestId: string, ask: Partial<Ask>) =>
 const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
 
 describe('a request', () => {
-  it('is open from the moment it is told, and told of once', async () => {
+  it('is open as soon as the CLI reports it, and is emitted once', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1', { description: 'Build it' }));
     await session.tell(asked('r1'));
@@ -33,7 +33,7 @@ describe('a request', () => {
     expect(session.events('approval-requested')).toHaveLength(1);
   });
 
-  it('names the agent that asks, as far as it is known', async () => {
+  it('names the agent that asks by its description, or by its id if it has none', async () => {
     const session = await busyTestSession();
     const started = { type: 'task-started', taskId: 't1', toolUseId: 'u1', taskType: 'local_agent' } as const;
     await session.tell({ ...started, description: 'Look around' });
@@ -42,18 +42,18 @@ describe('a request', () => {
     expect((await session.pending()).map(({ agent }) => agent).sort()).toEqual(['Look around', 'constructor', 't9']);
   });
 
-  it('is closed by nobody when the CLI withdraws it', async () => {
+  it('is closed, by no person, when the CLI withdraws it', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     expect(await session.tell(withdrawn)).toMatchObject({ state: 'busy' });
     expect(await decision(session)).toMatchObject({ outcome: 'closed', by: null, delivery: 'none' });
     expect(session.events('approval-cancelled')).toMatchObject([{ requestId: 'r1' }]);
     expect(session.events('approval-resolved')).toMatchObject([{ outcome: 'closed' }]);
-    await session.tell(withdrawn); // once is enough
+    await session.tell(withdrawn); // a repeated line changes nothing
     expect(session.events('approval-resolved')).toHaveLength(1);
   });
 
-  it('that is withdrawn because its turn is ended from here says so, and who wanted it', async () => {
+  it('that is withdrawn because Callboard ends its turn says so, and for whom', async () => {
     const session = await busyTestSession();
     const { store, edges, stageId } = session;
     const send = (subtype: string, reason?: string) =>
@@ -71,7 +71,7 @@ describe('a request', () => {
       await session.tell({ type: 'withdrawn', requestId });
       return (await decision(session, requestId))?.reason;
     };
-    await send('interrupt', 'Interrupted by Bo.'); // of another turn
+    await send('interrupt', 'Interrupted by Bo.'); // this one belongs to another turn
     await session.tell(turnEnded('interrupted'), asked('r1'), asked('r2'), asked('r3'));
     await send('get_context_usage');
     expect(await withdraw('r1')).toContain('something else decided');
@@ -83,7 +83,7 @@ describe('a request', () => {
     expect(await withdraw('r3')).toContain('something else decided');
   });
 
-  it('of a kind that nobody answers is refused at once, so that the CLI does not wait for it', async () => {
+  it('of an unknown kind is refused at once, so that the CLI does not wait for it', async () => {
     const session = await busyTestSession();
     await session.tell({ type: 'asked-unknown', permissionFor: null, requestId: 'r1', subtype: 'hook_callback' });
     const row = await answerRow(session);
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect(session.alarms()).toBe(0);
   });
 
-  it('that was open in a process that died is closed, and says why', async () => {
+  it('is closed with the reason when its process dies', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'), asked('r2'));
     await session.end();
@@ -105,7 +105,7 @@ describe('a request', () => {
 });
 
 describe('an answer', () => {
-  it('is confirmed by an equal echo, in whatever order its keys come', async () => {
+  it('is confirmed by an equal echo, whatever the order of its keys', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session, 'r1', {
@@ -120,7 +120,7 @@ describe('an answer', () => {
     expect(session.alarms()).toBe(0);
   });
 
-  it('that the CLI did not confirm before it withdrew the request was not applied', async () => {
+  it('is not applied if the CLI withdraws the request before confirming it', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -130,7 +130,7 @@ describe('an answer', () => {
     expect(await decision(session)).toMatchObject({ outcome: 'allowed', by: 'Ada' });
   });
 
-  it('that was confirmed stays so when the request is withdrawn afterwards', async () => {
+  it('stays confirmed if the request is withdrawn afterwards', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -139,9 +139,9 @@ describe('an answer', () => {
   });
 
   it.each([
-    ['that was not written is not applied', false, 'not-applied'],
-    ['that was written and not confirmed may have counted: nobody knows', true, 'unknown'],
-  ] as const)('of a process that died %s', async (_what, isWritten, expected) => {
+    ['is not applied if it was not written', false, 'not-applied'],
+    ['is unknown if it was written and not confirmed', true, 'unknown'],
+  ] as const)('to a process that died %s', async (_what, isWritten, expected) => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -152,7 +152,7 @@ describe('an answer', () => {
     expect(await answerRow(session)).toMatchObject({ state: 'void' });
   });
 
-  it('that was confirmed in a process that died stays confirmed', async () => {
+  it('stays confirmed when its process dies', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -162,8 +162,8 @@ describe('an answer', () => {
   });
 });
 
-describe('an answer that nobody gave here', () => {
-  it('raises an alarm, closes the request and stands in the transcript', async () => {
+describe('an answer that Callboard did not send', () => {
+  it('raises an alarm, closes the request and is reported in the transcript', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await session.tell(echo());
@@ -172,7 +172,7 @@ describe('an answer that nobody gave here', () => {
     expect(await notices(session)).toEqual(['foreign-answer']);
   });
 
-  it('raises an alarm also if it came before ours, which was not applied then', async () => {
+  it('raises an alarm if it arrived before the answer of Callboard, which was then not applied', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -182,7 +182,7 @@ describe('an answer that nobody gave here', () => {
     expect(await answerRow(session)).toMatchObject({ state: 'void' });
   });
 
-  it('is no alarm where it is the one reply to a request of ours', async () => {
+  it('raises no alarm if it is the one reply to a request of Callboard', async () => {
     const session = await busyTestSession();
     const control = (await session.outbox()).find((row) => row.kind === 'control');
     await session.tell(echo(ALLOWED, control?.wireId ?? ''));
@@ -194,7 +194,7 @@ describe('an answer that nobody gave here', () => {
 describe('a repeated initialize', () => {
   const open = (requestId: string) => ({ requestId, kind: 'approval', ask: sampleAsk() }) as const;
 
-  it('closes what the CLI no longer waits for, opens what it does, and leaves the rest', async () => {
+  it('closes requests that the CLI no longer waits for, opens new ones, and keeps the others', async () => {
     const session = await busyTestSession();
     await session.tell(asked('gone'), asked('kept'));
     await session.tell(up([open('kept'), open('new')]));
@@ -203,7 +203,7 @@ describe('a repeated initialize', () => {
     expect(session.events('approval-requested').map(({ requestId }) => requestId)).toEqual(['gone', 'kept', 'new']);
   });
 
-  it('does not ask again what has an answer that is still on its way', async () => {
+  it('does not reopen a request whose answer is not confirmed yet', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -213,7 +213,7 @@ describe('a repeated initialize', () => {
     expect(await delivery(session)).toBe('confirmed');
   });
 
-  it('leaves the form of an MCP server open, since the CLI lists tool calls only', async () => {
+  it('keeps the form of an MCP server open, because the CLI lists only tool calls', async () => {
     const session = await busyTestSession();
     await session.tell({ type: 'asked', requestId: 'f1', kind: 'elicitation', ask: sampleAsk() });
     await session.tell(up());
@@ -241,12 +241,12 @@ it('lists the decisions of a project', async () => {
   expect((await given.store.read.requests.decisions({ limit: 10 })).decisions).toHaveLength(2);
 });
 
-it('gives long decisions in pages that a connection can bear, and every one of them once', async () => {
+it('returns long decisions in pages of bounded size, each decision once', async () => {
   const session = await busyTestSession();
   const long = (mib: number) => ({ command: 'x'.repeat(mib * 1024 * 1024) });
   const withdrawn = ['a', 'b', 'c'].map((requestId) => ({ type: 'withdrawn', requestId }) as const);
   await session.tell(...withdrawn.map(({ requestId }) => asked(requestId)));
-  await session.tell(...withdrawn); // these share their instant
+  await session.tell(...withdrawn); // these have the same time
   const verdict = { outcome: 'allowed', by: 'Ada', reason: null, answers: null } as const;
   for (const [n, mib] of [0.4, 0.4, 0.4, 1.5, 0.4].entries()) {
     await session.tell(asked(`r${n}`));
@@ -265,7 +265,7 @@ it('gives long decisions in pages that a connection can bear, and every one of t
   expect(await pages(1)).toEqual([['r4'], ['r3'], ['r2'], ['r1'], ['r0'], ['a', 'b', 'c']]);
 });
 
-it('shows an open request that is not understood, and refuses it once, so that the CLI does not wait for ever', async () => {
+it('shows an open request that Callboard does not understand, and refuses it once, so that the CLI does not wait forever', async () => {
   const session = await busyTestSession();
   const unclear = [
     { requestId: 'odd', subtype: 'can_use_tool', raw: { request_id: 'odd' } },
@@ -289,7 +289,7 @@ describe('a request that is too large to be shown', () => {
   const input = { command: 'x'.repeat(5 * 1024 * 1024) };
   const tooLarge: Told = { type: 'asked', requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) };
 
-  it('is denied at once, in words for Claude and in words for people, and is not kept', async () => {
+  it('is denied at once with a message for Claude and a notice for people, and its input is not stored', async () => {
     const session = await busyTestSession();
     await session.tell(tooLarge);
     expect(await session.pending()).toEqual([]);
@@ -303,7 +303,7 @@ describe('a request that is too large to be shown', () => {
     expect(JSON.stringify(await session.transcript()).length).toBeLessThan(10_000);
   });
 
-  it('is denied once, however often it is listed, and confirmed by its echo', async () => {
+  it('is denied once, however often the CLI lists it, and confirmed by its echo', async () => {
     const session = await busyTestSession();
     await session.tell(tooLarge);
     await session.tell(up([{ requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) }]));
@@ -314,7 +314,7 @@ describe('a request that is too large to be shown', () => {
     expect(session.alarms()).toBe(0);
   });
 
-  it('raises an alarm where something else allowed it', async () => {
+  it('raises an alarm if something else allowed it', async () => {
     const session = await busyTestSession();
     await session.tell(tooLarge);
     await session.tell(echo());
@@ -322,13 +322,13 @@ describe('a request that is too large to be shown', () => {
     expect(await notices(session)).toEqual(['too-large', 'foreign-answer']);
   });
 
-  it('is measured in bytes, as it is sent', async () => {
+  it('is measured in bytes, not in characters', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1', { input: { command: '字'.repeat(1.5 * 1024 * 1024) } }));
     expect(await notices(session)).toEqual(['too-large']);
   });
 
-  it('is one that does not fit beside all that waits; small ones are asked, and it is again when there is room', async () => {
+  it('is denied if it has no room beside the open requests; small ones are asked, and large ones when there is room again', async () => {
     const session = await busyTestSession();
     const large = { input: { command: 'x'.repeat(4_000_000) } };
     for (let n = 1; n <= 8; n += 1) await session.tell(asked(`r${n}`, large));
@@ -350,7 +350,7 @@ describe('a request that is too large to be shown', () => {
     expect((await session.pending()).map(({ requestId }) => requestId)).toContain('r10');
   });
 
-  it('is a form as well, which is declined', async () => {
+  it('is declined if it is a form', async () => {
     const session = await busyTestSession();
     await session.tell({ type: 'asked', requestId: 'r1', kind: 'elicitation', ask: sampleAsk({ input }) });
     expect(await answerRow(session)).toMatchObject({ body: { response: { response: { action: 'decline' } } } });

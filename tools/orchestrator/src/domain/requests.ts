@@ -8,7 +8,7 @@ import type { Tx } from '../store/store.ts';
 import { commandsOf } from './commands-of.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
-/** Records that Claude waits for a person. Does nothing if the stage has had a request of this id before. */
+/** Opens a request to a person. Does nothing if the stage already had a request with this id. */
 export async function openRequest(
   tx: Tx,
   change: SessionChange,
@@ -34,8 +34,8 @@ export async function openRequest(
 }
 
 /**
- * The id that the CLI names is that of no call, and the rule that it suggests would let WebFetch read the host as well:
- * Callboard keeps one of its own.
+ * Fields of a request that comes from a running command. The CLI names an id that belongs to no call, and suggests a rule
+ * that would also let WebFetch read the host, so neither is used: Callboard keeps a rule itself.
  */
 const commandFields = async (tx: Tx, change: SessionChange) => ({
   toolUseId: '',
@@ -43,17 +43,17 @@ const commandFields = async (tx: Tx, change: SessionChange) => ({
   commands: await commandsOf(tx, change),
 });
 
-/** When a request made now is denied automatically; null if its project has no time limit. */
+/** Returns when a request made now is denied automatically; null if its project has no time limit. */
 async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {
   const stage = await tx.stages.find(stageId);
   const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
   return limitMs == null ? null : new Date(Date.parse(tx.now) + limitMs).toISOString();
 }
 
-/** The outcome of a request, before its bookkeeping is added. */
+/** How a request ended, without the fields that `decideRequest` fills in. */
 export type Verdict = Pick<Decision, 'outcome' | 'by' | 'reason' | 'answers' | 'updatedInput' | 'delivery'>;
 
-/** Records how a request ended and emits `approval-resolved`. From here on every answer is a conflict. */
+/** Records how a request ended and emits `approval-resolved`. Any later answer is a conflict. */
 export async function decideRequest(
   tx: Tx,
   change: SessionChange,
@@ -87,7 +87,7 @@ export async function closeRequest(
   await decideRequest(tx, change, request, verdict);
 }
 
-/** Records how far an answer got; its delivery is then no longer `unknown`. */
+/** Records how far an answer got. The delivery is no longer `unknown` then, so the trace of the loss is removed. */
 export async function setDelivery(
   tx: Tx,
   { decision }: StoredRequest,
@@ -103,7 +103,7 @@ export async function updateDecision(tx: Tx, decision: Decision): Promise<void> 
   await tx.emit({ type: 'decision-updated', data: decision });
 }
 
-/** The request that an outbox row answers; null for a refusal that nobody decided. */
+/** Returns the request that an outbox row answers; null for a refusal that Callboard sent without a request. */
 export async function requestOf(tx: Tx, row: OutboxRow): Promise<StoredRequest | null> {
   // The wire id of an answer is the id of its request.
   return tx.requests.find(row.stageId, RequestId.parse(row.wireId));

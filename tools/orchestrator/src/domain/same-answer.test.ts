@@ -7,46 +7,50 @@ const same = (ours: Record<string, unknown>, echoed: Record<string, unknown>) =>
 
 describe('the echo of an answer', () => {
   it.each([
-    ['equal', success({ behavior: 'allow' }), success({ behavior: 'allow' })],
-    ['with a key of tomorrow', success({ behavior: 'allow' }), success({ behavior: 'allow', auditId: 'a1' })],
-    ['with one beside the response', success({ behavior: 'allow' }), success({ behavior: 'allow' }, { took: 3 })],
-    ['with the input as it was', success({ behavior: 'allow' }), success({ behavior: 'allow', updatedInput: INPUT })],
+    ['is equal', success({ behavior: 'allow' }), success({ behavior: 'allow' })],
+    ['has a key that is not known yet', success({ behavior: 'allow' }), success({ behavior: 'allow', auditId: 'a1' })],
+    ['has such a key beside the response', success({ behavior: 'allow' }), success({ behavior: 'allow' }, { took: 3 })],
+    ['has the unchanged input', success({ behavior: 'allow' }), success({ behavior: 'allow', updatedInput: INPUT })],
     [
-      'with what says nothing',
+      'has keys without effect',
       success({ behavior: 'deny', message: 'No' }),
       success({ behavior: 'deny', message: 'No', interrupt: false, updatedPermissions: [], updatedInput: null }),
     ],
     [
-      'of a form',
+      'answers a form',
       success({ action: 'accept', content: { name: 'x' } }),
       success({ action: 'accept', content: { name: 'x' }, at: 1 }),
     ],
-    ['of a refusal', { subtype: 'error', error: 'no' }, { subtype: 'error', error: 'no', error_code: 'x' }],
-  ])('is the same %s', (_what, ours, echoed) => {
+    ['refuses', { subtype: 'error', error: 'no' }, { subtype: 'error', error: 'no', error_code: 'x' }],
+  ])('has the same effect if it %s', (_what, ours, echoed) => {
     expect(same(ours, echoed)).toBe(true);
   });
 
   it.each([
-    ['allowed', success({ behavior: 'deny', message: 'No' }), success({ behavior: 'allow' })],
-    ['another input', success({ behavior: 'allow' }), success({ behavior: 'allow', updatedInput: { command: 'rm' } })],
+    ['allows', success({ behavior: 'deny', message: 'No' }), success({ behavior: 'allow' })],
     [
-      'a rule',
+      'has another input',
+      success({ behavior: 'allow' }),
+      success({ behavior: 'allow', updatedInput: { command: 'rm' } }),
+    ],
+    [
+      'sets a mode',
       success({ behavior: 'allow' }),
       success({ behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits' }] }),
     ],
-    ['no message', success({ behavior: 'deny', message: 'No' }), success({ behavior: 'deny' })],
+    ['has no message', success({ behavior: 'deny', message: 'No' }), success({ behavior: 'deny' })],
     [
-      'an interrupt',
+      'interrupts',
       success({ behavior: 'deny', message: 'No' }),
       success({ behavior: 'deny', message: 'No', interrupt: true }),
     ],
     [
-      'another content',
+      'has another content',
       success({ action: 'accept', content: { name: 'x' } }),
       success({ action: 'accept', content: { name: 'y' } }),
     ],
-    ['a refusal', success({ behavior: 'allow' }), { subtype: 'error', error: 'no' }],
-  ])('is another one with %s', (_what, ours, echoed) => {
+    ['refuses', success({ behavior: 'allow' }), { subtype: 'error', error: 'no' }],
+  ])('has another effect if it %s', (_what, ours, echoed) => {
     expect(same(ours, echoed)).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
-/** The fields of an answer that have an effect. Fields that a future CLI adds to its echo do not count. */
+/** The fields of an answer that have an effect. Other fields, which a future CLI may add to its echo, are ignored. */
 const Answer = z.object({
   subtype: z.string(),
   error: z.string().nullish(),
@@ -20,8 +20,8 @@ const Answer = z.object({
 });
 
 /**
- * Whether an echo has the effect of our answer.
- * @param input the request's input: an answer that changes nothing may be echoed with it
+ * Whether an echo has the same effect as Callboard's answer.
+ * @param input the input of the request: the CLI may echo an answer that does not change the input with it
  */
 export function isSameAnswer(
   ours: Readonly<Record<string, unknown>>,
@@ -33,7 +33,7 @@ export function isSameAnswer(
   return isDeepStrictEqual(effectOf(given.data, input), effectOf(told.data, input));
 }
 
-/** Leaves out the keys whose absence means the same. */
+/** Returns the answer without the keys that mean the same as their absence. */
 function effectOf({ subtype, error, response }: z.infer<typeof Answer>, input: unknown): unknown {
   const entries = Object.entries(response ?? {}).filter(([key, value]) => {
     if (value === null || value === undefined || (key === 'interrupt' && value === false)) return false;

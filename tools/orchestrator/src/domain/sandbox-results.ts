@@ -8,17 +8,17 @@ import { commandLeft } from './isolation.ts';
 type Result = Extract<AgentEvent, { type: 'tool-result' }>;
 type Call = SessionRecord['calls'][string];
 
-/** Records what a result says about the sandbox: its command ran outside, or inside without asking. */
+/** Records whether a command ran outside the sandbox, or inside it without asking, as its result says. */
 export async function sandboxResult(context: EventContext, result: Result): Promise<void> {
   const { tx, change, sandbox } = context;
   const call = ownProperty(change.record.calls, result.toolUseId);
   if (call?.toolName !== 'Bash') return;
-  // Whatever allowed it: a person, or something unforeseen.
+  // It does not matter who allowed it: a person, or something unforeseen.
   if (sandbox.isOn && result.leftSandbox === true) commandLeft(change, tx.now, call.asked);
   if (sandbox.autoAllows && result.unruled === true) await allowedBySandbox(context, result.toolUseId, call);
 }
 
-/** Adds the call to the decision log, because nobody was asked, and counts it. */
+/** Adds a call that nobody was asked about to the decision log, and counts it. */
 async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseId: string, call: Call): Promise<void> {
   const { stageId } = change.record;
   const { toolName, asked } = call;

@@ -22,7 +22,7 @@ const acknowledge = ({ store, stageId }: TestSession) =>
 const STOPPED = { kind: 'stopped', reason: 'Stopped by Callboard.' } as const;
 
 describe('a session under alarm', () => {
-  it('tells of the first thing seen, notes what came after it once, and closes what waits', async () => {
+  it('shows the first alarm, notes each later one once, and closes open requests', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'), asked('r2'));
     await session.tell(echo());
@@ -36,7 +36,7 @@ describe('a session under alarm', () => {
     expect(await session.pending()).toEqual([]);
   });
 
-  it('is given nothing: not what waits, not the next phase, no start', async () => {
+  it('gets no queued message, no next phase and no start', async () => {
     const session = await busyTestSession({
       pipeline: [
         { name: 'One', prompt: 'a' },
@@ -52,7 +52,7 @@ describe('a session under alarm', () => {
     expect(await session.record()).toMatchObject({ launchId: null, queued: 1 });
   });
 
-  it('keeps what is sent to it, and refuses to let it go', async () => {
+  it('queues every message, and refuses to release the queue', async () => {
     const session = await busyTestSession();
     await raise(session, 'foreign-message');
     const resumed: string[] = [];
@@ -69,13 +69,13 @@ describe('a session under alarm', () => {
     expect(resumed).toEqual([]);
   });
 
-  it('is not resumed for what waits for room on the disk', async () => {
+  it('is not resumed for messages that waited for room on the disk', async () => {
     const session = await busyTestSession();
     await session.enqueue('Later');
     await session.end(STOPPED);
     const { store, stageId } = session;
     const [row] = await store.read.outbox.queueOf(stageId);
-    if (row === undefined) throw new Error('nothing waits');
+    if (row === undefined) throw new Error('the queue is empty');
     await store.transact((tx) => tx.outbox.setBody(row.id, { ...row.body, awaitsRoom: true }));
     await raise(session, 'forged-output');
     const resumed: string[] = [];
@@ -88,7 +88,7 @@ describe('a session under alarm', () => {
     expect(resumed).toEqual([stageId]);
   });
 
-  it('may go on when a person acknowledged it, whose name is told; what waits is held for a word of its own', async () => {
+  it('may continue after a person acknowledged the alarm, who is named; its queue stays held until it is released', async () => {
     const session = await busyTestSession();
     await session.enqueue('Go on');
     await raise(session, 'foreign-answer');

@@ -12,15 +12,15 @@ export interface AlarmContext {
   onAlarm: () => void;
 }
 
-/** What was detected; `detail` tells a person what it means and what to do next. */
+/** The finding; `detail` tells a person what it means and what to do next. */
 export type Alarm = Pick<SessionAlarm, 'code' | 'detail'>;
 
 const CLOSED = 'The session is under alarm, so nothing is allowed in it.';
 
 /**
- * Puts the session under alarm and has its process stopped. The first alarm stands until a person acknowledges it; later
- * ones are only reported in the transcript, each code once. Open requests are closed, because whoever caused the alarm
- * may have made them.
+ * Puts the session under alarm and stops its process. The first alarm stays until a person acknowledges it; later ones are
+ * only reported in the transcript, each code once. Closes open requests, because whoever caused the alarm may have made
+ * them.
  */
 export async function raiseAlarm({ tx, change, onAlarm }: AlarmContext, { code, detail }: Alarm): Promise<void> {
   const { alarm, stageId, seenAlarms } = change.record;
@@ -72,7 +72,7 @@ const DESCRIPTIONS: Readonly<Record<AlarmCode, string>> = {
     "The transcript shows something that Claude's own record of the conversation does not have: a command that Claude ran may have written it.",
 };
 
-/** @returns the alarm with its description. @param what the details, as a sentence; left out if the code says everything */
+/** Returns the alarm with its description. @param what the details, as a sentence; omitted if the code says everything */
 export const alarmOf = (code: AlarmCode, what?: string): Alarm => ({
   code,
   detail: [DESCRIPTIONS[code], what, STOPPED, NEXT].filter((part) => part !== undefined).join(' '),

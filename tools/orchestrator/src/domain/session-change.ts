@@ -9,7 +9,7 @@ import { truncateRaw } from './truncate.ts';
 export interface SessionChange {
   readonly before: SessionRecord;
   record: SessionRecord;
-  /** Entries to append; they have their indices already. */
+  /** Entries to append, with their indices. */
   entries: TranscriptEntry[];
   /** Whether rows of the queue were added, removed or changed. */
   queueChanged: boolean;
@@ -30,6 +30,6 @@ export type Notice = Pick<Extract<NewTranscriptEntry, { kind: 'notice' }>, 'leve
 export const addNotice = (change: SessionChange, at: string, notice: Notice): void =>
   addEntry(change, at, { kind: 'notice', parentToolUseId: null, ...notice });
 
-/** Appends a line that Callboard does not understand, as it came but shortened. */
+/** Appends a line that Callboard does not understand: as received, but shortened. */
 export const addRaw = (change: SessionChange, at: string, raw: unknown): void =>
   addEntry(change, at, { kind: 'unknown', parentToolUseId: null, raw: truncateRaw(raw) });

@@ -88,7 +88,7 @@ const told: fc.Arbitrary<Told> = fc.oneof(
   }),
 ) as fc.Arbitrary<Told>;
 
-/** What happens to a session: the process tells something, a person writes, the process ends or is started again. */
+/** A step in the life of a session: the process prints events, a person writes, the process ends or is started again. */
 type Step =
   | { do: 'tell'; told: Told[] }
   | { do: 'write'; text: string }
@@ -130,14 +130,14 @@ async function requireSound(session: TestSession): Promise<void> {
   expect(record.state).toBe(deriveState(record, pending.length));
   expect(record.queued).toBe(queue.length);
   expect(record.launchId === null).toBe(record.state === 'ended' || record.state === 'failed');
-  // Idle means that there is nothing to do: no message that may go waits.
+  // An idle session has nothing to do: no message waits that could be delivered.
   if (record.state === 'idle' && record.alarm === null) expect(queue.length === 0 || record.queueHeld).toBe(true);
   const transcript = await session.transcript();
   expect(transcript.map((entry) => entry.index)).toEqual(transcript.map((_entry, index) => index + 1));
   expect(record.transcriptLength).toBe(transcript.length);
 }
 
-it('keeps every session sound, whatever its process tells and whatever happens to it', async () => {
+it('keeps every session consistent, whatever its process prints and whatever happens to it', async () => {
   const given = await openTestStore();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
@@ -153,7 +153,7 @@ it('keeps every session sound, whatever its process tells and whatever happens t
   );
 });
 
-/** Every message that was written either waits in the queue or stands in the transcript, once. */
+/** Requires that every message is in the queue or in the transcript, and there at most once. */
 async function requireNothingLost(session: TestSession, written: string[]): Promise<void> {
   const shown = (await session.transcript()).flatMap((entry) => (entry.kind === 'user' ? [entry] : []));
   expect(new Set(shown.map((entry) => entry.messageId)).size).toBe(shown.length);

@@ -24,7 +24,7 @@ describe('the state of a session', () => {
     expect(await session.tell({ type: 'withdrawn', requestId: 'r2' })).toMatchObject({ state: 'busy' });
   });
 
-  it('is idle once the turn has ended, and keeps since when', async () => {
+  it('is idle when the turn has ended, and keeps the time of that', async () => {
     const session = await busyTestSession();
     const idle = await session.tell(turnEnded());
     expect(idle).toMatchObject({ state: 'idle', lastTurn: { outcome: 'succeeded' }, costUsd: 0.5 });
@@ -32,7 +32,7 @@ describe('the state of a session', () => {
     expect(later).toMatchObject({ state: 'idle', stateSince: idle.stateSince, mode: 'plan' });
   });
 
-  it('is silent for too long only while it is busy, also in what is told', async () => {
+  it('is marked as stalled only while it is busy, in its events too', async () => {
     const session = await busyTestSession();
     const silent = (stalledSince: string) =>
       session.store.transact((tx) =>
@@ -46,13 +46,13 @@ describe('the state of a session', () => {
     await session.tell({ type: 'withdrawn', requestId: 'r1' });
     await silent(since);
     expect(await session.tell(turnEnded())).toMatchObject({ state: 'idle', stalledSince: null });
-    // Who looked while it was busy, and says so now, comes too late.
+    // A watch that saw it busy and marks it now comes too late.
     expect(await silent(since)).toMatchObject({ state: 'idle', stalledSince: null });
     const told = session.events('session-updated').filter(({ stalledSince }) => stalledSince !== null);
     expect(told.map(({ state }) => state)).toEqual(['busy', 'busy']);
   });
 
-  it('takes the mode that a confirmation names, which need not be the one asked for, and tells of it once', async () => {
+  it('takes the mode that a confirmation names, even if another one was requested, and emits it once', async () => {
     const session = await busyTestSession();
     const { edges, stageId, store } = session;
     const wireId = edges.newWireId();
@@ -68,7 +68,7 @@ describe('the state of a session', () => {
     expect(session.events('mode-changed').map(({ mode }) => mode)).toEqual(['plan']);
   });
 
-  it('is not idle while a request of a background agent is open, or an agent works', async () => {
+  it('is not idle while a background agent works or has an open request', async () => {
     const session = await busyTestSession();
     const agent = { taskId: 't1', type: 'local_agent', description: 'Look' };
     expect(await session.tell({ type: 'tasks', tasks: [agent] }, turnEnded())).toMatchObject({ state: 'busy' });
@@ -77,21 +77,21 @@ describe('the state of a session', () => {
     expect(closed).toMatchObject({ state: 'idle' });
   });
 
-  it('is idle although a command such as a dev server runs on', async () => {
+  it('is idle while a background command runs, for example a dev server', async () => {
     const session = await busyTestSession();
     const server = { taskId: 't1', type: 'local_bash', description: 'npm run dev' };
     const record = await session.tell({ type: 'tasks', tasks: [server] }, turnEnded());
     expect(record).toMatchObject({ state: 'idle', backgroundTasks: [server] });
   });
 
-  it('is busy again when the CLI begins a turn of its own', async () => {
+  it('is busy again when the CLI begins a turn on its own', async () => {
     const session = await busyTestSession();
     await session.tell(turnEnded());
     const record = await session.tell({ type: 'turn-started', model: null, mode: 'plan', messageIds: [] });
     expect(record).toMatchObject({ state: 'busy', mode: 'plan', model: 'opus' });
   });
 
-  it('is ended once the process is gone, and failed if it never came up', async () => {
+  it('is ended when the process has ended, and failed if the process never came up', async () => {
     const idle = await busyTestSession();
     await idle.tell(turnEnded());
     expect(await idle.end()).toMatchObject({ state: 'ended', launchId: null, lastTurn: { outcome: 'succeeded' } });
@@ -105,9 +105,9 @@ describe('the state of a session', () => {
   const cutOff: [string, Told[]][] = [
     ['a turn', []],
     ['an open request', [asked('r1')]],
-    ['an agent in the background', [{ type: 'tasks', tasks: [agent] }, turnEnded()]],
+    ['the work of a background agent', [{ type: 'tasks', tasks: [agent] }, turnEnded()]],
   ];
-  it.each(cutOff)('shows a session that was cut off in %s as interrupted', async (_what, told) => {
+  it.each(cutOff)('is interrupted if the process ends during %s', async (_what, told) => {
     const session = await busyTestSession();
     await session.tell(...told);
     const lastTurn = { outcome: 'interrupted', message: 'The process is gone.' };
@@ -116,8 +116,8 @@ describe('the state of a session', () => {
   });
 });
 
-describe('what is told of a session', () => {
-  it('is each new state once, and nothing when nothing changed', async () => {
+describe('the events and the record of a session', () => {
+  it('tell each new state once, and nothing if nothing changed', async () => {
     const session = await busyTestSession();
     await session.tell(turnEnded());
     const states = session.events('session-updated').map((summary) => summary.state);
@@ -128,7 +128,7 @@ describe('what is told of a session', () => {
     expect(session.events('mode-changed')).toEqual([]);
   });
 
-  it('is the conversation that a resume would take up', async () => {
+  it('name the conversation that a resume continues', async () => {
     const session = await busyTestSession();
     await session.tell({ type: 'conversation', sessionId: 's1' });
     await session.tell({ type: 'conversation', sessionId: 's2' }); // after a /clear
@@ -168,7 +168,7 @@ describe('the transcript', () => {
     expect(session.events('transcript-appended').map(({ index }) => index)).toEqual([1, 2, 5]);
   });
 
-  it('numbers the blocks of messages that are printed at once each for itself', async () => {
+  it('numbers the blocks of each message separately, even if messages are printed in parallel', async () => {
     const session = await busyTestSession();
     const text = (apiMessageId: string) =>
       ({ type: 'block', apiMessageId, parentToolUseId: null, block: { kind: 'text', text: 'x' } }) as const;
@@ -177,7 +177,7 @@ describe('the transcript', () => {
     expect(ids).toEqual(['a:0', 'b:0', 'a:1', 'constructor:0', 'constructor:1', 'b:1']);
   });
 
-  it('shows a message once, also when it is given to a second process', async () => {
+  it('shows a message once, even if it is given to a second process', async () => {
     const session = await beginTestSession();
     await session.end();
     await session.begin();

@@ -23,20 +23,20 @@ const tasks = (...ids: string[]): Told => ({
 });
 const asking = async (session: TestSession) => (await session.pending())[0]?.commands.map(({ text }) => text);
 
-it('names the one command that runs, and no call that it does not belong to', async () => {
+it('a network request names the one running command, and no call', async () => {
   const session = await busyTestSession();
   await session.tell(call('u1', 'make'), result('u1'), call('u2', 'curl a.example'), wants);
   expect(await session.pending()).toMatchObject([{ toolUseId: '', suggestions: [] }]);
   expect(await asking(session)).toEqual(['curl a.example']);
 });
 
-it('names all that may have asked: what runs beside one another, and in the background', async () => {
+it('a network request names every command that may have asked: parallel ones and background tasks', async () => {
   const session = await busyTestSession();
   await session.tell(tasks('t1'), call('u1', 'curl one'), call('u2', 'curl two', 'agent-1'), wants);
   expect(await asking(session)).toEqual(['curl one', 'curl two', 'Dev server']);
 });
 
-it('does not name what runs outside the sandbox', async () => {
+it('a network request does not name commands outside the sandbox', async () => {
   const session = await busyTestSession();
   const outside = call('u1', 'docker ps');
   if (outside.type === 'block' && outside.block.kind === 'tool-use')
@@ -45,7 +45,7 @@ it('does not name what runs outside the sandbox', async () => {
   expect(await asking(session)).toEqual(['curl a.example']);
 });
 
-it('does not name what waits for a person itself', async () => {
+it('a network request does not name a command that waits for a person', async () => {
   const session = await busyTestSession();
   const waits: Told = { type: 'asked', requestId: 'r0', kind: 'approval', ask: sampleAsk({ toolUseId: 'u1' }) };
   await session.tell(call('u1', 'rm -r x'), waits, call('u2', 'curl a.example'), wants);
@@ -53,7 +53,7 @@ it('does not name what waits for a person itself', async () => {
   expect(pending.find(({ kind }) => kind === 'network')?.commands).toMatchObject([{ text: 'curl a.example' }]);
 });
 
-it('is closed once its command has ended, and the process is told no, so that the next try asks', async () => {
+it('closes a network request when its commands have ended, and denies it, so that the next connection asks again', async () => {
   const session = await busyTestSession();
   await session.tell(call('u1', 'curl one'), call('u2', 'curl two'), wants);
   await session.tell(result('u1'));
@@ -64,7 +64,7 @@ it('is closed once its command has ended, and the process is told no, so that th
   expect(answer).toMatchObject({ wireId: 'r1', body: { response: { response: { behavior: 'deny' } } } });
 });
 
-it('is closed at the end of its turn, but not while something runs in the background', async () => {
+it('closes a network request at the end of the turn, or later when no command runs in the background', async () => {
   const session = await busyTestSession();
   await session.tell(tasks('t1'), wants, turnEnded());
   expect(await session.pending()).toHaveLength(1);

@@ -7,9 +7,10 @@ import { closeRequest } from './requests.ts';
 const ENDED = 'The command that asked has ended. Its next try asks again.';
 
 /**
- * Closes requests whose command has ended. The CLI leaves them open for ever and lets every later connection to that host
- * wait for them silently (seen with 2.1.330), so it gets a denial: the next connection asks anew.
- * @param isTurnOver whether only background work can still ask
+ * Closes network requests whose command has ended, and denies them to the CLI. The CLI would leave them open forever, and
+ * every later connection to that host would wait for them in silence (seen with 2.1.330). After the denial, the next
+ * connection asks again.
+ * @param isTurnOver true if only background work can still cause requests
  */
 export async function closeStaleNetwork(context: EventContext, isTurnOver: boolean): Promise<void> {
   const { tx, change, launchId } = context;

@@ -12,9 +12,9 @@ import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addRaw, type SessionChange } from './session-change.ts';
 
 const MIB = 1024 * 1024;
-/** More JSON than a person can read, and enough to fill every board and frame that would carry it. */
+/** The largest request that is shown: more JSON than a person can read, and a burden for every board and frame. */
 const LONGEST_ASK = 4 * MIB;
-/** The limit for all open requests together: they travel in one frame to the web server and stand on every board. */
+/** The limit for all open requests together: one frame carries them to the web server, and every board shows them. */
 const ALL_ASKS = 32 * MIB;
 /** A request up to this size is always shown, however many others wait. */
 const SMALL_ASK = MIB / 16;
@@ -22,8 +22,8 @@ const SMALL_ASK = MIB / 16;
 type Asked = Pick<Extract<AgentEvent, { type: 'asked' }>, 'requestId' | 'kind' | 'ask'>;
 
 /**
- * Opens a request. One that is too large to be shown is denied at once, in words that the model reads: nobody is
- * asked to allow what cannot be read.
+ * Opens a request. Denies it at once, with a message that the model reads, if it is too large to be shown: nobody should
+ * allow what they cannot read.
  */
 export async function asked(context: EventContext, { requestId, kind, ask: told }: Asked): Promise<void> {
   const { tx, change, launchId, sandbox } = context;
@@ -32,7 +32,7 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
   const bytes = Buffer.byteLength(JSON.stringify(ask));
   if (bytes <= SMALL_ASK) return openRequest(tx, change, { requestId: id, kind, ask });
   const isRefused = (await tx.outbox.findByWireId(launchId, requestId)) !== null;
-  if (isRefused || (await tx.requests.find(change.record.stageId, id)) !== null) return; // or open, when it was first printed
+  if (isRefused || (await tx.requests.find(change.record.stageId, id)) !== null) return; // handled when it was first printed
   const refusal = whyNotShown(bytes, await tx.requests.bytesOpen());
   if (refusal === null) return openRequest(tx, change, { requestId: id, kind, ask });
   const message = `${refusal.toClaude}, so nobody was asked and it was not run. This is not a decision of the user: ${refusal.instead}.`;
@@ -44,7 +44,7 @@ export async function asked(context: EventContext, { requestId, kind, ask: told 
 
 const inMib = (bytes: number) => (bytes < MIB ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.ceil(bytes / MIB)} MiB`);
 
-/** Why a request is not shown; null if there is room for it. @param waiting the bytes of all open requests */
+/** Returns why a request is not shown; null if there is room for it. @param waiting the bytes of all open requests */
 function whyNotShown(bytes: number, waiting: number) {
   if (bytes > LONGEST_ASK)
     return {
@@ -71,7 +71,7 @@ async function answer(
   await tx.outbox.insert({ ...row, body: { kind: 'answer', response }, actor: null, createdAt: tx.now });
 }
 
-/** The agent is up, for the first time or again: compares our open requests with those it waits for. */
+/** Handles the reply to `initialize`, the first or a later one: compares the open requests with those that the agent waits for. */
 export async function initialized(
   context: EventContext,
   event: Extract<AgentEvent, { type: 'initialized' }>,
@@ -89,7 +89,7 @@ export async function initialized(
   for (const open of event.open) await asked(context, open);
   for (const { requestId, subtype, raw } of event.unclear) {
     const isAnswered = requestId !== null && (await tx.outbox.findByWireId(launchId, requestId)) !== null;
-    if (isAnswered) continue; // when it was first printed
+    if (isAnswered) continue; // handled when it was first printed
     addRaw(change, tx.now, raw);
     if (requestId !== null) await refuse(context, { requestId, subtype, permissionFor: null });
   }
@@ -105,7 +105,7 @@ export async function refuse(
   }: Pick<Extract<AgentEvent, { type: 'asked-unknown' }>, 'requestId' | 'subtype' | 'permissionFor'>,
 ): Promise<void> {
   const { tx, change, launchId } = context;
-  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // when it was first printed
+  if ((await tx.outbox.findByWireId(launchId, requestId)) !== null) return; // handled when it was first printed
   await answer(context, requestId, { subtype: 'error', error: `Callboard does not answer "${subtype}" requests` });
   const notice = { kind: 'notice', parentToolUseId: null } as const;
   if (permissionFor === null) {
@@ -119,10 +119,10 @@ export async function refuse(
   change.record = { ...change.record, cliGaps };
 }
 
-/** Kept with the session, so that its card shows it. */
+/** A gap that the session keeps, so that its card shows it. */
 const UNASKED = 'it asks permission in a way that Callboard does not understand, so all of it is denied';
 
-/** Handles a request that the CLI withdrew. An answer that it has not confirmed did not count. */
+/** Handles a request that the CLI withdrew. An answer that the CLI has not confirmed did not count. */
 export async function withdrawn({ tx, change, launchId }: EventContext, requestId: string): Promise<void> {
   const stored = await tx.requests.find(change.record.stageId, RequestId.parse(requestId));
   if (stored === null) return;
@@ -138,7 +138,7 @@ export async function withdrawn({ tx, change, launchId }: EventContext, requestI
 
 const ENDS_TURN = new Set(['interrupt', 'end_session']);
 
-/** The CLI does not say why it withdrew a request. If we are ending its turn, that is the reason, and we know who asked for it. */
+/** Returns why a request was withdrawn. The CLI does not say; if Callboard is ending the turn, that is why, and it knows for whom. */
 async function whyWithdrawn(
   tx: Tx,
   { record }: SessionChange,
@@ -162,9 +162,9 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   const { tx, change, launchId } = context;
   const row = await tx.outbox.findByWireId(launchId, event.requestId);
   if (row?.body.kind === 'control') {
-    if (row.state === 'confirmed') return foreignControl(context); // by the one reply that there is
+    if (row.state === 'confirmed') return foreignControl(context); // each request gets one reply
     await tx.outbox.setConfirmed(row.id, tx.now);
-    // Whatever the reply says: a process that replies is up.
+    // A process that answers `initialize` is up, even if the content of its reply is unexpected.
     const isUp = event.ok && row.body.request.subtype === 'initialize';
     if (isUp && change.record.launchState === 'starting') change.record = { ...change.record, launchState: 'live' };
     if (event.ok && row.body.request.subtype === 'set_permission_mode') modeConfirmed(change, event.response);
@@ -185,7 +185,7 @@ export async function response(context: EventContext, event: Extract<AgentEvent,
   await raiseAlarm(context, alarmOf('foreign-answer'));
 }
 
-/** The mode that the CLI is in, which may differ from the one requested. The status line that follows says the same. */
+/** The mode that the CLI is in, which may differ from the requested one. The status line after it names the same mode. */
 const ModeReply = z.object({ response: z.object({ mode: z.string() }) });
 
 function modeConfirmed(change: SessionChange, reply: Record<string, unknown>): void {

@@ -24,7 +24,7 @@ const deny = (session: TestSession) =>
     { outcome: 'denied', by: 'Ada', reason: REASON, answers: null, updatedInput: null },
   );
 
-/** One whose request is answered; the answer is in the pipe, and nothing has come back. */
+/** A session whose request is answered: the answer is written, and nothing has come back. */
 async function answered(answer: (session: TestSession) => Promise<void> = allow): Promise<TestSession> {
   const session = await busyTestSession();
   await session.tell(asked('r1'));
@@ -36,8 +36,8 @@ async function answered(answer: (session: TestSession) => Promise<void> = allow)
 const unsettled = async ({ store, stageId }: TestSession) =>
   (await store.read.requests.listUnsettledOf(stageId)).length;
 
-describe('an answer whose process ended before it confirmed', () => {
-  it('keeps what is known of it: what was decided, when it was written, when and why the process ended', async () => {
+describe('an answer whose process ended before confirming it', () => {
+  it('keeps the decision, when it was written, and when and why the process ended', async () => {
     const session = await answered();
     await session.end();
     expect(await decision(session)).toMatchObject({
@@ -48,7 +48,7 @@ describe('an answer whose process ended before it confirmed', () => {
     expect((await session.store.board()).unsettled).toMatchObject([{ requestId: 'r1' }]);
   });
 
-  it('does not claim to have been written where nobody watched', async () => {
+  it('has no time of writing if nobody watched the process', async () => {
     const session = await busyTestSession();
     await session.tell(asked('r1'));
     await allow(session);
@@ -56,7 +56,7 @@ describe('an answer whose process ended before it confirmed', () => {
     expect(await decision(session)).toMatchObject({ delivery: 'unknown', lost: { writtenAt: null } });
   });
 
-  it('has counted where the result of its call was seen', async () => {
+  it('counted if its call has a result', async () => {
     const session = await answered();
     await session.tell(result());
     await session.end();
@@ -65,16 +65,16 @@ describe('an answer whose process ended before it confirmed', () => {
   });
 
   it.each([
-    ['a call that failed, which one that was cut off does as well', { isError: true }],
+    ['a failed call, because an interrupted call fails too', { isError: true }],
     ['another call', { toolUseId: 'toolu_2' }],
-  ])('is not known to have counted by the result of %s', async (_what, fields) => {
+  ])('stays unknown after the result of %s', async (_what, fields) => {
     const session = await answered();
     await session.tell(result(fields));
     await session.end();
     expect(await decision(session)).toMatchObject({ delivery: 'unknown' });
   });
 
-  it('that was a no has counted where the result has its words, and not where the call went well', async () => {
+  it('counted as a denial if the result has its text, and stays unknown if the call succeeded', async () => {
     const refused = await answered(deny);
     await refused.tell(result({ isError: true, text: `Denied: ${REASON}` }));
     await refused.end();
@@ -85,7 +85,7 @@ describe('an answer whose process ended before it confirmed', () => {
     expect(await decision(ran)).toMatchObject({ delivery: 'unknown' });
   });
 
-  it('is settled by itself where the resumed conversation shows the result of its call', async () => {
+  it('is confirmed when the resumed conversation shows the result of its call', async () => {
     const session = await answered();
     await session.end();
     await session.begin();
@@ -95,7 +95,7 @@ describe('an answer whose process ended before it confirmed', () => {
   });
 });
 
-describe('an answer whose echo was lost, in a process that lives', () => {
+describe('an answer to a living process whose echo was lost', () => {
   it('is confirmed by the result of its call', async () => {
     const session = await answered();
     await session.tell(result());
@@ -105,7 +105,7 @@ describe('an answer whose echo was lost, in a process that lives', () => {
     expect(session.events('decision-updated').map(({ delivery }) => delivery)).toEqual(['confirmed']);
   });
 
-  it('is for a person to settle once its turn is over', async () => {
+  it('is left for a person to settle when its turn ends', async () => {
     const session = await answered();
     await session.tell(turnEnded());
     expect(await decision(session)).toMatchObject({
@@ -117,14 +117,14 @@ describe('an answer whose echo was lost, in a process that lives', () => {
     expect(await decision(session)).toMatchObject({ lost: { ended: 'turn' } });
   });
 
-  it('is confirmed by an echo that comes all the same', async () => {
+  it('is confirmed by a late echo', async () => {
     const session = await answered();
     await session.tell(turnEnded(), echo());
     expect(await decision(session)).toMatchObject({ delivery: 'confirmed', lost: null });
     expect(await unsettled(session)).toBe(0);
   });
 
-  it('waits for as long as a subagent works, which may have asked', async () => {
+  it('stays open while a subagent works, because the subagent may have asked', async () => {
     const session = await answered();
     const task = { taskId: 't1', type: 'local_agent', description: 'Look around' };
     await session.tell({ type: 'tasks', tasks: [task] }, turnEnded());

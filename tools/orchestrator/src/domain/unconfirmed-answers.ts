@@ -11,7 +11,7 @@ export interface AnsweredResult {
   text: string;
 }
 
-/** The body of a denial. */
+/** An answer that denies. */
 const Denial = z.object({ response: z.object({ message: z.string() }) });
 
 /** How many entries are searched: the result of a call follows soon after the answer that allowed it. */
@@ -32,7 +32,7 @@ export async function loseAnswer(tx: Tx, row: OutboxRow, lost: LostTrace): Promi
 }
 
 /**
- * Confirms answers that the result of their call shows to have counted: answers of unknown fate, in a resumed
+ * Confirms the answers that counted, as the result of their call shows: answers of unknown fate, in a resumed
  * conversation, and answers to this launch whose echo was lost, for example on a full disk.
  */
 export async function settleByResult(
@@ -57,8 +57,8 @@ export async function settleByResult(
 }
 
 /**
- * The turn is over and nothing is open. An answer that was written and never echoed either counted or was overtaken by a
- * withdrawal. The line that said which was lost, so a person settles it.
+ * Records the answers that were written and never echoed, once the turn is over and nothing is open. Such an answer either
+ * counted or came after a withdrawal. The line that told which is lost, so a person settles it.
  */
 export async function loseUnconfirmed(tx: Tx, launchId: LaunchId): Promise<void> {
   for (const row of await unconfirmed(tx, launchId)) {

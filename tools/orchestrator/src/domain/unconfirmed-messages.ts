@@ -19,7 +19,7 @@ export async function unconfirmedMessages(
 /** The wire ids that were found in the conversation; null if it could not be read. */
 export type FoundMessages = ReadonlySet<string> | null;
 
-/** Whether the conversation has a message. Of messages that the CLI joined into one it names only the last. */
+/** Whether the conversation has a message. If the CLI joined messages into one, it names only the last of them. */
 export function isInConversation(
   { wireId }: Pick<OutboxRow, 'wireId'>,
   { joinedMessages }: SessionRecord,

@@ -32,7 +32,7 @@ it('stores files for the next message, lists them in a draft, and removes them',
     size: 3,
   });
   await files.add(stageId, b, note('two'));
-  await files.add(stageId, a, note('one')); // as if the reply was lost
+  await files.add(stageId, a, note('one')); // as if the reply had been lost
   expect(await listed()).toMatchObject([{ fileId: a }, { fileId: b }]);
   expect(await files.get(stageId, b)).toEqual(note('two'));
   await files.remove(stageId, a);
@@ -44,7 +44,7 @@ it('stores files for the next message, lists them in a draft, and removes them',
   });
 });
 
-it('gives all of them to a message, or none', async () => {
+it('attaches either all of the files to a message or none', async () => {
   const { session, files, queue, stageId, listed } = await setUp();
   const [a, gone] = [randomUUID(), randomUUID()];
   await files.add(stageId, a, note('one'));

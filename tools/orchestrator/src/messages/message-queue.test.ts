@@ -62,7 +62,7 @@ it('resumes an ended session with the message', async () => {
   expect(resumed).toEqual(['one']);
 });
 
-it('refuses and does not store a message to a stage that does not exist or was never started', async () => {
+it('refuses a message to a stage that does not exist or was never started, and stores nothing', async () => {
   const { session, queue } = await setUp();
   const sendTo = (id: string) => queue.send(stageId(id), { message: 'one' }, 'Bo');
   await expect(sendTo('S9')).rejects.toMatchObject({ code: 'unknown_stage' });
@@ -95,7 +95,7 @@ it('says whether a row that cannot be changed was sent or never existed', async 
   await expect(unknown).rejects.toMatchObject({ code: 'unknown_message' });
 });
 
-it('keeps the order of writing when a message returns unread', async () => {
+it('keeps the order in which messages were written when one returns unread', async () => {
   const { session, queue, send } = await setUp();
   await send('one');
   await send('two');
@@ -107,7 +107,7 @@ it('keeps the order of writing when a message returns unread', async () => {
   expect(await texts(session)).toEqual(['one', 'three', 'two']);
 });
 
-it('keeps the order of writing if the queue was empty or reordered meanwhile', async () => {
+it('keeps that order even if the queue was empty or reordered meanwhile', async () => {
   const { session, queue, send } = await setUp();
   const first = await send('one');
   await send('two');

@@ -166,7 +166,7 @@ async function edit(
   return queuedMessage(await requireQueued(tx, stageId, messageId));
 }
 
-/** Distributes the positions of the rows anew, with this row at its new place. A place behind the end is the end. */
+/** Reassigns the positions of the rows, with this row at its new place. A place after the end counts as the end. */
 async function moveTo(tx: Tx, row: MessageRow, place: number): Promise<void> {
   const queue = await tx.outbox.queueOf(row.stageId);
   const ordered = queue.filter((other) => other.id !== row.id).toSpliced(place, 0, row);

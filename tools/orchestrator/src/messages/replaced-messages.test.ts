@@ -25,7 +25,7 @@ async function setUp() {
   return { session, store, stageId, files, queue, replacedMessages };
 }
 
-it('keeps a replaced message with its files until it is sent after all', async () => {
+it('keeps a replaced message with its files until it is sent', async () => {
   const { session, files, queue, replacedMessages, stageId } = await setUp();
   await queue.send(
     stageId,
@@ -44,7 +44,7 @@ it('keeps a replaced message with its files until it is sent after all', async (
 
   const again = { message: 'Look at this', files: [one ?? '', two ?? ''], ...(kept && { messageId: kept.messageId }) };
   expect(await queue.send(stageId, again, 'Bo')).toMatchObject({ status: 'queued' });
-  await queue.send(stageId, again, 'Bo'); // as if the reply was lost
+  await queue.send(stageId, again, 'Bo'); // as if the reply had been lost
   expect(await session.queue()).toMatchObject([
     { text: 'No, at that' },
     { text: 'Look at this', attachments: [{ name: 'one.txt' }, { name: 'two.txt' }] },
@@ -61,7 +61,7 @@ it('drops deleted files from a replaced message', async () => {
   expect(await replacedMessages()).toMatchObject([{ text: 'one', files: [] }]);
 });
 
-it('keeps a message of the greatest length', async () => {
+it('keeps a message of the maximum length', async () => {
   const { queue, replacedMessages, stageId } = await setUp();
   const text = '\u0001'.repeat(200_000);
   await queue.send(stageId, { message: text }, 'Bo');

@@ -15,7 +15,7 @@ export interface SendParts {
   resumeWith: (tx: Tx, stageId: StageId, message: MessageRow) => Promise<boolean>;
   /** Interrupts the running turn, so that the first message in the queue goes next. */
   interrupt: (stageId: StageId) => Promise<void>;
-  /** An interrupt failed; the message waits until the turn ends. */
+  /** Called when an interrupt failed; the message then waits until the turn ends. */
   onInterruptFailed: (stageId: StageId, error: unknown) => void;
   /** How long a reply waits for the end of a turn that was interrupted for the message. */
   confirmationMs: number;
@@ -35,7 +35,7 @@ export interface NewMessage {
   messageId?: MessageId | undefined;
 }
 
-/** Adds a message to the queue and sends it. @returns what has become of it by the end of the transaction */
+/** Adds a message to the queue and sends it. @returns its status at the end of the transaction */
 export async function sendNew(
   parts: SendParts,
   { tx, change }: Target,
@@ -44,7 +44,7 @@ export async function sendNew(
   const { edges } = parts;
   const { stageId } = change.record;
   const wireId = message.messageId ?? MessageId.parse(edges.newWireId());
-  // Behind all rows that there ever were: a message that was delivered and comes back unread belongs before this one.
+  // After every row so far, delivered ones too: a message that returns unread belongs before this one.
   const position = (await tx.outbox.lastPosition(stageId)) + 1;
   const row = { id: tx.newId(), stageId, launchId: null, wireId, actor: message.actor, createdAt: tx.now };
   const body = messageBody(message.content);
@@ -53,7 +53,7 @@ export async function sendNew(
   return sendRow(parts, { tx, change }, added, message.mode);
 }
 
-/** Sends a row that is in the queue. @returns what has become of it by the end of the transaction */
+/** Sends a row that is in the queue. @returns its status at the end of the transaction */
 export async function sendRow(
   parts: SendParts,
   { tx, change }: Target,

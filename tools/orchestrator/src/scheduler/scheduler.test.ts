@@ -50,7 +50,7 @@ describe('pickRunnable', () => {
     expect(pickRunnable({ stages }, 2)).toEqual(['b', 'd']);
   });
 
-  it('counts sessions that work, not those that are idle or wait for a person', () => {
+  it('counts working sessions, not idle ones or ones that wait for a person', () => {
     const working = [
       stage('s', { column: 'running', state: 'starting' }),
       stage('b', { column: 'running', state: 'busy' }),
@@ -66,7 +66,7 @@ describe('pickRunnable', () => {
   });
 });
 
-it('reads the board when a session stops working, and not at each of its steps or when it goes on', async () => {
+it('reads the board when a session stops working, not at its other steps or when it resumes work', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
   await given.addStage({ autoStart: true }); // waits for room
@@ -98,7 +98,7 @@ it('reads the board when a session stops working, and not at each of its steps o
   expect(board.mock.calls.length).toBeGreaterThan(before);
 });
 
-it('ignores the room that a session makes while no stage is ready, and uses it once one may be', async () => {
+it('ignores free capacity while no stage is ready, and uses it when one may be ready', async () => {
   const given = await openTestStore();
   const session = await busyTestSession({}, given);
   const { store } = session;

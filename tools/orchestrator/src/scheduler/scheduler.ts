@@ -26,11 +26,11 @@ export interface Scheduler {
 /** In case a hint was lost. */
 const INTERVAL_MS = 30_000;
 
-/** Events that can make a stage ready. Room for one is made by a session that stops working. */
+/** Events that can make a stage ready. A session that stops working makes room for one. */
 const HINTS: ReadonlySet<string> = new Set(['stage-created', 'stage-updated', 'stage-removed']);
 
 export function startScheduler({ store, log, maxParallel, mayStart, start }: SchedulerParts): Scheduler {
-  /** Whether a stage was ready in the last pass. If none was, room alone starts nothing: what makes one ready is a hint. */
+  /** Whether a stage was ready in the last pass. If none was, room alone starts nothing: an event that makes one ready is a hint too. */
   let isAnyReady = true;
 
   async function pass(): Promise<void> {

@@ -20,8 +20,8 @@ export async function endIfIdle(
   const queued = await store.transact(async (tx) => {
     const record = await tx.sessions.find(stageId);
     if (record?.state !== 'idle' || record.launchId !== launchId) return null;
-    // In the transaction that sees the session idle, so that no turn can begin in between: later messages are behind
-    // this row, and return to the queue when the process ends.
+    // Inserted in the transaction that sees the session idle, so that no turn can begin in between: later messages come
+    // after this row, and return to the queue when the process ends.
     const row = { id: tx.newId(), stageId, launchId, wireId: tx.newWireId(), actor: null, createdAt: tx.now };
     await tx.outbox.insert({ ...row, body: { kind: 'control', request: { subtype: 'end_session' } } });
     tx.afterCommit(() => {

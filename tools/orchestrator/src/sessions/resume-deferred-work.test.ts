@@ -6,7 +6,7 @@ import { resumeDeferredWork } from './resume-deferred-work.ts';
 
 const STOPPED = { kind: 'stopped', reason: 'Stopped by Ada.' } as const;
 
-/** Which messages a session is resumed for. */
+/** Returns the texts of the messages that the session is resumed for. */
 async function resumedFor({ store }: TestSession): Promise<string[]> {
   const resumed: string[] = [];
   await resumeDeferredWork({
@@ -18,7 +18,7 @@ async function resumedFor({ store }: TestSession): Promise<string[]> {
   return resumed;
 }
 
-/** A session that has ended, to which two messages were sent while there was no room. */
+/** An ended session that got two messages while the disk had no room. */
 async function setUp(): Promise<TestSession> {
   const session = await beginTestSession();
   await session.end(STOPPED);
@@ -31,11 +31,11 @@ async function setUp(): Promise<TestSession> {
   return session;
 }
 
-it('resumes an ended session for what was sent to it while there was no room', async () => {
+it('resumes an ended session for a message that was sent while the disk had no room', async () => {
   expect(await resumedFor(await setUp())).toEqual(['one']);
 });
 
-it('resumes none that ran since then and was stopped: what is left waits for a person', async () => {
+it('does not resume a session that was started and stopped since: its queue waits for a person', async () => {
   const session = await setUp();
   await session.begin();
   await session.end(STOPPED);

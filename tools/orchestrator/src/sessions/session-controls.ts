@@ -158,7 +158,7 @@ function requireTask({ launchId, backgroundTasks }: SessionRecord, taskId: strin
   throw new Rejection('unknown_task', `No background task ${taskId} is running; it may have ended already.`);
 }
 
-/** Sends a request. One that this release does not know becomes one of its gaps. @throws as `Sessions.ask` */
+/** Sends a request. If this release does not know it, that is added to the gaps of the session. @throws as `Sessions.ask` */
 async function request(
   { store, ask }: ControlsParts,
   stageId: StageId,

@@ -42,23 +42,23 @@ export interface Sessions extends ProcessRequests {
    * session shows the outcome. False: the disk is nearly full, so the message waits for `resumeDeferredWork`.
    */
   resumeWith(tx: Tx, stageId: StageId, message: MessageRow): Promise<boolean>;
-  /** As `Launcher.beginAgain`. For the time after a restart. */
+  /** As `Launcher.beginAgain`. Used after a restart. */
   beginAgain(launch: LaunchRecord): Promise<void>;
-  /** The disk has room again, or the store can write again: does what waited for that in every session. Does not reject if one session fails. */
+  /** Continues every session when the disk has room or the store can write again. Does not reject if one session fails. */
   resumeDeferredWork(): Promise<void>;
-  /** The disk was full since then and no longer is: recovers the lost output of running sessions as far as possible, and shows the gap. */
+  /** Recovers the lost output of running sessions as far as possible, and shows the gap. @param since when the disk was first seen full */
   recoverLostOutput(since: Date): Promise<void>;
   /** Asks a process for its open requests and whether it works, because some of its output may be lost. Never throws. */
   resync(stageId: StageId): void;
-  /** Attaches to a process that is alive: its output is read on, and its outbox written. For the time after a restart. */
+  /** Attaches to a living process: continues to read its output and to write its outbox. Used after a restart. */
   adopt(launchId: LaunchId, process: AgentProcess): Promise<Adopted>;
-  /** Reads the rest of the output of a process that is gone, and settles its end. For the time after a restart. */
+  /** Reads the rest of the output of an ended process, and settles its end. Used after a restart. */
   settle(launchId: LaunchId, identity: ProcessIdentity): Promise<void>;
   /** Puts a session under alarm for something that was detected outside its output, and stops it. @throws Rejection `no_session` */
   raiseAlarm(stageId: StageId, alarm: Alarm): Promise<void>;
-  /** A person acknowledged the alarm, so the session may continue. Ends what is left of its process first. @throws Rejection `no_session`, `no_alarm` */
+  /** Acknowledges the alarm for a person, so that the session may continue. Ends a process that still runs first. @throws Rejection `no_session`, `no_alarm` */
   acknowledgeAlarm(stageId: StageId, actor: string): Promise<void>;
-  /** A person took note that Claude Code denied the last call. @throws Rejection `no_session`, `no_denial` */
+  /** Closes the denial of the last call for a person who took note of it. @throws Rejection `no_session`, `no_denial` */
   acknowledgeDenial(stageId: StageId, actor: string): Promise<void>;
   /** Begins the next phase of a session at a gate. @throws Rejection `no_session`, `session_alarm`, `not_at_gate` */
   advance(stageId: StageId): Promise<void>;
@@ -71,7 +71,7 @@ export interface Sessions extends ProcessRequests {
   endIfIdle(stageId: StageId, reason: string): Promise<boolean>;
   /** Ends the process of an idle session to free its memory; does nothing if the session has work. */
   endIdle(stageId: StageId): Promise<void>;
-  /** Reports what the program of this version does not do, in the running sessions that use it. */
+  /** Reports which features this version of the program lacks, in the running sessions that use it. */
   reportGaps(version: string, gaps: readonly string[]): Promise<void>;
   /** Returns the text that the stage's process is writing, each block from its beginning. */
   liveText(stageId: StageId): TextDelta[];
@@ -131,7 +131,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   };
 }
 
-/** Alarms, denials and gaps: what people are told of a session, and acknowledge. */
+/** Alarms and denials, which people acknowledge, and gaps of the program. */
 function createAlarms(
   { store }: SessionsParts,
   registry: LaunchRegistry,
@@ -164,7 +164,7 @@ function createAlarms(
   };
 }
 
-/** What follows a restart of Callboard, or lost output. */
+/** Recovers sessions after a restart of Callboard or lost output. */
 function createRecovery(
   { store, edges, log, initializeTimeoutMs }: SessionsParts,
   registry: LaunchRegistry,

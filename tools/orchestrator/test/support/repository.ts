@@ -8,13 +8,13 @@ const run = promisify(execFile);
 
 /** Folders and an environment in which git reads no configuration of the machine. */
 export interface GitLab {
-  /** An empty folder for the test's own files. */
+  /** An empty folder for whatever the test makes. */
   readonly folder: string;
   readonly env: Record<string, string>;
   git(cwd: string, ...args: string[]): Promise<string>;
   /** Writes a file and commits it. */
   commit(cwd: string, file: string, content: string): Promise<void>;
-  /** Creates a repository with one commit. */
+  /** A new repository, with one commit. */
   repository(name: string): Promise<string>;
 }
 

@@ -6,7 +6,7 @@ import type { TestSession, Told } from './test-session.ts';
 export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
 const VERDICT = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
 
-/** Stores a person's decision on a request, as the approval service does. */
+/** A person decides what is asked, as the approval service stores it. */
 export async function decide(
   session: TestSession,
   id: string,
@@ -25,22 +25,22 @@ export async function decide(
   });
 }
 
-/** Stores that a person allows the request. */
+/** A person allows what is asked. */
 export const allow = (session: TestSession, id = 'r1', response: Record<string, unknown> = ALLOWED): Promise<void> =>
   decide(session, id, response, VERDICT);
 
-/** Marks the answer as written to the process's input. */
+/** The answer is in the process's input. */
 export async function write(session: TestSession, id = 'r1'): Promise<void> {
   const row = (await session.outbox()).find((other) => other.kind === 'answer' && other.wireId === id);
   if (row === undefined) throw new Error(`no answer to ${id}`);
   await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
 }
 
-/** Returns the stored outcome of a request. */
+/** What is stored of how a request ended. */
 export const decision = async ({ store, stageId }: TestSession, id = 'r1'): Promise<Decision | null> =>
   (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
 
-/** The CLI's report of which answer took effect. */
+/** The CLI says which answer counted. */
 export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
   type: 'response',
   requestId,

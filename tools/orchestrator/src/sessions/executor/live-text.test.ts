@@ -6,7 +6,7 @@ const stageId = StageId.parse('STAGE-1');
 const piece = (blockId: string, text: string, parentToolUseId: string | null = null) =>
   ({ blockId, kind: 'text', text, parentToolUseId }) as const;
 
-it('knows each block that is being written from its beginning, and where each piece belongs', () => {
+it('returns each unfinished block from its beginning, and the offset of each piece', () => {
   const live = createLiveText(stageId);
   expect(live.add(piece('m1:0', 'Hel'))).toMatchObject({ stageId, offset: 0 });
   expect(live.add(piece('m9:0', 'beside', 'agent'))).toMatchObject({ offset: 0 });
@@ -17,7 +17,7 @@ it('knows each block that is being written from its beginning, and where each pi
   ]);
 });
 
-it('forgets a block once the same writer begins another one, and all of them when it is told to', () => {
+it('drops a block when the same writer begins another one, and all blocks when it is cleared', () => {
   const live = createLiveText(stageId);
   for (const one of [piece('m1:0', 'a'), piece('m9:0', 'b', 'agent'), piece('m1:1', 'c')]) live.add(one);
   expect(live.blocks().map(({ blockId }) => blockId)).toEqual(['m9:0', 'm1:1']);
@@ -25,7 +25,7 @@ it('forgets a block once the same writer begins another one, and all of them whe
   expect(live.blocks()).toEqual([]);
 });
 
-it('keeps no text of a block without end, and still counts it', () => {
+it('drops the text of an overlong block, and still counts its length', () => {
   const live = createLiveText(stageId);
   for (let n = 0; n < 3; n += 1) live.add(piece('m1:0', 'x'.repeat(1_000_000)));
   expect(live.blocks()).toEqual([]);

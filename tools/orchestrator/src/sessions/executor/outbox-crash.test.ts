@@ -18,7 +18,7 @@ const bodies: Record<Kind, (n: number) => OutboxBody> = {
   control: () => ({ kind: 'control', request: { subtype: 'interrupt' } }),
 };
 
-/** Everything ends at this step, before it is done or right after, as at a SIGKILL. */
+/** Callboard ends at this step, before or right after its effect, as after a SIGKILL. */
 class Crash extends Error {}
 
 function crashing(store: Store, write: Channel['write'], at: number, isDone: boolean) {
@@ -40,7 +40,7 @@ function crashing(store: Store, write: Channel['write'], at: number, isDone: boo
   };
 }
 
-/** @param give what commits while the writer is there, and hands it over */
+/** Runs a writer until it has nothing to write. @param give commits rows while the writer runs, so that it is handed them */
 async function run(
   session: TestSession,
   store: Store,
@@ -63,7 +63,7 @@ async function run(
   stop();
 }
 
-it('has every row take effect once at most, and everything that may be written again once, whichever step a crash comes at', async () => {
+it('lets each row take effect at most once, and each row that may be written again exactly once, at whichever step it crashes', async () => {
   const kinds = fc.array(fc.constantFrom<Kind>('message', 'long message', 'answer', 'control'), {
     minLength: 1,
     maxLength: 5,
@@ -71,7 +71,7 @@ it('has every row take effect once at most, and everything that may be written a
   await fc.assert(
     fc.asyncProperty(kinds, fc.nat(20), fc.boolean(), fc.boolean(), async (rows, at, isDone, isHanded) => {
       const session = await busyTestSession();
-      await run(session, session.store, async () => undefined); // what the launch began with
+      await run(session, session.store, async () => undefined); // the rows that the launch began with
       const { store, edges, stageId } = session;
       const give = async () => {
         for (const [n, kind] of rows.entries()) {
@@ -90,7 +90,7 @@ it('has every row take effect once at most, and everything that may be written a
       const lines = rows.map((_, n) => read.filter((line) => line.includes(`"row-${n}"`)));
       for (const [n, kind] of rows.entries()) {
         const copies = lines[n] ?? [];
-        // A repeated uuid, or a second answer to a request, is dropped by the CLI, if it is the same to the letter.
+        // The CLI drops a repeated uuid and a second answer to a request; the copies must be identical.
         expect(new Set(copies).size).toBe(kind === 'control' && copies.length === 0 ? 0 : 1);
         if (kind === 'control') expect(copies.length).toBeLessThanOrEqual(1);
       }

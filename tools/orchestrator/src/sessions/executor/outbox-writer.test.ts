@@ -7,9 +7,9 @@ import { OperationalError } from '../../lib/errors.ts';
 import type { OutboxBody, OutboxRow } from '../../store/records.ts';
 import { createOutboxWriter } from './outbox-writer.ts';
 
-const gone = () => new OperationalError('process_gone', 'nobody reads');
+const gone = () => new OperationalError('process_gone', 'the process no longer reads');
 
-/** A channel into a process that the test plays: each line waits until the test takes it, unless it takes them by itself. */
+/** A channel to a process that the test plays. Each line is written when `onWrite.now` resolves; by default that is at once. */
 function createTestChannel() {
   const written: { id: string; line: string }[] = [];
   const onWrite: { now: (id: string) => Promise<void> } = { now: async () => undefined };
@@ -47,14 +47,14 @@ async function setUp() {
   });
   onTestFinished(session.store.onGiven(session.launchId(), writer.take));
   writer.nudge();
-  await writer.drain(); // what the launch began with
+  await writer.drain(); // the rows that the launch began with
   const first = ids().length;
   const since = transactions;
   return {
     ...{ session, writer, onWrite, errors },
     ids: () => ids().slice(first),
     goneTimes: () => goneTimes,
-    /** How many there were since, those of the test too. */
+    /** Counts the transactions since the setup, including those of the test. */
     transactions: () => transactions - since,
   };
 }
@@ -77,7 +77,7 @@ async function rowOf(session: TestSession, wireId: string): Promise<OutboxRow> {
   return row;
 }
 
-it('writes what was accepted, in its order, and marks it', async () => {
+it('writes accepted rows in order, and marks them', async () => {
   const { session, writer, ids } = await setUp();
   await insert(session, { a: answer(), b: control, c: answer() });
   await writer.drain();
@@ -95,7 +95,7 @@ it('writes nothing twice, however often it is nudged', async () => {
   expect(ids()).toEqual(['a']);
 });
 
-it('writes one line after another, and takes in rows that come meanwhile', async () => {
+it('writes one line at a time, and includes rows that arrive meanwhile', async () => {
   const { session, writer, ids, onWrite } = await setUp();
   let writing = 0;
   onWrite.now = async (id) => {
@@ -112,7 +112,7 @@ it('writes one line after another, and takes in rows that come meanwhile', async
   expect(ids()).toEqual(['a', 'b', 'late', 'later']);
 });
 
-it('writes a line before anybody hears of it, and without a look into the store', async () => {
+it('writes a line before any event of its transaction is emitted, without querying the store', async () => {
   const { session, writer, onWrite } = await setUp();
   const seen: string[] = [];
   onWrite.now = async (id) => void seen.push(`line ${id}`);
@@ -129,7 +129,7 @@ it('writes a line before anybody hears of it, and without a look into the store'
   await writer.drain();
 });
 
-it('does not write what the transaction that gave it took back', async () => {
+it('does not write a row that its own transaction made void', async () => {
   const { session, writer, ids } = await setUp();
   await session.store.transact(async (tx) => {
     for (const id of ['a', 'b']) {
@@ -142,7 +142,7 @@ it('does not write what the transaction that gave it took back', async () => {
   expect(ids()).toEqual(['b']);
 });
 
-it('marks a control request before it is written, so that a crash cannot have it written twice', async () => {
+it('marks a control request before writing it, so that a crash cannot cause a second write', async () => {
   const { session, writer, onWrite } = await setUp();
   const seen: string[] = [];
   onWrite.now = async (id) => void seen.push((await rowOf(session, id)).state);
@@ -151,7 +151,7 @@ it('marks a control request before it is written, so that a crash cannot have it
   expect(seen).toEqual(['written']);
 });
 
-it('marks an answer after it is written, so that a crash can only have it written again', async () => {
+it('marks an answer after writing it, so that a crash can only cause a second write, never a lost one', async () => {
   const { session, writer, onWrite } = await setUp();
   const seen: [string, boolean][] = [];
   onWrite.now = async (id) => {
@@ -162,18 +162,18 @@ it('marks an answer after it is written, so that a crash can only have it writte
   await writer.drain();
   expect(seen).toEqual([
     ['accepted', false],
-    ['accepted', true], // a line that can be torn bears a mark while it is written
+    ['accepted', true], // a line that can be torn has a mark while it is being written
   ]);
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'written', writing: false });
 });
 
-/** A mark that waits for another transaction waits for as long as the test does. */
+/** Stops timers: a mark that waits for another transaction then waits as long as the test does. */
 function stopTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
 }
 
-it('keeps marks for a transaction that they can ride along with, and tells when each line was written', async () => {
+it('keeps marks for the next transaction, and stores when each line was written', async () => {
   const { session, writer, transactions } = await setUp();
   stopTime();
   const before = session.edges.now().toISOString();
@@ -191,14 +191,14 @@ it('keeps marks for a transaction that they can ride along with, and tells when 
   }
 });
 
-it('stores a mark by itself where no transaction comes', async () => {
+it('stores a mark in its own transaction if no other one follows', async () => {
   const { session, ids } = await setUp();
   await insert(session, { a: answer() });
   await until('it is marked', async () => (await rowOf(session, 'a')).state === 'written');
   expect(ids()).toEqual(['a']);
 });
 
-it('marks again what a transaction that failed had marked, and writes nothing twice meanwhile', async () => {
+it('repeats the marks of a failed transaction, and writes nothing twice meanwhile', async () => {
   const { session, writer, ids, onWrite } = await setUp();
   await insert(session, { a: answer() });
   const failing = session.store.transact(async (tx) => {
@@ -206,7 +206,7 @@ it('marks again what a transaction that failed had marked, and writes nothing tw
     throw new Error('no');
   });
   await expect(failing).rejects.toThrow('no');
-  onWrite.now = () => Promise.reject(new Error('odd')); // has it look into the store
+  onWrite.now = () => Promise.reject(new Error('odd')); // makes the writer query the store
   await insert(session, { b: answer() });
   await until('b failed', () => !writer.takesAtOnce());
   onWrite.now = async () => undefined;
@@ -216,7 +216,7 @@ it('marks again what a transaction that failed had marked, and writes nothing tw
   expect(await rowOf(session, 'a')).toMatchObject({ state: 'written' });
 });
 
-it('writes a control request that is stored as written once, without a transaction of its own', async () => {
+it('writes a control request that is stored as written once, without another transaction', async () => {
   const { session, writer, ids, transactions } = await setUp();
   expect(writer.takesAtOnce()).toBe(true);
   const give = (wireId: string) =>
@@ -230,7 +230,7 @@ it('writes a control request that is stored as written once, without a transacti
   expect(ids()).toEqual(['c']);
 });
 
-it('writes one that was stored as written although a line has come between, in its place', async () => {
+it('writes a row that is stored as written in its place, even if another line came in between', async () => {
   const { session, writer, ids, onWrite } = await setUp();
   const gate = Promise.withResolvers<void>();
   onWrite.now = () => gate.promise;
@@ -246,7 +246,7 @@ it('writes one that was stored as written although a line has come between, in i
   expect(ids()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('writes one that was stored as written although the line before it failed', async () => {
+it('writes a row that is stored as written even if the line before it failed', async () => {
   const { session, writer, ids, onWrite } = await setUp();
   onWrite.now = () => Promise.reject(new Error('odd'));
   await session.store.transact(async (tx) => {
@@ -261,7 +261,7 @@ it('writes one that was stored as written although the line before it failed', a
   expect(ids()).toEqual(['a', 'c']);
 });
 
-it('leaves a mark at a long line that was cut off', async () => {
+it('keeps the mark of a long line that was cut off', async () => {
   const { session, writer, onWrite } = await setUp();
   onWrite.now = () => Promise.reject(gone());
   await insert(session, { long: answer('x'.repeat(5_000)) });
@@ -269,7 +269,7 @@ it('leaves a mark at a long line that was cut off', async () => {
   expect(await rowOf(session, 'long')).toMatchObject({ state: 'accepted', writing: true });
 });
 
-it('marks a long line once it is whole, without waiting for another transaction', async () => {
+it('marks a long line as written when it is complete, without waiting for another transaction', async () => {
   const { session } = await setUp();
   stopTime();
   await insert(session, { long: answer('x'.repeat(5_000)) });
@@ -277,7 +277,7 @@ it('marks a long line once it is whole, without waiting for another transaction'
   expect(await rowOf(session, 'long')).toMatchObject({ writing: false });
 });
 
-it('stops at the first line that the process does not take, says so, and leaves the rest as it is', async () => {
+it('stops at the first line that the process does not read, reports it, and leaves the other rows accepted', async () => {
   const { session, writer, ids, onWrite, goneTimes, errors } = await setUp();
   onWrite.now = async (id) => {
     if (id === 'b') throw gone();
@@ -291,7 +291,7 @@ it('stops at the first line that the process does not take, says so, and leaves 
   expect(await rowOf(session, 'c')).toMatchObject({ state: 'accepted' });
 });
 
-it('tells of anything else that goes wrong, and tries again at the next nudge', async () => {
+it('reports any other error, and retries at the next nudge', async () => {
   const { session, writer, ids, onWrite, errors } = await setUp();
   const failure = new Error('odd');
   onWrite.now = () => Promise.reject(failure);
@@ -304,7 +304,7 @@ it('tells of anything else that goes wrong, and tries again at the next nudge', 
   expect(ids()).toEqual(['a']);
 });
 
-it('leaves a row confirmed whose echo came before the writer could mark it', async () => {
+it('keeps a row confirmed if its echo came before its mark', async () => {
   const { session, writer, onWrite } = await setUp();
   await session.tell(asked('r1'));
   onWrite.now = async (id) => {
@@ -316,7 +316,7 @@ it('leaves a row confirmed whose echo came before the writer could mark it', asy
   expect(await rowOf(session, 'r1')).toMatchObject({ state: 'confirmed' });
 });
 
-it('leaves a message in the queue that went back there while it was being written', async () => {
+it('leaves a message in the queue if it returned there while it was being written', async () => {
   const { session, writer, onWrite } = await setUp();
   onWrite.now = async () => {
     await session.end();
@@ -331,7 +331,7 @@ it('leaves a message in the queue that went back there while it was being writte
   expect((await session.queue()).map((message) => message.messageId)).toEqual([id]);
 });
 
-it('writes nothing more once it was stopped, and stops when the line on its way is through', async () => {
+it('finishes the line that it is writing when it is stopped, and writes no other', async () => {
   const { session, writer, ids, onWrite } = await setUp();
   const gate = Promise.withResolvers<void>();
   let isWriting = false;
@@ -340,7 +340,7 @@ it('writes nothing more once it was stopped, and stops when the line on its way 
     await gate.promise;
   };
   await insert(session, { a: answer() });
-  await until('the line is on its way', () => isWriting);
+  await until('the line is being written', () => isWriting);
   const stopped = writer.stop();
   gate.resolve();
   await stopped;
@@ -349,7 +349,7 @@ it('writes nothing more once it was stopped, and stops when the line on its way 
   expect(ids()).toEqual(['a']);
 });
 
-it('tells how far an answer got', async () => {
+it('emits that an answer was written', async () => {
   const { session, writer } = await setUp();
   await session.tell(asked('r1'));
   const requestId = RequestId.parse('r1');

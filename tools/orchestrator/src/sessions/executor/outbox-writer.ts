@@ -157,5 +157,5 @@ function createMarks(store: Store, onError: (error: unknown) => void) {
   };
 }
 
-/** Rows that are stored as written when they are given, which a look into the store does not find. */
+/** Whether a row is stored as written when it is given; a query for accepted rows does not find such a row. */
 const isMarked = ({ state }: OutboxRow): boolean => state === 'written';

@@ -18,7 +18,7 @@ import type { OutboxWriter } from './outbox-writer.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
 import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
 
-/** Hears about events of a process once they are stored. */
+/** Called for events of a process once they are stored. */
 export interface OutputHints {
   onTextDelta: (delta: TextDelta) => void;
   /** A call ran, perhaps unasked because of a permission rule. */

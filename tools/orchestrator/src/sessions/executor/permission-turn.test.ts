@@ -12,13 +12,13 @@ import type { LaunchRecord, SessionRecord } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
-/** An idle session whose process is the test, as people's commands reach it. */
+/** An idle session with the services that people's commands reach; the test plays its process. */
 async function setUp() {
   const session = await busyTestSession();
   await session.tell(turnEnded());
   const { store, edges, launchId } = session;
   const { channel, print } = createTestChannel();
-  /** All that happens, in its order. */
+  /** Everything that happens, in order. */
   const seen: string[] = [];
   const counting: Store = {
     ...store,
@@ -34,7 +34,7 @@ async function setUp() {
         ...options,
       ),
   };
-  /** Each transaction of the session does that; one for marks alone, as on a slow machine, does not. */
+  /** Counts the transactions that save the session; one that only stores marks, as on a slow machine, does not. */
   function save(tx: Tx, record: SessionRecord): Promise<void> {
     seen.push('session saved');
     return tx.sessions.save(record);
@@ -43,7 +43,7 @@ async function setUp() {
     seen.push('queue read');
     return tx.outbox.queueOf(stageId);
   }
-  /** Callboard's own questions to the CLI: they go by time, and are no part of the turn. */
+  /** Control requests of Callboard: timers send them, so they are not part of the turn. */
   const questions: string[] = [];
   channel.write = async (line) => {
     const { type } = JSON.parse(line);
@@ -53,11 +53,11 @@ async function setUp() {
   if (launch === null) throw new Error('no launch');
   const executor = await attach(launch, counting);
   onTestFinished(executor.finish);
-  await until('what the launch was given before is written', () => questions.length > 0);
+  await until('the earlier rows of the launch are written', () => questions.length > 0);
   await executor.marked();
   seen.length = 0;
   const unlisten = store.onEvent(({ type, data }) => {
-    // Told where the machine is so slow that the mark did not wait for the echo.
+    // Emitted only on a machine so slow that the mark is stored before the echo arrives.
     if (type !== 'decision-updated' || data.delivery !== 'written') seen.push(type);
   });
   onTestFinished(() => void unlisten());
@@ -78,7 +78,7 @@ async function setUp() {
     ...{ session, print, seen },
     queue: testQueue(session, { store: counting }),
     approvals: createApprovalService({ ...parts, confirmationMs: 10_000 }),
-    /** Resolves once this event was told; returns all that happened since the last one. */
+    /** Resolves when the event was emitted, with everything that happened since the last call. */
     async after(type: string): Promise<string[]> {
       await until(type, () => seen.includes(type));
       return seen.splice(0);
@@ -91,7 +91,7 @@ const tells = (type: string, fields: object) => ({ type, session_id: 's', ...fie
 const says = (block: object) =>
   tells('assistant', { parent_tool_use_id: null, message: { id: 'msg_1', role: 'assistant', content: [block] } });
 
-it('costs a permission turn few transactions, and each line goes before anybody is told', async () => {
+it('needs few transactions for a permission turn, and writes each line before it emits the events', async () => {
   const { session, print, queue, approvals, after } = await setUp();
   const { stageId } = session;
 
@@ -114,7 +114,7 @@ it('costs a permission turn few transactions, and each line goes before anybody 
   expect(await after('session-updated')).toEqual(['session saved', 'approval-requested', 'session-updated']);
 
   const [request] = await session.pending();
-  if (request === undefined) throw new Error('nothing is asked');
+  if (request === undefined) throw new Error('no request is open');
   const body = { requestId: request.requestId, decision: 'allow' } as const;
   const decision = approvals.approve(stageId, body, 'Ada');
   expect(await after('session-updated')).toEqual([

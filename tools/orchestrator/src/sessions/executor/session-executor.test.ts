@@ -7,7 +7,7 @@ import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import { createBell } from '../../lib/bell.ts';
 import { createSessionExecutor } from './session-executor.ts';
 
-it('hears unasked output of a process, not its replies', async () => {
+it('counts unasked output as a sign of life, not replies; only work begins a turn', async () => {
   vi.useFakeTimers({ toFake: [] });
   onTestFinished(() => void vi.useRealTimers());
   const { edges, pass } = setClocks();
@@ -57,7 +57,7 @@ it('hears unasked output of a process, not its replies', async () => {
   expect(executor.lastHeard().silentMs).toBe(60_000);
   print({ type: 'system', subtype: 'status', status: 'requesting' });
   await expect.poll(() => executor.lastHeard().silentMs).toBe(0);
-  // A line after the end of a turn that is no work begins no turn.
+  // After the end of a turn, a line that shows no work does not begin a turn.
   const over = () => executor.lastHeard().isTurnOver;
   const status = { type: 'system', subtype: 'status', status: 'requesting' };
   let timesHeard = 0;

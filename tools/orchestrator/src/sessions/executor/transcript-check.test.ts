@@ -15,21 +15,21 @@ const tail = (isWhole = true) => ({
   isWhole,
 });
 
-describe('the first entry that nobody said', () => {
+describe('the first forged entry', () => {
   it.each([
     ['a message that the record does not have', said(2, 'msg_9', 'Merge it')],
-    ['other words in a message that it has', said(2, 'msg_1', 'Merge it')],
-    ['a call that it does not have', call(2, 't9')],
+    ['another text in a message that the record has', said(2, 'msg_1', 'Merge it')],
+    ['a call that the record does not have', call(2, 't9')],
   ])('is %s', (_what, forged) => {
     expect(firstForged([said(1, 'msg_1', 'Hello'), call(1, 't1'), forged], tail())).toBe(forged);
   });
 
   it.each([
-    ['all is in the record', [said(1, 'msg_1', 'Hello'), call(2, 't1')], true],
-    ['nothing is: the record is not understood', [said(1, 'msg_8', 'Hi'), call(2, 't8')], true],
+    ['every entry is in the record', [said(1, 'msg_1', 'Hello'), call(2, 't1')], true],
+    ['no entry is, because the form of the record is unknown', [said(1, 'msg_8', 'Hi'), call(2, 't8')], true],
     ['a subagent said it', [call(1, 't1'), said(2, 'msg_9', 'x', { parentToolUseId: 't1' })], true],
-    ['it was said before the end of the record that was read', [said(1, 'msg_0', 'Old'), call(2, 't1')], false],
-  ])('is none where %s', (_what, entries, isWhole) => {
+    ['it is older than the part of the record that was read', [said(1, 'msg_0', 'Old'), call(2, 't1')], false],
+  ])('is null if %s', (_what, entries, isWhole) => {
     expect(firstForged(entries, tail(isWhole))).toBeNull();
   });
 });

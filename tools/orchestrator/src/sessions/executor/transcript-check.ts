@@ -82,7 +82,7 @@ export function createTranscriptCheck(parts: TranscriptCheckParts): { turnEnded(
   };
 }
 
-/** Returns the entries between the last two ends of turns, including any that nobody may have said. */
+/** Returns the entries between the last two ends of turns, including any that may be forged. */
 function newestTurn(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const isEnd = ({ kind }: TranscriptEntry) => kind === 'turn-end';
   const end = entries.findLastIndex(isEnd);

@@ -4,7 +4,7 @@ import { silent } from '../../../test/support/test-store.ts';
 import type { LowPriorityTask } from '../watch/low-priority-work.ts';
 import { createUsageTracker } from './usage-tracker.ts';
 
-it('asks for the context after a turn only when it may, and takes what it is told', async () => {
+it('requests the context usage after a turn, once the session is quiet, and stores the reply', async () => {
   const { store, edges, stageId, tell, record } = await busyTestSession();
   const asked: string[] = [];
   const waiting: LowPriorityTask[] = [];
@@ -17,7 +17,7 @@ it('asks for the context after a turn only when it may, and takes what it is tol
     whenQuiet: (_, work) => waiting.push(work),
   });
   await tell(turnEnded());
-  figures.worked(); // a look into the turn is due, and comes to nothing with its end
+  figures.worked(); // a request is due in the turn, and dropped when the turn ends
   figures.turnEnded();
   expect([asked, waiting.length]).toEqual([[], 1]);
   await waiting[0]?.(new AbortController().signal);

@@ -12,7 +12,7 @@ import { reAttachLaunches } from './re-attach-launches.ts';
 
 const newLaunchId = () => LaunchId.parse(nodeEdges.newId());
 
-/** A process that a launch has started; it ends with its test. */
+/** A process that a launch started; it ends with its test. */
 async function marked(id: LaunchId) {
   const child = spawn('sleep', ['600'], { env: { PATH: process.env.PATH, [LAUNCH_MARKER]: id }, stdio: 'ignore' });
   const exited = once(child, 'exit');
@@ -25,7 +25,7 @@ async function setUp() {
   const testStore = await openTestStore();
   const { store, addStage } = testStore;
   const stageId = await addStage();
-  /** A launch in that state, with a process of its own. */
+  /** A launch in this state, and a process that it started. */
   const launch = async (state: 'starting' | 'ended') => {
     const id = newLaunchId();
     await store.transact(async (tx) => {
@@ -37,7 +37,7 @@ async function setUp() {
   return { ...testStore, launch };
 }
 
-it('ends what ended launches have left, and nothing of those that go on or belong to another Callboard', async () => {
+it('ends the processes that ended launches left, and none of running launches or of another Callboard', async () => {
   const { store, launch } = await setUp();
   const [left, living, other] = [await launch('ended'), await launch('starting'), await marked(newLaunchId())];
   expect(await endStragglers(store.read.launches, 5_000)).toBe(true);
@@ -45,17 +45,17 @@ it('ends what ended launches have left, and nothing of those that go on or belon
   expect([living.isGone(), other.isGone()]).toEqual([false, false]);
 });
 
-it('does so at the next start', async () => {
+it('ends the processes that ended launches left when Callboard starts', async () => {
   const { store, launch } = await setUp();
   const left = await launch('ended');
-  const none = () => Promise.reject(new Error('no launch goes on'));
+  const none = () => Promise.reject(new Error('no launch is running'));
   const sessions = { adopt: none, settle: none, beginAgain: none };
   const { stop } = await reAttachLaunches({ store, log: silent, signalGraceMs: 5_000, againMs: 1_000, sessions });
   await left.exited;
   await stop();
 });
 
-it('does so when all sessions are ended while no Callboard runs', async () => {
+it('ends the processes that ended launches left when all sessions are ended while Callboard is not running', async () => {
   const { file, launch } = await setUp();
   const left = await launch('ended');
   expect(await endAllSessions(dirname(file), { log: () => undefined })).toEqual({ ended: 0, failed: [] });

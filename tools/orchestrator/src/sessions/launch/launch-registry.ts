@@ -15,7 +15,7 @@ import type { Launcher } from './launcher.ts';
 import type { RunningLaunch } from './running-launch.ts';
 import type { StopGraces } from './stop-launch.ts';
 
-/** What the executors of launches need; the registry itself handles the rest of their callbacks. */
+/** The dependencies that all executors of launches share; the registry handles the rest of their callbacks. */
 export type SharedExecutorParts = Omit<ExecutorParts, 'onAlarm' | 'onCutOff' | 'onUnreadable' | 'onVersion'>;
 
 export interface LaunchRegistryParts extends SharedExecutorParts {

@@ -24,7 +24,7 @@ beforeEach(async () => {
   });
 });
 
-it('uses the sandbox where project and machine allow it, and hides the files of Callboard', async () => {
+it('uses the sandbox if the project and the machine allow it, and hides the files of Callboard', async () => {
   const asked = wish({ sandbox: true, sandboxAutoAllow: true });
   const { sandbox, isolation } = await chooseSandbox(asked, async () => WORKS);
   expect(isolation).toEqual({ level: 'prevented', reason: 'sandboxed', detail: null });
@@ -67,7 +67,7 @@ it('prefers the setting of the stage to the project’s, and tests the machine o
 it.each([
   ['settings that let commands out', { sandbox: true }, { excluded: ['docker *'] }, 'docker *'],
   ['a socket', { sandbox: true, sandboxSockets: ['/run/docker.sock'] }, {}, '/run/docker.sock'],
-])('is only noticed with %s', async (_name, settings, more, detail) => {
+])('only notices forged answers with %s', async (_name, settings, more, detail) => {
   const { sandbox, isolation } = await chooseSandbox(wish(settings, more), async () => WORKS);
   expect(sandbox).not.toBeNull();
   expect(isolation).toEqual({ level: 'noticed', reason: 'loosened', detail: expect.stringContaining(detail) });

@@ -5,7 +5,7 @@ import { openTestStore, silent } from '../../../test/support/test-store.ts';
 import type { Adopted } from '../sessions.ts';
 import { type ReAttachParts, reAttachLaunches } from './re-attach-launches.ts';
 
-/** Launches whose processes live: each is this very process. */
+/** Launches with living processes: each has the process of the test. */
 async function withLaunches(count: number) {
   const { store, edges, addStage } = await openTestStore();
   const identity = await selfIdentity();
@@ -44,7 +44,7 @@ it('attaches to all launches, several at once, even if one is slow and one fails
       working -= 1;
       throw new Error('no');
     }
-    // It waits for all others, so this would never end if they waited for it.
+    // It waits for all others, so the test would hang if they waited for it.
     if (id === slow) await gate.promise;
     adopted.push(id);
     working -= 1;
@@ -68,7 +68,7 @@ it('checks open requests once all launches are attached, and skips processes tha
         expect(adopted).toBe(ids.length);
         checked.push(id);
         if (checked.length === ids.length) all.resolve();
-        await all.promise; // none has an answer before the last one was asked
+        await all.promise; // no reply comes before the last process was asked
       },
     };
   });

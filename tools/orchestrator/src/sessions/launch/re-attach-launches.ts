@@ -36,11 +36,14 @@ export interface ReAttaching {
   stop(): Promise<void>;
 }
 
-/** Each needs the store, the file system and `/proc` in turn; one that must be ended waits for its graces. */
+/**
+ * How many launches are re-attached at once. Each needs the store, the file system and `/proc` in turn; one that must be
+ * ended waits for its grace periods.
+ */
 const AT_ONCE = 16;
-/** Each check takes several transactions, and people's commands queue behind them. */
+/** How many processes are checked at once. Each check takes several transactions, and people's commands queue behind them. */
 const CHECKS_AT_ONCE = 4;
-/** How long a process that does not answer delays the next one at most. */
+/** The longest time for which a process that does not answer delays the next one. */
 const CHECK_MS = 1_000;
 
 /**

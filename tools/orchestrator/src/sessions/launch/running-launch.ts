@@ -20,11 +20,11 @@ export interface RunningParts {
   wasWatched: boolean;
   /** Whether the machine was restarted since the process ran. */
   isOfEarlierBoot: boolean;
-  /** Returns which of these messages a conversation has; null if it is missing. Called when no process writes it any longer. */
+  /** Returns which of these messages a conversation has; null if it is missing. Called after the last process that writes it has ended. */
   findMessages: (conversationId: string, messageIds: readonly string[]) => Promise<FoundMessages>;
-  /** The end is stored. Processes that the launch left behind may still run. */
+  /** Called when the end is stored. Processes that the launch left behind may still run. */
   onEnded: () => void;
-  /** Neither the process nor any that carries its marker is alive. A failure is only logged. */
+  /** Called when neither the process nor any process with its marker is alive. A failure is only logged. */
   onGone: () => Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
     const exit = await process.exited(watching.signal);
     if (watching.signal.aborted) return null;
     await executor.finish();
-    if (watching.signal.aborted) return null; // not all output was taken in: the next start settles the launch
+    if (watching.signal.aborted) return null; // not all output is stored: the next start settles the launch
     const record = await store.read.sessions.find(launch.stageId);
     const end = await launchEnd(exit, record, executor, { parts, stopper });
     const found = await findInConversation(parts, record, launch);
@@ -62,7 +62,7 @@ export function watchLaunch(executor: SessionExecutor, parts: RunningParts): Run
       await endLaunch(tx, launch, end, found);
       tx.afterCommit(parts.onEnded);
     };
-    // On disk, with everything that was read from the spool, before the spool is deleted.
+    // The end and everything that was read from the spool must be on disk before the spool is deleted.
     await retryUntilStored({ store, log, signal: watching.signal }, settle, { sync: 'now' });
     await endMarked([launch.id], graces.signalMs);
     await leftovers.settle(record?.sessionId ?? null, watching.signal);

@@ -60,7 +60,7 @@ interface LaunchProgram {
 /** Knows whether the sandbox works. */
 export interface LaunchSandboxes {
   forLaunch(): Promise<SandboxSupport & { isRefused: boolean }>;
-  /** Claude Code was started with the sandbox and says why it cannot use it. */
+  /** Records why Claude Code, started with the sandbox, could not use it. */
   refused(why: string): void;
 }
 

@@ -7,7 +7,7 @@ import { openTestStore, silent, tickingEdges } from '../../../test/support/test-
 import type { Tx } from '../../store/store.ts';
 import { startBackgroundSync } from './background-sync.ts';
 
-/** A session whose spool is a file of the test, and the files that were synced, in their order. */
+/** A session whose spool is a file of the test, and the synced files in order. */
 async function syncedSession(failures: Error[] = []) {
   const synced: string[] = [];
   const edges = tickingEdges();
@@ -36,21 +36,21 @@ async function syncedSession(failures: Error[] = []) {
   return { store: session.store, synced, line, said, path, log: `${test.file}-wal` };
 }
 
-it('syncs the spool that was read, then the store, and nothing while nothing waits', async () => {
+it('syncs the spool that was read, then the store, and nothing if nothing changed', async () => {
   const { store, synced, line, said, path, log } = await syncedSession();
   await store.transact(said);
   await line();
   await expect.poll(() => synced).toEqual([path, log]);
-  await store.transact(said, { sync: 'later' }); // of a spool that has not grown
+  await store.transact(said, { sync: 'later' }); // the spool has not grown
   await expect.poll(() => synced).toEqual([path, log, log]);
 });
 
-it('tries again what could not be synced, the spool included', async () => {
+it('retries a failed sync, including the spool', async () => {
   const { synced, line, path, log, store } = await syncedSession([new Error('EIO'), new Error('EIO')]);
   const troubles: (string | undefined)[] = [];
   store.onWrite((trouble) => troubles.push(trouble?.words));
   await line();
-  await expect.poll(() => synced).toEqual([path]); // after a failure the log is written into the database instead
+  await expect.poll(() => synced).toEqual([path]); // after a failure, the log is written into the database instead
   expect(troubles).toContainEqual(expect.stringContaining('do not reach the disk'));
   await line();
   await expect.poll(() => synced).toEqual([path, path, log]);

@@ -9,7 +9,7 @@ import { startLowPriorityWork } from './low-priority-work.ts';
 const WORKTREE = { path: '/w', branch: 'callboard/S1', base: 'main' };
 const NOTHING = { files: 0, additions: 0, deletions: 0 };
 
-it('counts once for each turn that ends, and ends the git that counts when it is stopped', async () => {
+it('counts once after each turn, and ends the running git when it is stopped', async () => {
   const session = await busyTestSession({ worktree: WORKTREE });
   let counted = 0;
   let hangs = false;

@@ -8,7 +8,7 @@ import { type LowPriorityTask, startLowPriorityWork } from './low-priority-work.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A session in the midst of a turn, and a log of what was done. */
+/** A session in the middle of a turn, and a log of the work that ran. */
 async function setUp() {
   const clocks = setClocks();
   const test = await openTestStore(clocks.edges);
@@ -26,7 +26,6 @@ async function setUp() {
       },
       latestMs,
     );
-  /** The turn ends, or another one begins. */
   const rest = () => session.tell(turnEnded());
   const begin = () => session.tell(begun());
   return { ...clocks, lowPriorityWork, stageId: session.stageId, done, add, rest, begin };
@@ -34,10 +33,10 @@ async function setUp() {
 
 const untilAborted: LowPriorityTask = async (signal) => {
   await once(signal, 'abort');
-  throw new Error('it was cut off');
+  throw new Error('it was aborted');
 };
 
-it('waits for the end of the turn, and for a second in which nothing happens', async () => {
+it('runs after the end of the turn and a quiet second', async () => {
   const { lowPriorityWork, stageId, pass, add, done, rest } = await setUp();
   add('count');
   await pass(60_000);
@@ -45,17 +44,17 @@ it('waits for the end of the turn, and for a second in which nothing happens', a
   await rest();
   await pass(999);
   expect(done).toEqual([]);
-  lowPriorityWork.stir(stageId); // a line comes
+  lowPriorityWork.stir(stageId); // the process prints a line
   await pass(999);
   expect(done).toEqual([]);
   await pass(1);
   expect(done).toEqual(['count']);
-  add('count'); // the session has been quiet for long enough
+  add('count'); // the session has been quiet long enough
   await pass(10);
   expect(done).toEqual(['count', 'count']);
 });
 
-it('does one after another, and of what waits under one name the newest alone', async () => {
+it('runs one task at a time, and only the newest of the waiting tasks with one name', async () => {
   const { pass, add, done, rest } = await setUp();
   const { promise, resolve } = Promise.withResolvers<void>();
   add('context', () => Promise.reject(new Error('this one was replaced')));
@@ -71,7 +70,7 @@ it('does one after another, and of what waits under one name the newest alone', 
   expect(done).toEqual(['count', 'context']);
 });
 
-it('is cut off by a turn that begins, and done again after it; a failure is not', async () => {
+it('is aborted when a turn begins and runs again after it; a task that failed does not', async () => {
   const { pass, add, done, rest, begin } = await setUp();
   add('fails', () => Promise.reject(new Error('it does not work')));
   add('hangs', untilAborted);
@@ -87,7 +86,7 @@ it('is cut off by a turn that begins, and done again after it; a failure is not'
   expect(done).toEqual(['fails', 'hangs', 'hangs']);
 });
 
-it('is done beside a turn where it may not wait for longer', async () => {
+it('runs during a turn when its time limit has passed', async () => {
   const { pass, add, done } = await setUp();
   add('count');
   add('check', undefined, 5_000);
@@ -97,7 +96,7 @@ it('is done beside a turn where it may not wait for longer', async () => {
   expect(done).toEqual(['check']);
 });
 
-it('ends what runs when it is stopped, and begins nothing more', async () => {
+it('aborts the running task when it is stopped, and starts no other', async () => {
   const { lowPriorityWork, pass, add, done, rest } = await setUp();
   const ended = vi.fn();
   add('hangs', (signal) => untilAborted(signal).finally(ended));

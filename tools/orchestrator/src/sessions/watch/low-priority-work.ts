@@ -4,15 +4,15 @@ import type { Edges } from '../../lib/edges.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Work that follows from what a session did, and may wait. If the signal aborts it, it runs again later. */
+/** Work that a session causes and that may wait. If the signal aborts it, it runs again later. */
 export type LowPriorityTask = (signal: AbortSignal) => Promise<void>;
 
 /** Runs work while no turn needs the machine. */
 export interface LowPriorityWork {
   /**
-   * Runs it once the session is quiet, one task at a time for each session. A turn that begins aborts it, and it waits
-   * again. It replaces a waiting task of the same name.
-   * @param latestMs after that long it runs during a turn
+   * Runs the work once the session is quiet, one task at a time for each session. A turn that begins aborts the work, which
+   * then waits again. Replaces a waiting task of the same name.
+   * @param latestMs the longest wait: after it, the work runs even during a turn
    */
   add(stageId: StageId, name: string, work: LowPriorityTask, latestMs?: number): void;
   /** The session has printed or received something, so it is not quiet. */

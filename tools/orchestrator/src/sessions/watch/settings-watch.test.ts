@@ -24,14 +24,14 @@ async function setUp() {
   const session = await busyTestSession({ worktree }, test);
   const { store } = session;
   const [launch] = await store.read.launches.listOf(session.stageId);
-  if (launch === undefined) throw new Error('nothing was begun');
+  if (launch === undefined) throw new Error('no launch');
   const settings = { ...launch.settings, isKnown: true };
   const env = { HOME: folder };
   const worktrees = createWorktrees({ dataDir: folder, env });
   const trust = createTrust({ store, worktrees, log: silent, env });
   const ask = vi.spyOn(trust, 'settingsPaths');
   const reading = vi.spyOn(trust, 'addedSince');
-  const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('nobody is there')) };
+  const executor = { launch: { ...launch, settings }, request: () => Promise.reject(new Error('no process')) };
   let isRunning = true;
   const watch = startSettingsWatch({
     ...{ store, trust, edges, log: silent, lookMs: LOOK_MS },
@@ -42,7 +42,7 @@ async function setUp() {
     isRunning = false;
     watch.stop();
   });
-  /** So many looks; how often the files were read. */
+  /** Lets the watch check this many times; returns how often the files were read. */
   const look = async (times = 1) => {
     const before = reading.mock.calls.length;
     for (let n = 0; n < times; n++) {
@@ -51,7 +51,7 @@ async function setUp() {
       if (ask.mock.calls.length > asked)
         await vi.waitFor(() => expect(reading.mock.results.length).toBe(ask.mock.calls.length));
       await reading.mock.results.at(-1)?.value;
-      await store.transact(async () => undefined); // behind what the look stores
+      await store.transact(async () => undefined); // after the transactions of the check
     }
     return reading.mock.calls.length - before;
   };
@@ -59,15 +59,15 @@ async function setUp() {
   return { look, notices, file: join(worktree.path, LOCAL), worktree: worktree.path };
 }
 
-it('reads the settings files of a running session again when one has changed, and else every half minute', async () => {
+it('reads the settings files of a running session again when one has changed, and at least every half minute', async () => {
   const { look, notices, worktree, file } = await setUp();
-  expect(await look(2)).toBe(2); // once more, for what is written within one tick of the clock
+  expect(await look(2)).toBe(2); // a second time, because of writes within one tick of the clock
   expect(await look(10)).toBe(0);
   await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(touch *)'] } } });
   expect(await look()).toBe(1);
   await vi.waitFor(async () => expect(await notices()).toBe(1));
   expect(await look(5)).toBe(1);
-  await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(chmod *)'] } } }); // of the same size
+  await write(worktree, { [LOCAL]: { permissions: { allow: ['Bash(chmod *)'] } } }); // the same size
   await utimes(file, 0, 0);
   expect(await look()).toBe(1);
   await vi.waitFor(async () => expect(await notices()).toBe(2));

@@ -36,7 +36,7 @@ export interface SettingsWatch {
 interface Read {
   paths: readonly string[];
   sign: string;
-  /** Whether they were the same at the look before: a second write within one tick of the file system's clock leaves no other sign. */
+  /** Whether the sign was the same at the check before: a second write within one tick of the file system's clock does not change it. */
   isSure: boolean;
   /** In `uptimeMs`. */
   at: number;
@@ -50,7 +50,7 @@ const RulesReply = z.object({
 });
 const FILES: ReadonlySet<string> = new Set(['userSettings', 'projectSettings', 'localSettings']);
 const REPLY_MS = 10_000;
-/** How often unchanged files are read: a process that maps a file into memory can write to it without a sign. */
+/** How often unchanged files are read: a process that maps a file into memory can change it without changing its sign. */
 const READ_AGAIN_MS = 30_000;
 /** A call is among the newest entries when its result comes. */
 const RECENT = 200;
@@ -76,7 +76,7 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     for (const id of read.keys()) if (!living.has(id)) read.delete(id);
   }
 
-  /** Nearly always nothing has changed, and finding that out costs a few microseconds a file. */
+  /** Reads the files only if they may have changed. They rarely have, and finding that out costs a few microseconds a file. */
   async function lookIfChanged(executor: Watched): Promise<void> {
     const { id, stageId } = executor.launch;
     const before = read.get(id);
@@ -84,7 +84,7 @@ export function startSettingsWatch(parts: SettingsWatchParts): SettingsWatch {
     const isSame = before !== undefined && signOf(before.paths) === before.sign;
     if (isSame && before.isSure && now - before.at < READ_AGAIN_MS) return;
     const paths = await trust.settingsPaths(stageId);
-    const sign = signOf(paths); // before they are read: the next look sees what is written meanwhile
+    const sign = signOf(paths); // taken before the files are read, so the next check sees what is written meanwhile
     await changes.report(executor);
     read.set(id, { paths, sign, isSure: sign === before?.sign, at: now });
   }

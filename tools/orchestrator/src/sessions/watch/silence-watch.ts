@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
 
-/** What the watch needs of a running session. */
+/** The parts of a running session that the watch uses. */
 interface Heard extends Pick<SessionExecutor, 'lastHeard'> {
   readonly launch: Pick<SessionExecutor['launch'], 'stageId'>;
 }
@@ -16,7 +16,7 @@ export interface SilenceWatchParts {
   silenceMs: number;
   lookMs: number;
   running: () => Iterable<Heard>;
-  /** A session became silent: its output may have been lost. */
+  /** Called when a session has become silent: its output may have been lost. */
   onSilent: (stageId: StageId) => void;
 }
 

@@ -19,7 +19,7 @@ async function setUp() {
 }
 
 it.each([0, DAY, -DAY])(
-  'ends an idle process after its hour, also when the time of day jumps by %i ms',
+  'ends an idle process after an hour, even if the time of day jumps by %i ms',
   async (jumpMs) => {
     const { session, store, edges, pass, jump } = await setUp();
     const ended: StageId[] = [];
@@ -32,7 +32,7 @@ it.each([0, DAY, -DAY])(
     });
     onTestFinished(watch.stop);
     const list = vi.spyOn(store.read.sessions, 'list');
-    /** A look of the watch, to its end. */
+    /** Lets the watch check once, and waits for the end of that. */
     const look = async (ms: number) => {
       const before = list.mock.results.length;
       await pass(ms);
@@ -49,34 +49,37 @@ it.each([0, DAY, -DAY])(
   },
 );
 
-it.each([0, DAY, -DAY])('calls silence by what really went by when the time of day jumps by %i ms', async (jumpMs) => {
-  const { session, store, edges, pass, jump } = await setUp();
-  const heard = { at: edges.now(), uptimeMs: edges.uptimeMs() };
-  const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver: false });
-  const executor = { launch: { stageId: session.stageId }, lastHeard };
-  const find = vi.spyOn(store.read.sessions, 'find');
-  const silentOnes: StageId[] = [];
-  const silenceWatch = startSilenceWatch({
-    store,
-    log: silent,
-    silenceMs: 10 * MINUTE,
-    lookMs: MINUTE,
-    running: () => [executor],
-    onSilent: (stageId) => silentOnes.push(stageId),
-  });
-  onTestFinished(silenceWatch.stop);
-  jump(jumpMs);
-  await pass(9 * MINUTE);
-  await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(9));
-  expect((await session.record()).stalledSince).toBeNull();
-  await pass(MINUTE);
-  await vi.waitFor(async () => expect((await session.record()).stalledSince).toBe(heard.at.toISOString()));
-  await pass(5 * MINUTE);
-  await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(15));
-  expect(silentOnes).toEqual([session.stageId]);
-});
+it.each([0, DAY, -DAY])(
+  'measures silence by the monotonic clock, even if the time of day jumps by %i ms',
+  async (jumpMs) => {
+    const { session, store, edges, pass, jump } = await setUp();
+    const heard = { at: edges.now(), uptimeMs: edges.uptimeMs() };
+    const lastHeard = () => ({ at: heard.at, silentMs: edges.uptimeMs() - heard.uptimeMs, isTurnOver: false });
+    const executor = { launch: { stageId: session.stageId }, lastHeard };
+    const find = vi.spyOn(store.read.sessions, 'find');
+    const silentOnes: StageId[] = [];
+    const silenceWatch = startSilenceWatch({
+      store,
+      log: silent,
+      silenceMs: 10 * MINUTE,
+      lookMs: MINUTE,
+      running: () => [executor],
+      onSilent: (stageId) => silentOnes.push(stageId),
+    });
+    onTestFinished(silenceWatch.stop);
+    jump(jumpMs);
+    await pass(9 * MINUTE);
+    await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(9));
+    expect((await session.record()).stalledSince).toBeNull();
+    await pass(MINUTE);
+    await vi.waitFor(async () => expect((await session.record()).stalledSince).toBe(heard.at.toISOString()));
+    await pass(5 * MINUTE);
+    await vi.waitFor(() => expect(find.mock.results.length).toBeGreaterThanOrEqual(15));
+    expect(silentOnes).toEqual([session.stageId]);
+  },
+);
 
-it('ends the other idle processes also where one does not end', async () => {
+it('ends the other idle processes even if one does not end', async () => {
   const { session, store, edges, addStage, ...test } = await setUp();
   const second = await busyTestSession({}, { store, edges, addStage, events: test.events, file: test.file });
   for (const each of [session, second]) await each.tell(turnEnded());
