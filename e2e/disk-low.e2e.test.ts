@@ -59,7 +59,7 @@ it.runIf(canMount)('tells of a disk that is nearly full, refuses in words, and g
   await page.goto(`${origin}/stages/${waiting}`);
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page
-    .getByText(/Nothing is started and no message is delivered/)
+    .getByText(/Callboard starts nothing and delivers no messages/)
     .first()
     .waitFor();
 

@@ -57,7 +57,7 @@ it('keeps messages queued below the reserve and delivers them by itself, while a
   expect(decision.delivery).toBe('confirmed');
   await client.state(stageId, 'idle');
   expect((await client.command('get_queue', { stageId })).queue).toHaveLength(3);
-  expect(await paused()).toContain('no message is delivered');
+  expect(await paused()).toContain('delivers no messages');
   expect(await texts(kit, stageId)).toEqual(['First.']);
   disk.free = 500 * MB;
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
