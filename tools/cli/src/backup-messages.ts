@@ -24,7 +24,7 @@ export function explainBackupError(error: unknown, dataDir: string, home: string
       return new CliError(`nothing was changed: ${message}. Take another backup.`);
     case 'data_dir_in_use':
       return new CliError(
-        `nothing was changed: Callboard works on ${dataDir}. ` +
+        `nothing was changed: Callboard is running on ${dataDir}. ` +
           `End it first: npx callboard down${dataDirSuffix(dataDir, home)}`,
       );
     case 'ENOTDIR':

@@ -8,7 +8,7 @@ import { nodeEdges } from './edges.ts';
 
 const desktop = { env: { DISPLAY: ':0' }, isTerminal: true, platform: 'linux' } as const;
 
-it('opens a browser where a person sits before a desktop, and nowhere else', () => {
+it('opens a browser only on a desktop with a person in front of it', () => {
   expect(wantsBrowser(null, desktop)).toBe(true);
   expect(wantsBrowser(null, { ...desktop, env: {} })).toBe(false);
   expect(wantsBrowser(null, { ...desktop, env: { DISPLAY: ':0', CI: 'true' } })).toBe(false);
@@ -17,12 +17,12 @@ it('opens a browser where a person sits before a desktop, and nowhere else', () 
   expect(wantsBrowser(null, { ...desktop, platform: 'darwin', env: { SSH_CONNECTION: 'x' } })).toBe(false);
 });
 
-it('does what the user said, whatever there is', () => {
+it("obeys the user's choice in any environment", () => {
   expect(wantsBrowser(false, desktop)).toBe(false);
   expect(wantsBrowser(true, { ...desktop, env: {} })).toBe(true);
 });
 
-/** An opener that writes down what it was given, and does as the script says. */
+/** An opener that records its arguments, then runs the script. */
 async function withOpener(script = '') {
   const folder = await temporaryFolder();
   await writeFile(
@@ -33,13 +33,13 @@ async function withOpener(script = '') {
   return { PATH: `${folder}:/usr/bin:/bin`, OPENED: join(folder, 'opened') };
 }
 
-it('hands the file to the opener of the system', async () => {
+it("passes the file to the system's opener", async () => {
   const env = await withOpener();
   expect(await openBrowser('/tmp/a.html', 'linux', env)).toBe(true);
   expect(await readFile(env.OPENED, 'utf8')).toBe('/tmp/a.html\n');
 });
 
-it('says so when there is no opener', async () => {
+it('resolves with false if there is no opener', async () => {
   expect(await openBrowser('/tmp/a.html', 'linux', { PATH: await temporaryFolder() })).toBe(false);
 });
 
@@ -62,7 +62,7 @@ async function show(env: Record<string, string>) {
 
 const openedFile = (env: { OPENED: string }) => eventually(async () => (await readFile(env.OPENED, 'utf8')).trim());
 
-it('gives the browser a file that leads to the link, for this account alone, and no process the link', async () => {
+it('gives the browser a private file that redirects to the link, and passes the link to no process', async () => {
   const env = await withOpener('sleep 60 & echo $! > "$OPENED.pid"; wait');
   const { said, shown, follow } = await show(env);
   const file = await openedFile(env);
@@ -80,7 +80,7 @@ it('gives the browser a file that leads to the link, for this account alone, and
   process.kill(Number(await readFile(`${env.OPENED}.pid`, 'utf8')));
 });
 
-it('says to open the printed link where nobody has followed it within five seconds, and takes the file away', async () => {
+it('asks to open the printed link if nobody has followed it within five seconds, and removes the file', async () => {
   const env = await withOpener();
   const begun = performance.now();
   const { said, shown } = await show(env);
@@ -91,7 +91,7 @@ it('says to open the printed link where nobody has followed it within five secon
   expect(await filesLeft()).toEqual([]);
 });
 
-it('says at once that there is no browser, and leaves no file when it is stopped', async () => {
+it('reports a missing browser at once, and leaves no file when stopped', async () => {
   const without = await show({ PATH: await temporaryFolder() });
   await without.shown;
   expect(without.said).toEqual(['callboard: no browser could be opened; open the printed link in one.']);

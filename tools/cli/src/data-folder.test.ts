@@ -6,13 +6,13 @@ import { makeFolder } from './data-folder.ts';
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
-it('makes a folder and those above it, for their owner alone', async () => {
+it('creates a folder and its missing parents, for their owner alone', async () => {
   const root = await temporaryFolder();
   await Promise.all([makeFolder(join(root, 'a', 'b')), makeFolder(join(root, 'a', 'c'))]);
   for (const path of ['a', 'a/b', 'a/c']) expect(await modeOf(join(root, path))).toBe(0o700);
 });
 
-it('leaves one alone that is there, also behind a link', async () => {
+it('leaves an existing folder alone, also behind a link', async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, 'real'));
   await chmod(join(root, 'real'), 0o750);
@@ -21,6 +21,6 @@ it('leaves one alone that is there, also behind a link', async () => {
   expect(await modeOf(join(root, 'real'))).toBe(0o750);
 });
 
-it('gives up where the system makes none', async () => {
+it('rejects if the system creates no folder', async () => {
   await expect(makeFolder('/proc/callboard/data')).rejects.toMatchObject({ code: 'ENOENT' });
 });

@@ -27,7 +27,7 @@ it('has a default for everything', () => {
   });
 });
 
-it('takes flags', async () => {
+it('reads flags', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'one'));
   const args =
@@ -52,7 +52,7 @@ it('takes flags', async () => {
   });
 });
 
-it('takes variables', () => {
+it('reads variables', () => {
   const env = {
     CALLBOARD_PORT: '1',
     CALLBOARD_HOST: 'localhost',
@@ -80,7 +80,7 @@ it('takes variables', () => {
   });
 });
 
-it('hashes a token, and knows that it was exposed', () => {
+it('hashes a token, and reports that it was exposed', () => {
   const tokenSha256 = createHash('sha256').update('hush').digest('hex');
   expect(parse([], { CALLBOARD_TOKEN: 'hush' })).toMatchObject({ tokenSha256, isTokenExposed: true });
 });
@@ -105,6 +105,6 @@ it.each([
   expect(() => parse(args, env)).toThrow(message);
 });
 
-it('names every bad value at once', () => {
+it('names every invalid value at once', () => {
   expect(() => parse(['--port', 'x', '--max-parallel', 'y'])).toThrow(/--port: .*\ncallboard: --max-parallel: /);
 });

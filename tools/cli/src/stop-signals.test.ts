@@ -8,13 +8,13 @@ function listen() {
   return { source, clock, signals: listenForStop(source, () => clock.now) };
 }
 
-it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'])('takes %s as a wish to stop', (event) => {
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'])('stops on %s', (event) => {
   const { source, signals } = listen();
   source.emit(event);
   expect([signals.stop.aborted, signals.kill.aborted]).toEqual([true, false]);
 });
 
-it('takes echoes of one press as one press', () => {
+it('counts the echoes of one press once', () => {
   const { source, clock, signals } = listen();
   source.emit('SIGINT');
   clock.now = 499;
@@ -22,7 +22,7 @@ it('takes echoes of one press as one press', () => {
   expect(signals.kill.aborted).toBe(false);
 });
 
-it('takes a second press as a wish to end at once', () => {
+it('ends at once on a second press', () => {
   const { source, clock, signals } = listen();
   source.emit('SIGINT');
   clock.now = 500;
@@ -30,7 +30,7 @@ it('takes a second press as a wish to end at once', () => {
   expect(signals.kill.aborted).toBe(true);
 });
 
-it('does not take the end of the launcher as a second press', () => {
+it('does not count the end of the launcher as a second press', () => {
   const { source, clock, signals } = listen();
   source.emit('SIGINT');
   clock.now = 9_999;
@@ -38,7 +38,7 @@ it('does not take the end of the launcher as a second press', () => {
   expect(signals.kill.aborted).toBe(false);
 });
 
-it('gives the signals back', () => {
+it("restores the signals' default effect", () => {
   const { source, signals } = listen();
   signals.release();
   expect(source.eventNames()).toEqual([]);

@@ -138,7 +138,7 @@ it('ends as what it runs ends, by a signal too', async () => {
   expect(await program.ended).toBe('SIGKILL');
 });
 
-it('passes signals on and waits for the end', async () => {
+it('forwards signals and waits for the end', async () => {
   const { linked } = await install(withNode);
   const program = runProgram(hostNode, [linked, 'wait']);
   await said(program);

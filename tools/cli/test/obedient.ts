@@ -23,7 +23,7 @@ export const reportOf = (port: number, old?: Report): Promise<Report> =>
 
 const WebServer = z.object({ orchestrator: z.object({ url: z.null(), secret: z.string() }) });
 
-/** Both servers behind the port of the board: the web server knows where the orchestrator is. */
+/** Finds both servers through the port of the board: the web server knows the orchestrator's URL. */
 export async function reportsOf(boardPort: number): Promise<{ web: Report; orchestrator: Report; secret: string }> {
   const { web, port } = await eventually(async () => {
     const report = await reportOf(boardPort);

@@ -1,10 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the programs of the system are. */
+/** The folders of the system's programs. */
 export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Puts a shell script under this name into a folder; resolves with its path. */
+/** Writes a shell script of this name into a folder. Resolves with its path. */
 export async function putProgram(folder: string, name: string, script: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const path = join(folder, name);

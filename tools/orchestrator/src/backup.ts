@@ -1,13 +1,14 @@
-import { access, chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '@callboard/runtime/errors';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { dataDirLayout } from './data-dir.ts';
 import { OperationalError } from './lib/errors.ts';
+import { pathExists } from './lib/path-exists.ts';
 import { newEpoch } from './store/sqlite/epoch.ts';
 
-/** What a backup holds, as a proof that it can be read. */
+/** The contents of a backup, which prove that it can be read. */
 export interface BackupProof {
   stages: number;
   decisions: number;
@@ -15,15 +16,16 @@ export interface BackupProof {
 }
 
 /**
- * Copies the store into `target` while everything runs: one consistent moment, checked afterwards. The file is the
- * owner's alone; worktrees are git's and are not in it.
+ * Copies the store into `target`, even while Callboard runs: a consistent snapshot, which is checked afterwards. Only the
+ * owner can read the file. Worktrees belong to git and are not in it.
  * @throws OperationalError `no_data`, `backup_exists`, `backup_failed`
  */
 export async function backupStore(dataDir: string, target: string): Promise<BackupProof> {
   const { database } = dataDirLayout(dataDir);
-  if (!(await isThere(database))) throw new OperationalError('no_data', `${dataDir} has no Callboard data to back up.`);
-  if (await isThere(target))
-    throw new OperationalError('backup_exists', `${target} is there already; choose another name.`);
+  if (!(await pathExists(database)))
+    throw new OperationalError('no_data', `${dataDir} has no Callboard data to back up.`);
+  if (await pathExists(target))
+    throw new OperationalError('backup_exists', `${target} already exists. Choose another name.`);
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   try {
     const source = new DatabaseSync(database, { readOnly: true, timeout: 10_000 });
@@ -36,12 +38,12 @@ export async function backupStore(dataDir: string, target: string): Promise<Back
     return proveBackup(target);
   } catch (error) {
     await rm(target, { force: true });
-    throw new OperationalError('backup_failed', `The backup could not be made: ${messageOf(error)}`, { cause: error });
+    throw new OperationalError('backup_failed', `The backup failed: ${messageOf(error)}`, { cause: error });
   }
 }
 
 /**
- * Opens a backup, checks it whole, and counts what it holds.
+ * Opens a backup, checks all of it, and counts its contents.
  * @throws OperationalError `backup_damaged`
  */
 export function proveBackup(file: string): BackupProof {
@@ -60,14 +62,15 @@ export function proveBackup(file: string): BackupProof {
       database.close();
     }
   } catch (error) {
-    throw new OperationalError('backup_damaged', `${file} is no sound backup: ${messageOf(error)}`, { cause: error });
+    throw new OperationalError('backup_damaged', `${file} is not an intact backup: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
 /**
- * Puts a backup in the place of the store, which is kept beside it under the name that is returned (null when there was
- * none). Sessions that went on since are found by their processes only as far as the backup knows them, so they are to
- * be ended first.
+ * Replaces the store with a backup. Keeps the old store beside it and returns its new path (null if there was none). End
+ * the sessions first: of those that ran since, only the processes that the backup knows can be found afterwards.
  * @throws OperationalError `backup_damaged`, `data_dir_in_use`
  */
 export async function restoreStore(
@@ -80,12 +83,12 @@ export async function restoreStore(
   if (holder !== null) {
     throw new OperationalError(
       'data_dir_in_use',
-      `Callboard (process ${holder.pid}) works on ${dataDir}. Run "callboard down" first.`,
+      `Callboard (process ${holder.pid}) is running on ${dataDir}. Run "callboard down" first.`,
     );
   }
   const proof = proveBackup(backup);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const aside = (await isThere(database))
+  const aside = (await pathExists(database))
     ? `${database}.before-restore-${now.toISOString().replaceAll(':', '-')}`
     : null;
   const draft = `${database}.restoring`;
@@ -98,8 +101,8 @@ export async function restoreStore(
 }
 
 /**
- * What was given and told since is not in it: what the processes that it knows tell of that is no alarm, and no event
- * gets a number that was used.
+ * The backup lacks everything that was sent and received since. So what the processes that it knows report about that must
+ * raise no alarm, and no event may get a number that was used already.
  */
 function forgetProcesses(file: string): void {
   const database = new DatabaseSync(file);
@@ -111,16 +114,9 @@ function forgetProcesses(file: string): void {
   }
 }
 
-/** The write-ahead log belongs to its database: without it the newest changes would be missing. */
+/** Renames the database with its write-ahead log, without which the newest changes would be missing. */
 async function putAside(database: string, aside: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm']) {
-    if (await isThere(`${database}${suffix}`)) await rename(`${database}${suffix}`, `${aside}${suffix}`);
+    if (await pathExists(`${database}${suffix}`)) await rename(`${database}${suffix}`, `${aside}${suffix}`);
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where things lie in a data directory. */
+/** The paths in a data directory. */
 export const dataDirLayout = (dataDir: string) => ({
   database: join(dataDir, 'store.sqlite'),
   sessions: join(dataDir, 'sessions'),
@@ -10,7 +10,7 @@ export const dataDirLayout = (dataDir: string) => ({
   orchestratorLock: join(dataDir, 'run', 'orchestrator.json'),
 });
 
-/** Makes the data directory, for its owner alone. */
+/** Creates the data directory. Only its owner can enter it. */
 export async function createDataDir(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await chmod(dataDir, 0o700);

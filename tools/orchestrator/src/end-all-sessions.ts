@@ -1,30 +1,25 @@
-import { access } from 'node:fs/promises';
 import { isAlive } from '@callboard/runtime/process-identity';
 import { pino } from 'pino';
 import { endMarked, endStragglers, terminate } from './claude/processes/end-processes.ts';
 import { dataDirLayout } from './data-dir.ts';
 import { nodeEdges } from './lib/edges.ts';
-
+import { pathExists } from './lib/path-exists.ts';
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts';
 
 const GRACE_MS = 5_000;
 
 /**
- * Ends the sessions of a data directory by what its store knows of their processes (pid, start time, boot id) and by
- * the marker that all they started carries. Needs no running Callboard, and none may run. Their records stay as they
- * are: the next start settles them, and each can be resumed.
- * @returns how many sessions were ended, and the stages whose processes could not be
+ * Ends the sessions of a data directory. Finds their processes by the store's records (pid, start time, boot id) and by the
+ * marker in the environment of everything they started. No Callboard may be running on it. The records stay as they are: the
+ * next start settles them, and each session can be resumed.
+ * @returns how many sessions were ended, and the stages whose processes could not be ended
  */
 export async function endAllSessions(
   dataDir: string,
   { log }: { log: (line: string) => void },
 ): Promise<{ ended: number; failed: string[] }> {
   const { database } = dataDirLayout(dataDir);
-  const there = await access(database).then(
-    () => true,
-    () => false,
-  );
-  if (!there) return { ended: 0, failed: [] };
+  if (!(await pathExists(database))) return { ended: 0, failed: [] };
   const store = await openSqliteStore(database, nodeEdges, pino({ level: 'silent' }));
   try {
     const launches = await store.read.launches.listNotEnded();

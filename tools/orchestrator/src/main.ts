@@ -1,4 +1,4 @@
-/** The process edge of the orchestrator. */
+/** The entry point of the orchestrator's process. */
 
 import { logLevel } from '@callboard/runtime/environment';
 import { messageOf } from '@callboard/runtime/errors';
@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { type Orchestrator, startOrchestrator } from './compose.ts';
 import { AppError } from './lib/errors.ts';
 
-/** Causes that another try does not remove. */
+/** Failures that a retry cannot fix. */
 const FATAL = new Set([
   'data_dir_in_use',
   'data_dir_unwritable',
@@ -50,7 +50,7 @@ async function createLogin(id: string, orchestrator: Promise<Orchestrator>): Pro
     const code = await (await orchestrator).createLoginCode();
     await tell({ type: 'login-created', id, code });
   } catch (error) {
-    log.error({ err: error }, 'creating a login link failed');
+    log.error({ err: error }, 'login link not created');
     await tell({ type: 'login-failed', id, message: messageOf(error) });
   }
 }

@@ -3,7 +3,7 @@ import { systemCode } from './errors.ts';
 /** Whether a write failed because the disk, or this account's share of it, is full. */
 export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(systemCode(error) ?? '');
 
-/** Why the system refused to write a file or a folder: a clause such as "the disk is full". Null for any other error. */
+/** Why the system refused to write a file or a folder: a clause ("the disk is full"), or null for any other error. */
 export function describeDiskError(error: unknown): string | null {
   switch (systemCode(error)) {
     case 'ENOSPC':

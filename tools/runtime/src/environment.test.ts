@@ -6,7 +6,7 @@ const bin = (...parts: string[]) => join('/repo', ...parts, 'node_modules', '.bi
 const gyp = '/lib/node_modules/npm/node_modules/@npmcli/run-script/lib/node-gyp-bin';
 const path = (...entries: string[]) => entries.join(delimiter);
 
-it('leaves out what npm, Node and Callboard put there', () => {
+it('leaves out the variables of npm, Node and Callboard', () => {
   const theirs = { HOME: '/home/ada', LANG: 'C.UTF-8', NODE_OPTIONS: '--max-old-space-size=1', NODE_ENV: 'test' };
   const ours = {
     CALLBOARD_TOKEN: 'secret',
@@ -19,7 +19,7 @@ it('leaves out what npm, Node and Callboard put there', () => {
   expect(userEnvironment({ ...theirs, ...ours, GONE: undefined })).toEqual(theirs);
 });
 
-it('leaves out the colour and the editor that npm chose for its scripts, and keeps those of the user', () => {
+it("leaves out npm's COLOR and EDITOR, and keeps the user's", () => {
   const npm = { npm_lifecycle_event: 'start' };
   expect(userEnvironment({ ...npm, COLOR: '0', EDITOR: 'vi' })).toEqual({});
   expect(userEnvironment({ ...npm, COLOR: '1', EDITOR: 'nano' })).toEqual({ EDITOR: 'nano' });
@@ -27,12 +27,12 @@ it('leaves out the colour and the editor that npm chose for its scripts, and kee
   expect(userEnvironment(theirs)).toEqual(theirs);
 });
 
-it("keeps the user's own variables for npm, which are written in capitals", () => {
+it("keeps the user's own variables for npm, which are in capitals", () => {
   const theirs = { NPM_TOKEN: 't', NPM_CONFIG_REGISTRY: 'https://npm.example.org' };
   expect(userEnvironment(theirs)).toEqual(theirs);
 });
 
-it('takes from the front of PATH what npm put there', () => {
+it("removes npm's entries from the front of PATH", () => {
   const PATH = path(bin('tools', 'cli'), bin(), '/node_modules/.bin', gyp, '/usr/local/bin', '/usr/bin');
   expect(userEnvironment({ PATH })).toEqual({ PATH: path('/usr/local/bin', '/usr/bin') });
 });
@@ -43,7 +43,7 @@ it('keeps a node_modules/.bin further back: the user put it there', () => {
   expect(userEnvironment({ PATH: own })).toEqual({ PATH: own });
 });
 
-it('can cope with a PATH of npm alone, an empty one and none', () => {
+it('handles a PATH of npm entries only, an empty PATH and a missing one', () => {
   expect(userEnvironment({ PATH: path(bin(), gyp) })).toEqual({ PATH: '' });
   expect(userEnvironment({ PATH: '' })).toEqual({ PATH: '' });
   expect(userEnvironment({})).toEqual({});

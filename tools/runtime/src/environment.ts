@@ -5,7 +5,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Set by npm for its scripts (in small letters; `NPM_TOKEN` and the like are the user's), by Node's launcher, or by
- * Callboard. None of it belongs to the user's own environment.
+ * Callboard. None of these belong to the user's own environment.
  */
 const isOurs = (name: string) =>
   /^(CALLBOARD_|npm_)/.test(name) || ['INIT_CWD', 'NODE', 'NODE_CHANNEL_FD'].includes(name);

@@ -1,4 +1,4 @@
-/** Stops what was started, in reverse order, once. A part that fails to stop does not keep the others from it. */
+/** Stops the started parts once, in reverse order. If one fails to stop, the others are stopped nevertheless. */
 export interface Lifecycle {
   /** Registers how to stop a part. Call it as soon as the part exists. */
   onStop(part: string, stop: () => void | Promise<void>): void;

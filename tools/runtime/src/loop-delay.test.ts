@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLoopDelayWindow } from './loop-delay.ts';
 
-/** As `monitorEventLoopDelay`, where the test says what was measured. */
+/** Plays `monitorEventLoopDelay`; the test supplies the samples. */
 function setUp() {
   const histograms: { samples: number[] }[] = [];
   const delays = createLoopDelayWindow(() => {
@@ -21,17 +21,17 @@ function setUp() {
       reset: () => void histogram.samples.splice(0),
     };
   });
-  /** A timer of 100 ms fires so many milliseconds too late. */
+  /** Adds samples of a 100 ms timer that fires this many milliseconds late. */
   const late = (ms: number, times = 1) => {
     for (const { samples } of histograms) samples.push(...new Array<number>(times).fill((ms + 100) * 1_000_000));
   };
   return { delays, late };
 }
 
-it('tells how late the loop is beyond the time between two samples, and nothing before the first', () => {
+it('reports the delay beyond the sampling interval, and 0 before the first sample', () => {
   const { delays, late } = setUp();
   expect(delays.read()).toEqual({ p50Ms: 0, p99Ms: 0, maxMs: 0 });
-  late(-0.5); // a timer that comes early is not late
+  late(-0.5); // an early timer counts as no delay
   expect(delays.read()).toEqual({ p50Ms: 0, p99Ms: 0, maxMs: 0 });
   late(1.5, 90);
   late(8, 9);
@@ -39,7 +39,7 @@ it('tells how late the loop is beyond the time between two samples, and nothing 
   expect(delays.read()).toEqual({ p50Ms: 1.5, p99Ms: 8, maxMs: 70 });
 });
 
-it('forgets what is older than two turns of its window, and never all at once', () => {
+it('forgets samples after two rolls of its window, and never all at once', () => {
   const { delays, late } = setUp();
   late(70);
   delays.roll();

@@ -7,7 +7,7 @@ interface LoopDelay {
   maxMs: number;
 }
 
-/** What is used of a histogram of `node:perf_hooks`, in nanoseconds. */
+/** The parts used of a `node:perf_hooks` histogram, in nanoseconds. */
 interface Histogram {
   readonly count: number;
   readonly max: number;
@@ -17,7 +17,7 @@ interface Histogram {
   reset(): void;
 }
 
-/** Measures the delay of an event loop over a window that moves on. */
+/** Measures the delay of an event loop over a moving window. */
 export interface LoopDelayWindow {
   read(): LoopDelay;
   /** Drops the older half of the window. */
@@ -26,7 +26,7 @@ export interface LoopDelayWindow {
 }
 
 const ROLL_MS = 30_000;
-/** Each sample wakes an idle process, which costs it about 60 microseconds: ten a second are not noticed. */
+/** Each sample wakes an idle process, which costs about 60 microseconds: ten a second are negligible. */
 const RESOLUTION_MS = 100;
 
 /** Watches the event loop of this process. `read` covers the last 30 to 60 seconds. */
@@ -43,7 +43,7 @@ export function watchLoopDelay(): Omit<LoopDelayWindow, 'roll'> {
 }
 
 /**
- * Two histograms, emptied in turn: what is read is recent and never covers an instant alone.
+ * Uses two histograms and empties them in turn, so a reading is recent and never covers only an instant.
  * @param monitor `monitorEventLoopDelay` of `node:perf_hooks`
  */
 export function createLoopDelayWindow(monitor: (options: { resolution: number }) => Histogram): LoopDelayWindow {

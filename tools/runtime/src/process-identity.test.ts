@@ -19,11 +19,11 @@ it.each(['Z', 'X', 'x'])('finds no start time for a process in state %s, which i
   expect(parseProcStat(stat('node', state))).toBeNull();
 });
 
-it.each(['R', 'S', 'D', 'T', 't', 'I'])('finds one in state %s', (state) => {
+it.each(['R', 'S', 'D', 'T', 't', 'I'])('finds a start time in state %s', (state) => {
   expect(parseProcStat(stat('node', state))).toBe('118');
 });
 
-it.each(['', '4242', '4242 (node)', '4242 (node) S 1 2'])('finds none in what is cut off: "%s"', (text) => {
+it.each(['', '4242', '4242 (node)', '4242 (node) S 1 2'])('finds none in a truncated line: "%s"', (text) => {
   expect(parseProcStat(text)).toBeNull();
 });
 
@@ -37,7 +37,7 @@ async function living(): Promise<ChildProcess> {
   return child;
 }
 
-it('knows a living process again, and no longer once it is dead', async () => {
+it('recognizes a process while it lives, and not after its death', async () => {
   const child = await living();
   const identity = await identify(pidOf(child));
   expect(identity).not.toBeNull();
@@ -50,7 +50,7 @@ it('knows a living process again, and no longer once it is dead', async () => {
   expect(await identify(identity.pid)).toBeNull();
 });
 
-it('does not take another process of the same number for it, nor one of another boot', async () => {
+it('does not mistake it for another process of the same pid, or of another boot', async () => {
   const self = await selfIdentity();
   expect(self.pid).toBe(process.pid);
   expect(await isAlive(self)).toBe(true);
@@ -58,13 +58,13 @@ it('does not take another process of the same number for it, nor one of another 
   expect(await isAlive({ ...self, bootId: 'another' })).toBe(false);
 });
 
-it.runIf(process.platform === 'linux')('takes a process that is dead and not yet buried for dead', async () => {
-  // The shell becomes the sleeping program, which knows nothing of the shell's child and never buries it.
+it.runIf(process.platform === 'linux')('counts a zombie as dead', async () => {
+  // The shell becomes the sleeping program, which does not know the shell's child and never reaps it.
   const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [line] = (await once(parent.stdout, 'data')) as [Buffer];
   const pid = Number(String(line));
-  // While it is a shell still, it buries its child.
+  // While it is still a shell, it reaps its child.
   const commandOf = (of: number | undefined) => readFile(`/proc/${of}/cmdline`, 'utf8');
   await expect.poll(async () => (await commandOf(parent.pid)).startsWith('sleep')).toBe(true);
   const identity = await identify(pid);
@@ -75,7 +75,7 @@ it.runIf(process.platform === 'linux')('takes a process that is dead and not yet
   if (identity !== null) expect(await isAlive(identity)).toBe(false);
 });
 
-it('does not take a process for dead because it could not look', async () => {
+it('throws instead of reporting a process as dead when it cannot look', async () => {
   const program = `
     import { openSync } from 'node:fs';
     const { isAlive, selfIdentity } = await import(process.argv[1]);

@@ -9,7 +9,7 @@ const Holder = z.object({
   pid: z.int().positive(),
   startTime: z.string(),
   bootId: z.string(),
-  /** The one it listens on; 0 while the port that the system chose is not known yet. */
+  /** The port that the process listens on; 0 until the system has chosen one. */
   port: z.int(),
   startedAt: z.string(),
 });
@@ -17,16 +17,16 @@ const Holder = z.object({
 /** The process that holds a lock. */
 export type LockHolder = z.infer<typeof Holder>;
 
-/** A lock file, held by one living process. A holder that has died holds nothing. */
+/** A lock file, held by one living process. A lock whose holder has died counts as free. */
 export interface ProcessLock {
-  /** Whether it was taken over from a process that died without letting go of it. */
+  /** Whether the previous holder died without releasing the lock. */
   readonly isTakeover: boolean;
-  /** Writes down the port that is really used. */
+  /** Records the actual port. */
   setPort(port: number): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Another process holds the lock, and lives. */
+/** Another living process holds the lock. */
 export class AlreadyHeld extends Error {
   override readonly name = 'AlreadyHeld';
   readonly holder: LockHolder;
@@ -38,7 +38,7 @@ export class AlreadyHeld extends Error {
 }
 
 /**
- * Takes the lock for the calling process, making its folder (for the owner alone) if need be.
+ * Takes the lock for the calling process, and creates its folder (for the owner alone) if it is missing.
  * @throws AlreadyHeld
  */
 export async function acquireProcessLock(file: string, port: number, now: Date): Promise<ProcessLock> {
@@ -53,23 +53,23 @@ export async function acquireProcessLock(file: string, port: number, now: Date):
       await replace(file, record);
     },
     release: async () => {
-      // The data directory may have been removed and made anew in the meantime.
+      // The data directory may have been removed and created again in the meantime.
       if ((await readIfThere(file)) === serialize(record)) await rm(file, { force: true });
     },
   };
 }
 
-/** The living holder of a lock, or null. */
+/** Returns the living holder of a lock, or null. */
 export async function findLockHolder(file: string): Promise<LockHolder | null> {
   const text = await readIfThere(file);
   return text === null ? null : livingHolder(text);
 }
 
 /**
- * Makes the lock file, or takes it over from a dead holder; returns whether there was one. Throws AlreadyHeld.
+ * Creates the lock file, or takes it over from a dead holder. Returns whether it was taken over. Throws AlreadyHeld.
  *
- * It is taken over only under a second lock, which is taken in the same way. Whoever holds that one looks again before
- * it replaces the file: of two that saw the same dead holder, one wins and one is refused.
+ * A takeover needs a second lock, which is acquired in the same way. Its holder reads the file again before replacing it: of
+ * two processes that saw the same dead holder, one wins and one is refused.
  */
 async function claim(file: string, record: LockHolder): Promise<boolean> {
   for (;;) {
@@ -90,7 +90,7 @@ async function claim(file: string, record: LockHolder): Promise<boolean> {
   }
 }
 
-/** The holder that a lock file names, if that lives. A file that cannot be read is what a crash of the system left. */
+/** Returns the holder that the text of a lock file names, if it is alive. An unreadable text is left over from a system crash. */
 async function livingHolder(text: string): Promise<LockHolder | null> {
   let raw: unknown;
   try {
@@ -104,7 +104,7 @@ async function livingHolder(text: string): Promise<LockHolder | null> {
 
 const serialize = (record: LockHolder) => `${JSON.stringify(record)}\n`;
 
-/** Makes the file with all its content in one step; false if there is one. */
+/** Creates the file with all its content in one step. Returns false if it already exists. */
 async function createNew(file: string, record: LockHolder): Promise<boolean> {
   const draft = await writeDraft(file, record);
   try {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { messageOf } from './errors.ts';
 import { type FromServer, type StartFailure, ToServer } from './supervision.ts';
 
-/** How long a stop may take before the process exits all the same. Sessions lose nothing by that. */
+/** How long a stop may take before the process exits all the same. Sessions lose nothing then. */
 const GRACE_MS = 5_000;
 
 /** A server that listens. */
@@ -80,7 +80,7 @@ export function runSupervised<Config, Server extends RunningServer>(
   process.on('SIGTERM', () => exit(0));
   process.on('SIGINT', () => exit(0));
   if (process.send === undefined) {
-    process.stderr.write(`Callboard starts the ${program.name}: use npm start.\n`);
+    process.stderr.write(`The ${program.name} cannot run alone. Start Callboard with npm start.\n`);
     process.exit(1);
   }
   return tell;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What the supervisor and the two servers tell each other over the inherited IPC pipe. Secrets travel here and nowhere
- * else: not in the environment, not on a command line, not in a file.
+ * The messages between the supervisor and the two servers over the inherited IPC pipe. Secrets travel only here: never in the
+ * environment, on a command line or in a file.
  */
 
 const Port = z.int().min(0).max(65_535);
@@ -11,15 +11,15 @@ export const OrchestratorConfig = z.object({
   /** Absolute. */
   dataDir: z.string(),
   host: z.string(),
-  /** 0 takes any free port; `ready` tells which. */
+  /** 0 takes any free port; `ready` reports which. */
   port: Port,
-  /** What a WebSocket upgrade must present as `Authorization: Bearer <secret>`. */
+  /** A WebSocket upgrade must present it as `Authorization: Bearer <secret>`. */
   secret: z.string().min(16),
   /** Absolute path of the `claude` to run; null to look for one. */
   claudePath: z.string().nullable(),
   maxParallel: z.int().positive(),
   agentUser: z.string().nullable(),
-  /** Nothing is started or delivered while less than this is free on the disk of the data directory; 0 for no limit. */
+  /** With less free space on the disk of the data directory, nothing is started or delivered; 0 for no limit. */
   diskReserveMb: z.int().nonnegative(),
   /** A working session that prints nothing for this long asks for attention. */
   attentionAfterMinutes: z.number().positive(),
@@ -36,7 +36,7 @@ export type OrchestratorConfig = z.infer<typeof OrchestratorConfig>;
 export const WebServerConfig = z.object({
   host: z.string(),
   port: Port,
-  /** `url`: null while it is unknown; `orchestrator-at` tells it later. */
+  /** `url` is null while unknown; `orchestrator-at` sends it later. */
   orchestrator: z.object({ url: z.url().nullable(), secret: z.string() }),
 });
 export type WebServerConfig = z.infer<typeof WebServerConfig>;
@@ -54,9 +54,9 @@ export type ToServer = z.infer<typeof ToServer>;
 /** Why a server cannot start. */
 export const StartFailure = z.object({
   code: z.string(),
-  /** The cause in words, and what to do about it where that is known. */
+  /** The cause in words, and what to do about it if known. */
   message: z.string(),
-  /** Another try will not help (the port is taken, the data directory is in use). */
+  /** A retry will not help (the port is taken, the data directory is in use). */
   fatal: z.boolean(),
 });
 export type StartFailure = z.infer<typeof StartFailure>;

@@ -26,7 +26,7 @@ describe('orAborted', () => {
   });
 });
 
-it('waits until a signal aborts', async () => {
+it('untilAborted resolves when the signal aborts, or at once if it already has', async () => {
   const abort = new AbortController();
   const waited = untilAborted(abort.signal).then(() => true);
   expect(await Promise.race([waited, Promise.resolve(false)])).toBe(false);
@@ -35,7 +35,7 @@ it('waits until a signal aborts', async () => {
   await untilAborted(abort.signal);
 });
 
-it('ends a pause after its time, or when the signal aborts', async () => {
+it('pause resolves after its time, or when the signal aborts', async () => {
   await pause(1, new AbortController().signal);
   await pause(3_600_000, aborted);
 });

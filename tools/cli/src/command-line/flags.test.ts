@@ -16,7 +16,7 @@ it('reads both spellings of a value, and lists', () => {
   });
 });
 
-it('takes the last of a value that is given twice', () => {
+it('uses the last value of an option that is given twice', () => {
   expect(read(['--port', '1', '--port', '2']).port?.value).toBe('2');
 });
 
@@ -25,13 +25,13 @@ it('reads a switch and its negation', () => {
   expect(read(['--no-open']).open?.value).toBe(false);
 });
 
-it('lets the flag win over the variable, and takes an empty variable as none', () => {
+it('prefers the flag to the variable, and ignores an empty variable', () => {
   expect(read([], { CB_PORT: '1' }).port).toEqual({ value: '1', from: 'CB_PORT' });
   expect(read(['--port', '2'], { CB_PORT: '1' }).port).toEqual({ value: '2', from: '--port' });
   expect(read([], { CB_PORT: '' })).toEqual({});
 });
 
-it('takes from a variable what a command line may not say', () => {
+it('reads from a variable what the command line may not contain', () => {
   expect(read([], { CB_TOKEN: 'x' }).token).toEqual({ value: 'x', from: 'CB_TOKEN' });
   expect(() => read(['--token', 'x'])).toThrow('has no option --token');
 });
@@ -49,7 +49,7 @@ it.each([
   expect(() => read(args)).toThrow(message);
 });
 
-it('takes one word without dashes where a command has a place for it, and no more', () => {
+it('accepts one word without dashes if the command takes an argument, and refuses a second', () => {
   const flags: Flag[] = [
     { kind: 'argument', name: 'file', placeholder: 'FILE', help: '' },
     { kind: 'switch', name: 'open', help: '' },

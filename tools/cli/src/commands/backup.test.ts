@@ -32,7 +32,7 @@ async function dataDirWith(stages: number): Promise<string> {
   return dataDir;
 }
 
-it('copies the store into the data directory, for nobody else to read, and brings it back', async () => {
+it('copies the store into the data directory, readable by its owner alone, and restores it', async () => {
   const dataDir = await dataDirWith(3);
   const made = await runHere(['backup', '--data-dir', dataDir], noSessions);
   const file = join(dataDir, 'backup', 'callboard-2026-01-02T03-04-05.678Z.sqlite');
@@ -61,17 +61,17 @@ it('copies the store into the data directory, for nobody else to read, and bring
   expect(database.prepare('select seq from events').all()).toEqual([]);
 });
 
-it('takes a file from where the user stood, and never writes over one', async () => {
+it("resolves the file against the user's folder, and never overwrites one", async () => {
   const dataDir = await dataDirWith(1);
   const cwd = await temporaryFolder();
   const args = ['backup', 'one.sqlite', '--data-dir', dataDir];
   expect(await runHere(args, { ...noSessions, cwd })).toMatchObject({ exitCode: 0 });
   const again = await runHere(args, { ...noSessions, cwd });
   expect(again).toMatchObject({ exitCode: 1, out: '' });
-  expect(again.err).toContain(`nothing was written: ${join(cwd, 'one.sqlite')} is there already`);
+  expect(again.err).toContain(`nothing was written: ${join(cwd, 'one.sqlite')} already exists`);
 });
 
-it('restores where there was nothing, as after a lost disk', async () => {
+it('restores into an empty place, as after the loss of a disk', async () => {
   const folder = await temporaryFolder();
   putStore(join(folder, 'one.sqlite'), 2);
   const result = await runHere(['restore', join(folder, 'one.sqlite'), '--data-dir', join(folder, 'new')], noSessions);
@@ -81,7 +81,7 @@ it('restores where there was nothing, as after a lost disk', async () => {
   });
 });
 
-it('has nothing to back up where there is no store', async () => {
+it('refuses to back up without a store', async () => {
   const dataDir = join(await temporaryFolder(), 'none');
   const result = await runHere(['backup', '--data-dir', dataDir], noSessions);
   expect(result).toMatchObject({ exitCode: 1, err: expect.stringContaining('there is nothing to back up') });
@@ -94,7 +94,7 @@ it('says why a backup cannot be written', async () => {
   expect(result).toMatchObject({ exitCode: 1, err: expect.stringContaining('cannot be written there') });
 });
 
-it('refuses to restore a file that is missing, no file, or no backup, and changes nothing', async () => {
+it('refuses to restore a missing file, a folder or another file, and changes nothing', async () => {
   const dataDir = await dataDirWith(1);
   const before = await readFile(join(dataDir, 'store.sqlite'));
   const text = join(dataDir, 'text');
@@ -106,7 +106,7 @@ it('refuses to restore a file that is missing, no file, or no backup, and change
   expect(await restore()).toMatchObject({ exitCode: 2, err: expect.stringContaining('callboard restore FILE') });
   expect(await restore(join(dataDir, 'none'))).toMatchObject({ exitCode: 2, err: expect.stringContaining('no file') });
   expect(await restore(dataDir)).toMatchObject({ exitCode: 2, err: expect.stringContaining('is not a file') });
-  expect(await restore(text)).toMatchObject({ exitCode: 1, err: expect.stringContaining('is no sound backup') });
+  expect(await restore(text)).toMatchObject({ exitCode: 1, err: expect.stringContaining('is not an intact backup') });
   expect(await restore(text, text)).toMatchObject({ exitCode: 2, err: expect.stringContaining('unexpected argument') });
   expect(await readFile(join(dataDir, 'store.sqlite'))).toEqual(before);
   expect((await readdir(dataDir)).sort()).toEqual(['store.sqlite', 'text']);
@@ -124,7 +124,7 @@ it('refuses to restore while Callboard runs', async () => {
   expect(result.err).toContain(`npx callboard down --data-dir ${dataDir}`);
 });
 
-it('restores nothing while sessions run that it cannot end', async () => {
+it('restores nothing if sessions cannot be ended', async () => {
   const dataDir = await dataDirWith(1);
   const file = join(dataDir, 'one.sqlite');
   putStore(file, 2);
@@ -133,7 +133,7 @@ it('restores nothing while sessions run that it cannot end', async () => {
   expect(result).toMatchObject({ exitCode: 1, err: expect.stringContaining('STAGE-4') });
 });
 
-it('restores over a store that cannot be read any more', async () => {
+it('replaces a store that can no longer be read', async () => {
   const dataDir = await dataDirWith(1);
   const file = join(dataDir, 'one.sqlite');
   putStore(file, 2);

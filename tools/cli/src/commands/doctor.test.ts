@@ -26,7 +26,7 @@ beforeEach(async () => {
   });
 });
 
-/** For a machine that has a lot else to do: what is usual is as long as a person likes to wait. */
+/** Longer than the default limits, which are set by what a person likes to wait: the test machine may be busy. */
 const handshakeLimits = { stepMs: 60_000, wholeMs: 170_000 };
 
 /** Runs it on an empty home with a login in the environment. */
@@ -43,7 +43,7 @@ async function examine(args: string[], env: Record<string, string> = {}) {
 
 const verdictOf = (checks: MachineCheck[], id: string) => checks.find((check) => check.id === id)?.verdict;
 
-it('finds a machine in order, tries out the real claude, and keeps the result', async () => {
+it('finds no problem on a good machine, tries out the real claude, and saves the result', async () => {
   await mkdir(dataDir, { mode: 0o700 });
   const repo = await createRepository(join(folder, 'shop'), { 'README.md': '# Shop\n' });
   const { exitCode, examination } = await examine(['--claude', REAL_CLAUDE, '--repo', repo]);
@@ -57,7 +57,7 @@ it('finds a machine in order, tries out the real claude, and keeps the result', 
   expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ reports: [handshake] });
 });
 
-it('does without a data directory, and makes none', async () => {
+it('works without a data directory, and creates none', async () => {
   const { exitCode, examination } = await examine(['--claude', REAL_CLAUDE, '--no-handshake']);
   expect([exitCode, examination.ok, examination.handshake]).toEqual([0, true, null]);
   expect(await readdir(folder)).toEqual(['tmp']);
@@ -79,7 +79,7 @@ it('works beside a Callboard that runs on the data directory', async () => {
   expect(await program.ended).toBe(0);
 });
 
-it('exits with 1 when there is a problem, and tries out no claude that is not there', async () => {
+it('exits with 1 on a problem, and skips the handshake without a claude', async () => {
   const args = ['--claude', join(folder, 'none'), '--repo', folder, '--agent-user', 'claude'];
   const { exitCode, examination } = await examine(args, { ANTHROPIC_API_KEY: '' });
   expect([exitCode, examination.ok, examination.handshake]).toEqual([1, false, null]);
@@ -104,7 +104,7 @@ describe('with a claude that breaks its promises', () => {
     claude = await putProgram(join(folder, 'bin'), 'claude', script);
   });
 
-  it('exits with 1, and says what an earlier version did', async () => {
+  it('exits with 1, and reports what an earlier version did', async () => {
     const { exitCode, examination } = await examine(['--claude', claude]);
     expect([exitCode, examination.ok]).toEqual([1, false]);
     expect(examination.checks.filter(({ verdict }) => verdict === 'problem')).toEqual([]);
@@ -114,7 +114,7 @@ describe('with a claude that breaks its promises', () => {
     expect(reports.map(({ version }: { version: string }) => version)).toEqual(['2.1.340', '2.1.330']);
   });
 
-  it('says so to people', async () => {
+  it('tells people about the broken promises', async () => {
     const { out } = await doctor(['--claude', claude]);
     expect(out).toContain(
       '2.1.340 no longer answers the opening handshake, as 2.1.330 did; Callboard relies on this for starting sessions at all.',
@@ -131,7 +131,7 @@ describe('what people read', () => {
   const args = ['--claude', REAL_CLAUDE, '--no-handshake'];
   const esc = String.fromCharCode(27);
 
-  it('is aligned, says what to do, and tells no secret', async () => {
+  it('is aligned, says what to do, and contains no secret', async () => {
     const { out } = await doctor([...args, '--repo', '/nonexistent']);
     expect(out).toMatch(/^ {2}ok {7}Node {22}\d+\./m);
     expect(out).toMatch(/^ {2}problem {2}Repository {16}there is no folder \/nonexistent\n {37}do: /m);
@@ -153,7 +153,7 @@ describe('what people read', () => {
   });
 });
 
-it('stops in the middle when it is told to', async () => {
+it('stops before the end on a signal', async () => {
   const claude = await putProgram(
     join(folder, 'bin'),
     'claude',
@@ -168,7 +168,7 @@ it('stops in the middle when it is told to', async () => {
   expect(program.stderr()).toBe('callboard: stopped before all checks were done.\n');
 });
 
-it('refuses what is no option of its own', async () => {
+it('refuses an option that it does not have', async () => {
   const { exitCode, err } = await doctor(['--max-parallel', '2']);
   expect(exitCode).toBe(2);
   expect(err).toContain('`callboard doctor` has no option --max-parallel.');

@@ -22,7 +22,7 @@ async function down(dataDir: string, endAllSessions: EndAllSessions) {
 
 const unexpected: EndAllSessions = () => Promise.reject(new Error('there was nothing to end'));
 
-it('finds nothing to do where there is no data directory', async () => {
+it('does nothing without a data directory', async () => {
   const dataDir = join(await temporaryFolder(), 'none');
   const out = [`There is nothing to end: ${dataDir} does not exist.`];
   expect(await down(dataDir, unexpected)).toEqual({ exitCode: 0, out, err: [] });
@@ -43,7 +43,7 @@ it.each([
   expect(seen).toEqual([dataDir]);
 });
 
-it('names the sessions that it could not end, and passes on what it was told', async () => {
+it('names the sessions that it could not end, and prints the log', async () => {
   const dataDir = await temporaryFolder();
   const result = await down(dataDir, async (_folder, { log }) => {
     log('STAGE-2 belongs to another user');

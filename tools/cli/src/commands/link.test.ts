@@ -41,7 +41,7 @@ it.each([
   await expect(stat(join(dataDir, 'run', 'control.sock'))).rejects.toThrow('ENOENT');
 });
 
-it('works on behind a supervisor that was killed', async () => {
+it('works after a supervisor was killed', async () => {
   const dataDir = await temporaryFolder();
   const first = await startOn(dataDir);
   first.program.child.kill('SIGKILL');
@@ -52,7 +52,7 @@ it('works on behind a supervisor that was killed', async () => {
   await end();
 });
 
-it('says what to do where no Callboard runs, and why there is no link', async () => {
+it('says what to do if no Callboard runs, and why there is no link', async () => {
   const dataDir = await temporaryFolder();
   const none = callboard(['link', '--data-dir', dataDir]);
   expect(await none.ended).toBe(1);
@@ -63,8 +63,8 @@ it('says what to do where no Callboard runs, and why there is no link', async ()
 });
 
 /**
- * A terminal of its own, by the system's `script`, whose shell gives way to the command: some shells stay, and tell of
- * Ctrl-C by an exit code of their own.
+ * Runs the command in its own terminal, with the system's `script`. `exec` replaces the shell: some shells would stay and
+ * exit with their own code after a Ctrl-C.
  */
 function inTerminal(command: string, env: NodeJS.ProcessEnv) {
   const child = spawn('script', ['-qefc', `exec ${command}`, '/dev/null'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -77,7 +77,7 @@ function inTerminal(command: string, env: NodeJS.ProcessEnv) {
   return { press: (key: string) => void child.stdin.write(key), said: () => said, ended };
 }
 
-it('gives another link for the key l in its own terminal, where Ctrl-C still stops it', async () => {
+it('prints another link for the key l in a terminal, where Ctrl-C still stops it', async () => {
   const dataDir = await temporaryFolder();
   const command = [process.execPath, fixture('callboard.ts'), 'start', '--no-open', '--data-dir', dataDir, ...PORTS];
   const terminal = inTerminal(command.join(' '), { ...process.env, INIT_CWD: '' });

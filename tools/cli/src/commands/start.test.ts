@@ -17,7 +17,7 @@ function callboard(args: string[], env: NodeJS.ProcessEnv = {}) {
 const startOn = (dataDir: string, env: NodeJS.ProcessEnv = {}, args: string[] = []) =>
   callboard(['start', '--data-dir', dataDir, '--port', '0', '--orchestrator-port', '0', ...args], env);
 
-/** The port of the board, once it is said to be ready. */
+/** Resolves with the port of the board when the program prints that it is ready. */
 const boardPort = (program: ReturnType<typeof callboard>) =>
   eventually(() => {
     const [, port] = /^Callboard ready: http:\/\/127\.0\.0\.1:(\d+)\/login\?code=\S+$/m.exec(program.stdout()) ?? [];
@@ -25,7 +25,7 @@ const boardPort = (program: ReturnType<typeof callboard>) =>
     return Number(port);
   });
 
-it('prints one line when all is up, and writes down the port', async () => {
+it('prints one line when everything is up, and records the port', async () => {
   const dataDir = await temporaryFolder();
   const program = startOn(dataDir);
   const port = await boardPort(program);
@@ -35,25 +35,22 @@ it('prints one line when all is up, and writes down the port', async () => {
   expect(program.stdout().split('\n')).toHaveLength(2);
 });
 
-it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'stops in good order on %s and says what lives on',
-  async (signal) => {
-    const dataDir = join(await temporaryFolder(), 'my data');
-    const program = startOn(dataDir);
-    const { web, orchestrator } = await reportsOf(await boardPort(program));
-    program.child.kill(signal);
-    expect(await program.ended).toBe(0);
-    await untilGone(web.pid);
-    await untilGone(orchestrator.pid);
-    expect(await findSupervisor(dataDir)).toBeNull();
-    expect(program.stderr()).toBe(
-      'callboard: stopped. Running sessions stay alive; the next start finds them again.\n' +
-        `callboard: to end them: npx callboard down --data-dir '${dataDir}'\n`,
-    );
-  },
-);
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('stops in order on %s and says what stays alive', async (signal) => {
+  const dataDir = join(await temporaryFolder(), 'my data');
+  const program = startOn(dataDir);
+  const { web, orchestrator } = await reportsOf(await boardPort(program));
+  program.child.kill(signal);
+  expect(await program.ended).toBe(0);
+  await untilGone(web.pid);
+  await untilGone(orchestrator.pid);
+  expect(await findSupervisor(dataDir)).toBeNull();
+  expect(program.stderr()).toBe(
+    'callboard: stopped. Running sessions stay alive; the next start finds them again.\n' +
+      `callboard: to end them: npx callboard down --data-dir '${dataDir}'\n`,
+  );
+});
 
-it('names no data directory where it is the usual one', async () => {
+it('names no data directory if it is the default one', async () => {
   const program = callboard(['--port', '0', '--orchestrator-port', '0'], { HOME: await temporaryFolder() });
   await boardPort(program);
   program.child.kill('SIGINT');
@@ -67,9 +64,9 @@ it('ends at once on a second Ctrl-C', async () => {
   const { web, orchestrator } = await reportsOf(await boardPort(program));
   const pressed = performance.now();
   program.child.kill('SIGINT');
-  // Presses until it has ended: those soon after the first count as its echoes.
+  // Presses until it has ended: presses soon after the first count as its echoes.
   const presses = setInterval(() => program.child.kill('SIGINT'), 50);
-  expect([0, 'SIGINT']).toContain(await program.ended); // a press may come when it does not listen any more
+  expect([0, 'SIGINT']).toContain(await program.ended); // a press may come after it has stopped listening
   clearInterval(presses);
   expect(performance.now() - pressed).toBeLessThan(graceMs / 5);
   await untilGone(web.pid);
@@ -114,7 +111,7 @@ it.each([
   ['no_commits: /x has none.', 2, /^callboard: --repo: \/x has none\.\n$/],
   ['agent_user_unsupported: Not yet.', 2, /^callboard: Not yet\.\n$/],
 ])(
-  'exits with the words of a server that cannot start, and leaves nothing running: %s',
+  'exits with the message of a server that cannot start, and leaves nothing running: %s',
   async (refusal, code, words) => {
     const dataDir = await temporaryFolder();
     const program = startOn(dataDir, { WEB_SERVER: 'refusing-server.ts', REFUSAL: refusal });
@@ -154,7 +151,7 @@ it.each([
   expect(program.stderr()).toBe(`callboard: --data-dir: ${resolve(cwd, path)} cannot be used: ${why}.\n`);
 });
 
-it('takes paths from where the user stood, not from where npm runs scripts', async () => {
+it("resolves paths against the user's folder, not the one where npm runs scripts", async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'repo'));
   const program = startOn('data', { INIT_CWD: cwd }, ['--repo', 'repo']);
@@ -164,7 +161,7 @@ it('takes paths from where the user stood, not from where npm runs scripts', asy
   await program.ended;
 });
 
-it('warns of a token that others can read, and passes on its hash alone', async () => {
+it('warns about a token that others can read, and passes on only its hash', async () => {
   const program = startOn(await temporaryFolder(), { CALLBOARD_TOKEN: 'hush' });
   const { web, orchestrator } = await reportsOf(await boardPort(program));
   expect(program.stderr()).toContain('can read CALLBOARD_TOKEN');

@@ -6,13 +6,13 @@ import { checkClaude } from './claude-check.ts';
 
 const env = { PATH: SYSTEM_PATH };
 
-it('finds the one that was named, and says by what', async () => {
+it('finds the named claude, and says what named it', async () => {
   const { finding, claude } = await checkClaude({ path: REAL_CLAUDE, from: 'CALLBOARD_CLAUDE_PATH' }, env);
   expect(finding.verdict).toBe('ok');
   expect(finding.found).toBe(`${claude?.version}, ${REAL_CLAUDE} (named by CALLBOARD_CLAUDE_PATH)`);
 });
 
-it('finds the one on PATH, otherwise the one that comes with Callboard', async () => {
+it('finds claude on PATH, or else the one that comes with Callboard', async () => {
   const folder = await temporaryFolder();
   const path = await putProgram(folder, 'claude', 'echo "9.8.7 (Claude Code)"');
   const onPath = await checkClaude(null, { PATH: `${folder}:${SYSTEM_PATH}` });
@@ -21,7 +21,7 @@ it('finds the one on PATH, otherwise the one that comes with Callboard', async (
   expect(bundled.finding.found).toContain('(comes with Callboard; none is on PATH)');
 });
 
-it('says what to install where there is none', async () => {
+it('says what to install if claude is missing', async () => {
   const { finding, claude } = await checkClaude({ path: '/nonexistent/claude', from: '--claude' }, env);
   expect(claude).toBeNull();
   expect(finding).toMatchObject({
@@ -31,7 +31,7 @@ it('says what to install where there is none', async () => {
   });
 });
 
-it('does not try out what is no claude', async () => {
+it('does not try out another program', async () => {
   const path = await putProgram(await temporaryFolder(), 'claude', 'echo "broken" >&2; exit 1');
   const { finding, claude } = await checkClaude({ path, from: '--claude' }, env);
   expect(claude).toBeNull();

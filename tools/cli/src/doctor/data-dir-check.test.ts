@@ -6,7 +6,7 @@ import { checkDataDir, checkSpace, judgeFifo, judgeHoles } from './data-dir-chec
 
 const ALL = ['data-dir', 'disk-space', 'fifo', 'holes'];
 
-it('finds a data directory in order, and leaves nothing in it', async () => {
+it('accepts a good data directory, and leaves nothing in it', async () => {
   const dataDir = join(await temporaryFolder(), 'my data');
   await mkdir(dataDir, { mode: 0o700 });
   const checks = await checkDataDir(dataDir);
@@ -16,7 +16,7 @@ it('finds a data directory in order, and leaves nothing in it', async () => {
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-it('makes none, and looks where it would be made', async () => {
+it('creates none, and checks the folder where it would be', async () => {
   const folder = await temporaryFolder();
   const checks = await checkDataDir(join(folder, 'a', 'b'));
   expect(checks.map(({ verdict }) => verdict)).toEqual(ALL.map(() => 'ok'));
@@ -24,7 +24,7 @@ it('makes none, and looks where it would be made', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('warns of one that others can read', async () => {
+it('warns about a data directory that others can read', async () => {
   const dataDir = join(await temporaryFolder(), 'my data');
   await mkdir(dataDir);
   await chmod(dataDir, 0o755);
@@ -33,7 +33,7 @@ it('warns of one that others can read', async () => {
   expect(own).toMatchObject({ verdict: 'warning', found, advice: `chmod 700 '${dataDir}'` });
 });
 
-it('finds what is no folder', async () => {
+it('reports a path that is not a folder', async () => {
   const file = join(await temporaryFolder(), 'file');
   await writeFile(file, '');
   for (const path of [file, join(file, 'data')]) {
@@ -43,7 +43,7 @@ it('finds what is no folder', async () => {
   }
 });
 
-it('finds a file system that no folder can be made on', async () => {
+it('reports a file system where no folder can be created', async () => {
   const [own, ...others] = await checkDataDir('/proc/callboard');
   expect(own).toMatchObject({
     verdict: 'problem',
@@ -63,7 +63,7 @@ it('asks the system for the free space', async () => {
   expect((await checkSpace(await temporaryFolder())).found).toMatch(/^\d+\.\d GiB free/);
 });
 
-it('cannot do without named pipes, and can without holes', () => {
+it('needs named pipes, but not hole punching', () => {
   expect(judgeFifo(null)).toMatchObject({ verdict: 'ok' });
   expect(judgeFifo('mkfifo: Operation not permitted')).toMatchObject({
     verdict: 'problem',

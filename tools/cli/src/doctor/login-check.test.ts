@@ -25,7 +25,7 @@ it.each([
   expect(finding.found).toBe(`${found}; the first message will show whether it is valid`);
 });
 
-it('finds what the settings of claude hold', async () => {
+it("finds a login in claude's settings", async () => {
   await put('settings.json', {
     env: { ANTHROPIC_API_KEY: 'very-secret', ANTHROPIC_BASE_URL: 'https://gate.example/v1' },
   });
@@ -35,7 +35,7 @@ it('finds what the settings of claude hold', async () => {
   expect(await check()).toMatchObject({ verdict: 'ok', found: expect.stringContaining('apiKeyHelper') });
 });
 
-it('finds the login of claude, wherever that keeps its files', async () => {
+it("finds claude's own login, wherever claude keeps its files", async () => {
   await put('.credentials.json', { claudeAiOauth: { accessToken: 'very-secret', expiresAt: 1 } });
   const { verdict, found } = await check();
   expect(verdict).toBe('ok');
@@ -45,18 +45,18 @@ it('finds the login of claude, wherever that keeps its files', async () => {
   expect(await check({ env, home: '/nonexistent' })).toMatchObject({ verdict: 'ok' });
 });
 
-it('asks claude where it finds nothing itself', async () => {
+it('asks claude if it finds nothing itself', async () => {
   const askClaude = async () => ({ loggedIn: true, authMethod: 'claude.ai' });
   expect((await check({ askClaude })).found).toMatch(/^claude says that it is logged in \(claude\.ai\);/);
 });
 
-it('is sure that there is none when claude says so', async () => {
+it('reports a missing login if claude says so', async () => {
   const finding = await check({ askClaude: async () => ({ loggedIn: false, authMethod: 'none' }) });
   expect(finding).toMatchObject({ verdict: 'problem', found: 'claude is not logged in, and there is no API key' });
   expect(finding.advice).toContain('log in');
 });
 
-it('says when it cannot be checked', async () => {
+it('says that the login cannot be checked', async () => {
   await put('settings.json', 'no settings');
   await put('.credentials.json', { claudeAiOauth: { accessToken: '' } });
   expect((await check({ askClaude: async () => null })).found).toContain('cannot be checked here');

@@ -19,7 +19,7 @@ async function serve(body: string): Promise<number> {
   return address.port;
 }
 
-it('finds a port free, and leaves it so', async () => {
+it('reports a free port, and leaves it free', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -31,11 +31,11 @@ it('finds a port free, and leaves it so', async () => {
   }
 });
 
-it('need not look for any port', async () => {
+it('checks nothing for port 0', async () => {
   expect(await checkPort({ ...question, port: 0 })).toMatchObject({ verdict: 'ok', found: 'any free one' });
 });
 
-it('takes a port for used by the Callboard of the data directory', async () => {
+it('accepts a port that the Callboard of the data directory uses', async () => {
   const port = await serve('');
   const check = await checkPort({ ...question, port, own: { pid: 7 } });
   const found = `${port}, used by the Callboard that runs on this data directory (process 7)`;
@@ -53,7 +53,7 @@ it.each([
   expect(advice).toMatch(/callboard start --port \d+$/);
 });
 
-it('says when an address is none of this machine', async () => {
+it('reports an address that is not of this machine', async () => {
   const check = await checkPort({ ...question, host: '192.0.2.1', port: 3100 });
   expect(check).toMatchObject({ verdict: 'problem', found: '192.0.2.1 is not an address of this machine' });
 });

@@ -8,14 +8,14 @@ import { checkRepository } from './repo-check.ts';
 
 const env = { PATH: SYSTEM_PATH };
 
-it('finds a repository with a commit, from a folder within it', async () => {
+it('accepts a repository with a commit, from a folder within it', async () => {
   const repo = await createRepository(join(await temporaryFolder(), 'shop'), { 'src/main.js': '' });
   const finding = await checkRepository(join(repo, 'src'), env);
   expect(finding).toMatchObject({ verdict: 'ok', advice: null });
   expect(finding.found).toMatch(/\/shop, at [0-9a-f]+ First commit$/);
 });
 
-it('names the command for a folder that is no repository', async () => {
+it('names the command for a folder outside any repository', async () => {
   const folder = join(await temporaryFolder(), 'my shop');
   await mkdir(folder);
   const finding = await checkRepository(folder, env);
@@ -30,13 +30,13 @@ it('names the command for a repository without a commit', async () => {
   expect(finding.advice).toContain('commit -m "First commit"');
 });
 
-it('says when there is no folder, or no git', async () => {
+it('reports a missing folder, and a missing git', async () => {
   expect(await checkRepository('/nonexistent', env)).toMatchObject({ found: 'there is no folder /nonexistent' });
   const finding = await checkRepository('/', { PATH: '/nonexistent' });
   expect(finding).toMatchObject({ verdict: 'problem', found: expect.stringContaining('git was not found') });
 });
 
-it('warns of permissions that a new worktree does not get', async () => {
+it('warns about permissions that a new worktree does not get', async () => {
   const allow = ['Bash(npm run *)', 'Read(//etc/**)', 'WebSearch', 'WebFetch'];
   const settings = JSON.stringify({ permissions: { allow, deny: [] } });
   const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': settings });
@@ -48,12 +48,15 @@ it('warns of permissions that a new worktree does not get', async () => {
   expect(finding.advice).toContain('always');
 });
 
-it.each(['{ "permissions": { "allow": [] } }', '{}', 'not JSON'])('does not warn of the settings %s', async (text) => {
-  const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': text });
-  expect(await checkRepository(repo, env)).toMatchObject({ verdict: 'ok' });
-});
+it.each(['{ "permissions": { "allow": [] } }', '{}', 'not JSON'])(
+  'does not warn about the settings %s',
+  async (text) => {
+    const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': text });
+    expect(await checkRepository(repo, env)).toMatchObject({ verdict: 'ok' });
+  },
+);
 
-it('counts what is committed, as that is what a worktree has', async () => {
+it('reads the committed settings, which a worktree gets', async () => {
   const repo = await createRepository(join(await temporaryFolder(), 'shop'), { '.claude/settings.json': '{}' });
   await writeFile(join(repo, '.claude', 'settings.json'), '{"permissions":{"allow":["WebSearch"]}}');
   expect(await checkRepository(repo, env)).toMatchObject({ verdict: 'ok' });

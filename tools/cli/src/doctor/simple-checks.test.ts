@@ -15,13 +15,13 @@ it.each([
 });
 
 describe('git', () => {
-  it('is found with its version', async () => {
+  it('is reported with its version', async () => {
     const check = await checkGit({ PATH: SYSTEM_PATH });
     expect(check).toMatchObject({ verdict: 'ok', advice: null });
     expect(check.found).toMatch(/^\d+\.\d+/);
   });
 
-  it('is missed', async () => {
+  it('is reported as missing', async () => {
     const check = await checkGit({ PATH: '/nonexistent' });
     expect(check).toMatchObject({ verdict: 'problem', found: 'not found' });
     expect(check.advice).toContain('Install git');
@@ -52,7 +52,7 @@ it.each([
   expect(checkMemory(bytes)).toMatchObject({ verdict, found });
 });
 
-it('says whether a command runs in the sandbox, and what to do where none does', () => {
+it('reports whether a command runs in the sandbox, and what to do if not', () => {
   expect(checkSandbox({ state: 'works', why: null, how: null })).toMatchObject({ verdict: 'ok', advice: null });
   const fails = { state: 'fails', why: 'socat is not installed.', how: 'Run `sudo apt install socat`.' } as const;
   expect(checkSandbox(fails)).toEqual({
@@ -63,7 +63,7 @@ it('says whether a command runs in the sandbox, and what to do where none does',
   expect(checkSandbox({ ...fails, how: null }).advice).toContain('noticed');
 });
 
-it('says that another account is not supported yet, when one is given', () => {
+it('refuses another account, which is not supported yet', () => {
   expect(checkAgentUser(null)).toMatchObject({ verdict: 'ok' });
   expect(checkAgentUser('claude')).toMatchObject({
     verdict: 'problem',
@@ -71,7 +71,7 @@ it('says that another account is not supported yet, when one is given', () => {
   });
 });
 
-it('goes on when a check fails in a way that was not foreseen', async () => {
+it('turns an unexpected failure of a check into a problem', async () => {
   expect(await runCheck('a', 'A', () => ok('fine'))).toEqual({ id: 'a', name: 'A', ...ok('fine') });
   const broken = await runCheck('b', 'B', () => Promise.reject(new Error('first line\nsecond')));
   expect(broken).toMatchObject({ id: 'b', verdict: 'problem', found: 'could not be checked: first line' });

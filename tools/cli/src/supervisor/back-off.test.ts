@@ -8,7 +8,7 @@ it('doubles up to the cap and never gives up', () => {
   expect(Array.from({ length: 7 }, () => backOff.down())).toEqual([100, 200, 400, 800, 1_000, 1_000, 1_000]);
 });
 
-it('starts over after a time up', () => {
+it('starts over after some time up', () => {
   const clock = { now: 0 };
   const backOff = createBackOff(limits, () => clock.now);
   backOff.down();
@@ -20,7 +20,7 @@ it('starts over after a time up', () => {
   expect(backOff.down()).toBe(100);
 });
 
-it('does not count the time of a start that failed', () => {
+it('does not count the time of a failed start', () => {
   const clock = { now: 0 };
   const backOff = createBackOff(limits, () => clock.now);
   backOff.up();

@@ -20,7 +20,7 @@ async function killed(program: Program): Promise<void> {
   await program.ended;
 }
 
-it('writes down who holds it, for nobody else to read', async () => {
+it('records its holder in a file for the owner alone', async () => {
   const dataDir = join(await temporaryFolder(), 'new');
   const lock = await acquireSupervisorLock(dataDir, 0, now);
   await lock.setPort(3100);
@@ -52,7 +52,7 @@ it('takes over from a holder that was killed', async () => {
   await lock.release();
 });
 
-it('takes over from a process id that now belongs to another process', async () => {
+it('takes over from a pid that now belongs to another process', async () => {
   const dataDir = await temporaryFolder();
   const lock = await acquireSupervisorLock(dataDir, 3100, now);
   const record = JSON.parse(await readFile(lockOf(dataDir), 'utf8'));
@@ -61,14 +61,14 @@ it('takes over from a process id that now belongs to another process', async () 
   expect((await acquireSupervisorLock(dataDir, 3100, now)).isTakeover).toBe(true);
 });
 
-it.each(['', '{"pid":', '[]'])('takes over a lock that a crash of the system left as %j', async (content) => {
+it.each(['', '{"pid":', '[]'])('takes over a lock that a system crash left as %j', async (content) => {
   const dataDir = await temporaryFolder();
   await mkdir(join(dataDir, 'run'));
   await writeFile(lockOf(dataDir), content);
   expect((await acquireSupervisorLock(dataDir, 3100, now)).isTakeover).toBe(true);
 });
 
-it('lets exactly one of many take over, also where a takeover was cut short', async () => {
+it('lets exactly one of many take over, even after an interrupted takeover', async () => {
   const dataDir = await temporaryFolder();
   const dead = hold(dataDir);
   await outcome(dead);

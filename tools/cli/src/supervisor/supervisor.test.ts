@@ -31,7 +31,7 @@ function supervise(parts: Partial<SupervisorParts> = {}, args: string[] = []) {
   return { supervisor, lines };
 }
 
-it('starts both with one secret, and lets no secret out', async () => {
+it('starts both with one secret, and leaks no secret', async () => {
   const { supervisor } = supervise({ env: { ...process.env, CALLBOARD_TOKEN: 'hush' } }, ['--max-parallel', '7']);
   const { port, loginLink } = await supervisor.start(never);
   const { web, orchestrator, secret } = await reportsOf(port);
@@ -50,7 +50,7 @@ it.each([
   await expect(supervisor.start(never)).rejects.toThrow(words);
 });
 
-it('starts a server that was killed again, on the same port with the same configuration', async () => {
+it('restarts a killed server on the same port with the same configuration', async () => {
   const { supervisor, lines } = supervise();
   const { port } = await supervisor.start(never);
   const before = await reportsOf(port);
@@ -67,7 +67,7 @@ it('starts a server that was killed again, on the same port with the same config
   ]);
 });
 
-it('waits longer each time for a server that keeps dying, and never gives up', async () => {
+it('waits longer before each restart of a server that keeps ending, and never gives up', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: crashing });
   const patience = new AbortController();
@@ -81,7 +81,7 @@ it('waits longer each time for a server that keeps dying, and never gives up', a
   );
 });
 
-it('says the same words about a server that keeps failing once, and goes on trying', async () => {
+it('logs a repeated failure once, and keeps retrying', async () => {
   const counter = join(await temporaryFolder(), 'starts');
   const timing = { backOff: { firstMs: 5, capMs: 5, resetMs: 10_000 }, graceMs: 5_000, repeatMs: 60_000 };
   const env = { ...process.env, COUNT_STARTS_IN: counter };
@@ -94,12 +94,12 @@ it('says the same words about a server that keeps failing once, and goes on tryi
   expect(lines).toEqual(['the orchestrator has ended (exit code 3); restarting it in 5 ms']);
 });
 
-it('gives up when a first start fails for good, with the words of the server', async () => {
+it("gives up with the server's message when a first start fails for good", async () => {
   const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('refusing-server.ts') } });
   await expect(supervisor.start(never)).rejects.toThrow('the web server cannot start: it is out of order');
 });
 
-it('waits for a port that the servers of a killed supervisor have not left yet', async () => {
+it('waits for a port that the servers of a killed supervisor still hold', async () => {
   const squatter = createServer().listen(0, '127.0.0.1');
   await once(squatter, 'listening');
   const address = squatter.address();
@@ -111,7 +111,7 @@ it('waits for a port that the servers of a killed supervisor have not left yet',
   expect((await started).port).toBe(Number(port));
 });
 
-it('stops both, by force where they do not end when asked to', async () => {
+it('stops both, with SIGKILL if they ignore SIGTERM', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 50, repeatMs: 0 };
   const { supervisor, lines } = supervise({ timing, servers: both(fixture('stubborn-server.ts')) });
   const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
@@ -121,7 +121,7 @@ it('stops both, by force where they do not end when asked to', async () => {
   expect(lines).toEqual([]);
 });
 
-it('ends both at once when asked to, without starting them again', async () => {
+it('kills both at once, and restarts neither', async () => {
   const { supervisor, lines } = supervise({ servers: both(fixture('stubborn-server.ts')) });
   const { web, orchestrator } = await reportsOf((await supervisor.start(never)).port);
   supervisor.kill();
@@ -131,7 +131,7 @@ it('ends both at once when asked to, without starting them again', async () => {
   expect(lines).toEqual([]);
 });
 
-it('does not start a server again that ends before its turn to be stopped has come', async () => {
+it('does not restart a server that ends before its turn to be stopped', async () => {
   const timing = { backOff: { firstMs: 5, capMs: 20, resetMs: 10_000 }, graceMs: 1_000, repeatMs: 0 };
   const servers = { orchestrator: obedient, webServer: fixture('stubborn-server.ts') };
   const { supervisor, lines } = supervise({ timing, servers });
@@ -142,7 +142,7 @@ it('does not start a server again that ends before its turn to be stopped has co
   expect(lines).toEqual([]);
 });
 
-it('stops in the middle of a start', async () => {
+it('stops during a start', async () => {
   const { supervisor } = supervise({ servers: { orchestrator: obedient, webServer: fixture('crashing-server.ts') } });
   const wish = new AbortController();
   const started = supervisor.start(wish.signal);

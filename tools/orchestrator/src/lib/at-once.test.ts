@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { forEachAtOnce } from './at-once.ts';
 
-it('works on so many at once and no more, and on all of them', async () => {
+it('processes all items, and never more than the limit at once', async () => {
   let working = 0;
   let most = 0;
   const done: number[] = [];
@@ -16,7 +16,7 @@ it('works on so many at once and no more, and on all of them', async () => {
   expect(done).toEqual([1, 2, 3, 4, 5, 6, 7]);
 });
 
-it('is not held up by one that takes long', async () => {
+it('continues with other items while one takes long', async () => {
   const gate = Promise.withResolvers<void>();
   const done: number[] = [];
   await forEachAtOnce([1, 2, 3, 4], 2, async (item) => {
@@ -27,7 +27,7 @@ it('is not held up by one that takes long', async () => {
   expect(done).toEqual([2, 3, 4, 1]);
 });
 
-it('fails with the first failure and begins no more', async () => {
+it('rejects with the first failure and starts no more', async () => {
   const begun: number[] = [];
   const work = async (item: number) => {
     begun.push(item);

@@ -1,4 +1,4 @@
-/** Does the work for every item, up to `limit` of them at once, in their order. Rejects with the first failure, and then begins no more. */
+/** Runs `work` for every item, in order and for at most `limit` items at once. After the first failure it starts no more and rejects with it. */
 export async function forEachAtOnce<T>(
   items: Iterable<T>,
   limit: number,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createBell } from './bell.ts';
 
-it('rings for everyone who listens to that key, and for nobody else', () => {
+it('wakes every listener of a key, and no other', () => {
   const bell = createBell<string>();
   const heard: string[] = [];
   bell.listen('a', () => heard.push('a1'));
@@ -11,12 +11,12 @@ it('rings for everyone who listens to that key, and for nobody else', () => {
   expect(heard).toEqual(['a1', 'a2']);
 });
 
-it('is heard by nobody before somebody listens, which is no harm', () => {
+it('may be rung without a listener', () => {
   const bell = createBell<string>();
   expect(() => bell.ring('a')).not.toThrow();
 });
 
-it('is no longer heard by one who has stopped to listen, and still by the others', () => {
+it('wakes the other listeners after one was removed', () => {
   const bell = createBell<string>();
   const heard: string[] = [];
   const stop = bell.listen('a', () => heard.push('gone'));
@@ -26,7 +26,7 @@ it('is no longer heard by one who has stopped to listen, and still by the others
   expect(heard).toEqual(['here']);
 });
 
-it('lets a listener stop while it rings', () => {
+it('lets a listener remove itself while the bell rings', () => {
   const bell = createBell<string>();
   const heard: string[] = [];
   const stop = bell.listen('a', () => {
@@ -39,7 +39,7 @@ it('lets a listener stop while it rings', () => {
   expect(heard).toEqual(['once', 'always', 'always']);
 });
 
-it('does not deafen a later listener when an earlier one stops twice', () => {
+it('keeps a later listener when an earlier one is removed twice', () => {
   const bell = createBell<string>();
   const stop = bell.listen('a', () => undefined);
   stop();

@@ -1,10 +1,10 @@
 /**
- * Hints by key: "there may be something new for you". A ring that nobody hears is lost, which is no harm, since the
- * store is the truth and whoever starts to listen looks there first.
+ * Wakes listeners by key: "there may be something new for you". A ring without a listener is lost. That is safe because
+ * the store holds the data, and a new listener reads the store first.
  */
 export interface Bell<K> {
   ring(key: K): void;
-  /** Returns how to stop listening. */
+  /** Returns a function that removes the listener. */
   listen(key: K, listener: () => void): () => void;
 }
 

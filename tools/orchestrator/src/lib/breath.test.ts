@@ -2,7 +2,7 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createBreath, mapInSlices } from './breath.ts';
 
-it('goes on in the same round of the loop while little time has passed', async () => {
+it('continues in the same iteration of the loop while little time has passed', async () => {
   const breath = createBreath(() => 0);
   let rounds = 0;
   setImmediate(() => rounds++);
@@ -10,7 +10,7 @@ it('goes on in the same round of the loop while little time has passed', async (
   expect(rounds).toBe(0);
 });
 
-it('waits for the next round of the loop after a long stretch, again and again', async () => {
+it('waits for the next iteration of the loop after every long stretch', async () => {
   let now = 0;
   const breath = createBreath(() => now);
   let rounds = 0;
@@ -26,7 +26,7 @@ it('waits for the next round of the loop after a long stretch, again and again',
   expect(rounds).toBeGreaterThanOrEqual(20);
 });
 
-it('counts from the beginning of each round', async () => {
+it('measures from the start of each iteration', async () => {
   let now = 0;
   const breath = createBreath(() => now);
   for (let n = 0; n < 5; n++) {
@@ -41,7 +41,7 @@ it('counts from the beginning of each round', async () => {
   }
 });
 
-it('makes something of each item of a long list, in their order, and gives others their turn', async () => {
+it('maps the items of a long list in order, and lets other work run in between', async () => {
   let rounds = 0;
   const counting = setInterval(() => rounds++, 0);
   const busy = (item: number) => {

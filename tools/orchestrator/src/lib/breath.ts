@@ -1,12 +1,12 @@
-/** So long a stretch of work may hold up the event loop. */
+/** The longest stretch of work that may block the event loop. */
 const LONGEST_MS = 4;
 
 /**
- * What a long line of short work waits for between two pieces: nothing, or the next round of the event loop where this one has gone
- * on for too long. (Work that only waits for promises gives nobody else a turn.)
+ * Makes a function that a long series of short pieces of work awaits between two pieces. It resolves at once, or in the next
+ * iteration of the event loop if this one has taken too long. (Awaiting promises alone lets no timer and no I/O run.)
  */
 export function createBreath(now: () => number = () => performance.now()): () => Promise<void> {
-  /** When it was first asked in this round of the loop. */
+  /** The time of the first call in this iteration of the loop. */
   let since: number | null = null;
 
   return async function breath(): Promise<void> {
@@ -19,10 +19,10 @@ export function createBreath(now: () => number = () => performance.now()): () =>
   };
 }
 
-/** As many are done between two looks at the clock. */
+/** The number of items between two readings of the clock. */
 const SLICE = 16;
 
-/** What `map` makes of each item, without holding up the event loop for long. */
+/** Maps each item, in order, without blocking the event loop for long. */
 export async function mapInSlices<T, U>(items: readonly T[], map: (item: T) => U): Promise<U[]> {
   const breath = createBreath();
   const mapped: U[] = [];

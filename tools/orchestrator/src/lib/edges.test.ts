@@ -4,7 +4,7 @@ import { nodeEdges } from './edges.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-it('gives ids in an order that a time of day which is set back does not change', () => {
+it('makes ids in ascending order even if the clock is set back', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-02T03:04:05.000Z') });
   const ids: string[] = [];
   for (const jumpMs of [0, 3_600_000, -24 * 3_600_000, 0, 24 * 3_600_000, -1]) {
@@ -15,7 +15,7 @@ it('gives ids in an order that a time of day which is set back does not change',
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('knows how much is free where a folder lies, and says when it cannot', async () => {
+it("returns the free space of a folder's disk, and throws if it cannot be read", async () => {
   expect(nodeEdges.freeBytes(await temporaryFolder())).toBeGreaterThan(0);
   expect(() => nodeEdges.freeBytes('/nowhere/at/all')).toThrow('ENOENT');
 });

@@ -3,21 +3,21 @@ import { promisify } from 'node:util';
 import { bootId } from '@callboard/runtime/process-identity';
 import { v4, v7 } from 'uuid';
 
-/** The outside world as far as tests swap it: the clocks, the ids, the disk and the machine's power. */
+/** The parts of the outside world that tests replace: the clocks, the ids, the disk and the machine's power. */
 export interface Edges {
-  /** The time of day: for what is shown and stored. Somebody may set it forward or back. */
+  /** The time of day, for display and storage. It can be set forward or back. */
   now(): Date;
-  /** Milliseconds on a clock that only goes forward: for every wait. */
+  /** Milliseconds on the monotonic clock, for every wait. */
   uptimeMs(): number;
   /** A time-ordered id (UUID v7), for rows. */
   newId(): string;
-  /** A random id (UUID v4), for what goes to the CLI, which mints ids of the same kind. */
+  /** A random id (UUID v4), for messages to the CLI, which makes ids of the same kind. */
   newWireId(): string;
-  /** How many bytes this account may still write to the disk that the folder lies on. @throws a system error */
+  /** Returns how many bytes this account may still write to the folder's disk. @throws a system error */
   freeBytes(folder: string): number;
-  /** Resolves once what was written into the file is on disk; it holds up no other work meanwhile. @throws a system error */
+  /** Resolves when everything written to the file is on disk. Does not block other work meanwhile. @throws a system error */
   syncFile(path: string): Promise<void>;
-  /** Which boot of the machine this is; null where the system does not tell. */
+  /** Resolves with the id of this boot of the machine; null if the system does not provide one. */
   bootId(): Promise<string | null>;
 }
 
@@ -33,7 +33,7 @@ export const nodeEdges: Edges = {
     return bavail * bsize;
   },
   syncFile: async (path) => {
-    // Opened here: to ask a thread for that, and to close it again, would cost more than the rest. Hundreds are synced each second.
+    // Opened and closed synchronously: asking a thread for that would cost more than the rest. Hundreds are synced each second.
     const file = openSync(path, 'r');
     try {
       await datasync(file);

@@ -10,16 +10,16 @@ async function folder(): Promise<string> {
   return path;
 }
 
-it('stays the same while nobody writes, and tells of a file that is made, written, replaced or removed', async () => {
+it('stays the same while nobody writes, and changes when a file is created, written, replaced or removed', async () => {
   const file = join(await folder(), 'settings.json');
   const signs = [signOf([file])];
   const look = () => signs.push(signOf([file]));
   await writeFile(file, 'one');
   look();
   const { atime, mtime, mtimeMs } = await stat(file);
-  // A write is told by its time; files of one size, in one tick of the clock, are alike.
+  // A write shows in the change time: two writes of one size within one tick of the clock look alike.
   await expect.poll(() => writeFile(file, 'two').then(() => stat(file))).not.toMatchObject({ mtimeMs });
-  await utimes(file, atime, mtime); // which hides nothing
+  await utimes(file, atime, mtime); // setting the times back hides nothing
   look();
   await writeFile(`${file}.new`, 'six');
   await rename(`${file}.new`, file);

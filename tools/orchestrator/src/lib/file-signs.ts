@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { messageOf } from '@callboard/runtime/errors';
 
 /**
- * How files are now, links followed: the same as long as nobody has written to one, made it, removed it or put another in its
- * place. The time of the last change cannot be set back by whoever owns the file. Synchronous, as it is asked again and again: the kernel answers
- * in a tenth of what asking a thread costs.
+ * Returns a fingerprint of the files' state, following links. It stays the same until somebody writes, creates, removes or
+ * replaces one of them: not even the owner of a file can set back its change time (ctime). Synchronous because it is called
+ * again and again: the kernel answers in a tenth of the time that asking a thread takes.
  */
 export function signOf(paths: readonly string[]): string {
   return paths.map(signOfOne).join('\n');
@@ -17,6 +17,6 @@ function signOfOne(path: string): string {
       ? '-'
       : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs, found.mode].join();
   } catch (error) {
-    return messageOf(error); // a part of the path is no folder, say
+    return messageOf(error); // for example, a part of the path is not a folder
   }
 }

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { GitSettingItem, type GitSettings, NOTHING_TO_AGREE } from '@callboard/contract';
 import { z } from 'zod';
 
-/** What a person has said about the git settings of a repository. */
+/** A person's agreement to the git settings of a repository. */
 export const GitAgreement = z.object({
-  /** What stood there when the repository was registered, and what was agreed to since. */
+  /** The settings present when the repository was registered, and those agreed to since. */
   agreed: z.array(GitSettingItem),
-  /** What was found since, and is left off. */
+  /** Settings found since, which Callboard switches off. */
   pending: z.array(GitSettingItem),
 });
 export type GitAgreement = z.infer<typeof GitAgreement>;
 
-/** Whether this was agreed to. A value whose file is not there runs nothing, so that its text alone counts. */
+/** Whether a person agreed to this setting. A value whose file is missing runs nothing, so only its text counts. */
 export function isAgreed(agreed: readonly GitSettingItem[], item: GitSettingItem): boolean {
   return agreed.some(
     (one) =>
@@ -22,7 +22,7 @@ export function isAgreed(agreed: readonly GitSettingItem[], item: GitSettingItem
   );
 }
 
-/** What a person is told, without what is twice the same in two worktrees. */
+/** Returns the settings to show a person. A setting that is the same in two worktrees appears once. */
 export function gitSettingsOf(pending: readonly GitSettingItem[]): GitSettings {
   const byIdentity = new Map(pending.map((item) => [identityOf(item), item]));
   const identities = [...byIdentity.keys()].sort();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createKeyedMutex } from './keyed-mutex.ts';
 
-it('does work on one thing in turn, also behind work that failed, and on others at once', async () => {
+it('runs work with one key in turn, even after a failure, and work with other keys at once', async () => {
   const exclusively = createKeyedMutex();
   const done: string[] = [];
   const gate = Promise.withResolvers<void>();

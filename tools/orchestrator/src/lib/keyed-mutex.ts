@@ -1,7 +1,7 @@
-/** Runs work on one thing after another. What works on other things goes on beside it. */
+/** Runs work with the same key one after another. Work with other keys runs concurrently. */
 export type KeyedMutex = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** In the order of the calls; work that fails does not hold up the next. */
+/** Creates a mutex that runs work in the order of the calls. Work that fails does not block the next. */
 export function createKeyedMutex(): KeyedMutex {
   const last = new Map<string, Promise<unknown>>();
   return (key, work) => {

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { systemCode } from '@callboard/runtime/errors';
 
 /**
- * Moves a file or a folder; folders above the new place are made. Where the new place is on another file system it is
- * copied, the copy is brought to the disk, and only then is the original removed.
- * @throws a system error, and then the original is untouched
+ * Moves a file or a folder. Creates the missing parent folders of the destination. If the destination is on another file
+ * system, copies it, syncs the copy to disk, and only then removes the original.
+ * @throws a system error; the original is untouched then
  */
 export async function moveFile(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
@@ -25,7 +25,7 @@ async function copyAcross(from: string, to: string): Promise<void> {
     await sync(to);
     await syncFolder(dirname(to));
   } catch (error) {
-    await rm(to, { recursive: true, force: true }); // half a copy helps nobody
+    await rm(to, { recursive: true, force: true }); // half a copy is of no use
     throw error;
   }
 }

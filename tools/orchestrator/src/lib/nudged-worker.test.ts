@@ -8,7 +8,7 @@ const fail = (error: unknown) => {
 const tick = () => Promise.resolve();
 
 describe('a nudged worker', () => {
-  it('runs a pass for a nudge that comes while one runs, and one only, however many come', async () => {
+  it('runs exactly one more pass for any number of nudges during a pass', async () => {
     let passes = 0;
     const gate = Promise.withResolvers<void>();
     const worker = createNudgedWorker(async () => {
@@ -22,7 +22,7 @@ describe('a nudged worker', () => {
     expect(passes).toBe(2);
   });
 
-  it('takes in all work whatever moment its nudge comes at, and never runs two passes at once', async () => {
+  it('processes all work whenever its nudge comes, and never runs two passes at once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(8), fc.nat(4)), { maxLength: 20 }), fc.nat(6), async (adds, slow) => {
         const todo = new Set<number>();
@@ -50,7 +50,7 @@ describe('a nudged worker', () => {
     );
   });
 
-  it('hears a nudge that its own work gives', async () => {
+  it('runs again after a nudge from its own work', async () => {
     let left = 3;
     const worker = createNudgedWorker(async () => {
       if (--left > 0) worker.nudge();
@@ -60,7 +60,7 @@ describe('a nudged worker', () => {
     expect(left).toBe(0);
   });
 
-  it('tells of a pass that failed, and works again at the next nudge', async () => {
+  it('reports a failed pass, and runs again at the next nudge', async () => {
     const errors: unknown[] = [];
     let passes = 0;
     const worker = createNudgedWorker(
@@ -78,7 +78,7 @@ describe('a nudged worker', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('does not lose the nudge that came during a pass that failed', async () => {
+  it('does not lose a nudge that comes during a failing pass', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
     const worker = createNudgedWorker(
@@ -96,7 +96,7 @@ describe('a nudged worker', () => {
     expect(passes).toBe(2);
   });
 
-  it('ends with the pass that runs, and starts none after it was stopped', async () => {
+  it('finishes the running pass when stopped, and starts no other', async () => {
     const gate = Promise.withResolvers<void>();
     let passes = 0;
     const worker = createNudgedWorker(async () => {
@@ -118,7 +118,7 @@ describe('a nudged worker', () => {
     expect(passes).toBe(1);
   });
 
-  it('is drained at once when there is nothing to do', async () => {
+  it('drains at once when there is nothing to do', async () => {
     await createNudgedWorker(async () => undefined, fail).drain();
   });
 });

@@ -1,16 +1,16 @@
 /**
- * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never; one that comes during a
- * pass is not lost: another pass follows.
+ * Runs passes of `work`, one at a time. `nudge` is a hint that may come twice, late or never. A nudge during a pass is not
+ * lost: another pass follows.
  */
 export interface NudgedWorker {
   nudge(): void;
-  /** Resolves when no pass runs and none is due. */
+  /** Resolves when no pass is running and none is due. */
   drain(): Promise<void>;
-  /** No pass starts any more; resolves when the running one has ended. */
+  /** Starts no further pass. Resolves when the running one has ended. */
   stop(): Promise<void>;
 }
 
-/** @param onError gets what a pass threw; the next nudge tries again. */
+/** @param onError gets the error of a failed pass; the next nudge retries */
 export function createNudgedWorker(work: () => Promise<void>, onError: (error: unknown) => void): NudgedWorker {
   let due = false;
   let stopped = false;

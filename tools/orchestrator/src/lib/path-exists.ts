@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 
-/** Whether something is at this path; follows symbolic links. False as well if the path may not be read. */
+/** Whether something exists at this path, following symbolic links. Also false if the path cannot be read. Never rejects. */
 export const pathExists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,

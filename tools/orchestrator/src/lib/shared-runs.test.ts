@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { shareRuns } from './shared-runs.ts';
 
-it('gives all who call during a run the one after it, so that nobody gets a look from before the call', async () => {
+it('gives all calls during a run the next one, so no result is older than its call', async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let state = 'old';
   let runs = 0;
@@ -20,7 +20,7 @@ it('gives all who call during a run the one after it, so that nobody gets a look
   expect(runs).toBe(2);
 });
 
-it('runs again after a failure, which only those hear of who asked for that run', async () => {
+it('runs again after a failure, and rejects only the calls that shared the failed run', async () => {
   let runs = 0;
   const look = shareRuns(async () => {
     if (++runs === 1) throw new Error('no');

@@ -1,6 +1,6 @@
 /**
- * Lets calls share runs of `work`. Whoever calls while one is running shares the next with all others who do, since what
- * is running may have looked already at what has changed since. So every call gets a run that began after it.
+ * Lets calls share runs of `work`. All calls during a run share the next one, because the current run may have read its
+ * data before the latest change. So every call gets the result of a run that started after it.
  */
 export function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
@@ -8,7 +8,7 @@ export function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
   return () => {
     if (next !== undefined) return next;
     const run = last.then(() => {
-      next = undefined; // from here on it may miss something
+      next = undefined; // a change from here on may be missed by this run
       return work();
     });
     next = run;

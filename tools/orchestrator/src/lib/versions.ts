@@ -1,4 +1,4 @@
-/** Orders versions such as `2.1.330`; less than 0 when `a` is the earlier one. */
+/** Compares two versions like `2.1.330`. Returns less than 0 if `a` is earlier, 0 if they are equal. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (let index = 0; index < Math.max(left.length, right.length); index++) {

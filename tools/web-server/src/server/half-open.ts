@@ -1,14 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A body that is still to come. */
+/** Whether a request has a body. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 
 /**
- * Keeps at most `max` connections that have no whole request under way (nothing was sent, half a head, half a body, or
- * nothing any more): the one that has waited longest is closed for a newer one. So nobody can take all file
- * descriptors by opening connections, or keep others out.
+ * Keeps at most `max` connections without a complete request: nothing sent yet, half a head, half a body, or idle after a
+ * response. Beyond that it closes the one that has waited longest. So nobody can use up all file descriptors by opening
+ * connections, or keep others out.
  */
 export function limitHalfOpen(server: Server, max: number): void {
   /** In the order in which they began to wait. */

@@ -1,8 +1,8 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** What may be told of a request: its address has no query in it, since a login code is part of one. */
+/** The loggable parts of a request. The path comes without its query, which may hold a login code. */
 const request = ({ method, url }: { method?: string; url?: string }) => ({ method, path: url?.split('?', 1)[0] });
 
-/** The log of the web server. What comes in is named, never shown: headers, queries and bodies hold secrets. */
+/** Creates the web server's log. It names requests but never shows headers, queries or bodies: they hold secrets. */
 export const createLog = ({ level }: { level: string }, destination: DestinationStream): Logger =>
   pino({ name: 'web-server', level, serializers: { req: request } }, destination);

@@ -1,4 +1,4 @@
-/** The process edge of the web server. */
+/** The entry point of the web server's process. */
 
 import { logLevel } from '@callboard/runtime/environment';
 import { systemCode } from '@callboard/runtime/errors';
@@ -30,7 +30,7 @@ async function start({ host, port, orchestrator: { url, secret } }: WebServerCon
   const server = await startWebServer({ host, port, orchestrator: { url: orchestratorAt.promise, secret } }, log);
   const whenReady = async () => {
     await orchestratorAt.promise;
-    // Whoever hears that all is up may use it at once. If the orchestrator takes longer, those who ask wait for it.
+    // Whoever hears `ready` may send commands at once. If the orchestrator takes longer than this, their requests wait for it.
     await server.whenReached(AbortSignal.timeout(ORCHESTRATOR_MS)).catch(() => undefined);
   };
   return { port: server.port, stop: server.stop, whenReady };

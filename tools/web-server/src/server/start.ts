@@ -6,7 +6,7 @@ import { type AppSettings, buildApp, listeningPort } from './app.ts';
 import { createEventHub } from './events/event-hub.ts';
 import { createOrchestratorClient } from './orchestrator/client.ts';
 
-/** Where it listens, and the orchestrator that it speaks for, which may still be starting. */
+/** Where the web server listens, and its orchestrator, which may still be starting. */
 export interface WebServerPlace {
   host: string;
   port: number;
@@ -14,15 +14,15 @@ export interface WebServerPlace {
 }
 
 export interface WebServer {
-  /** The port that was really taken. */
+  /** The actual port. */
   port: number;
-  /** Resolves when commands can be given to the orchestrator; rejects when the signal aborts. */
+  /** Resolves when commands can be sent to the orchestrator. Rejects when the signal aborts. */
   whenReached: (signal: AbortSignal) => Promise<void>;
-  /** Ends the event streams, then the requests, then the connection to the orchestrator. Never rejects. */
+  /** Closes the event streams, then the requests, then the connection to the orchestrator. Never rejects. */
   stop: () => Promise<void>;
 }
 
-/** What tests change. */
+/** Settings that tests change. */
 export interface WebServerSettings extends Omit<AppSettings, 'host' | 'port'> {
   /** Of the event streams. */
   heartbeatMs: number;
@@ -41,13 +41,13 @@ const defaults: WebServerSettings = {
   headersTimeoutMs: 20_000,
   heartbeatMs: 15_000,
   maxUnreadBytes: 4 * 1024 * 1024,
-  pingMs: 15_000, // a process that is gone is noticed at once; this is for one that hangs, not for one that is slow
+  pingMs: 15_000, // finds a process that hangs, not one that is slow; the end of a process is noticed at once
   maxBackoffMs: 1_000,
 };
 
 /**
- * Starts the web server. Resolves once it listens, whether or not the orchestrator can be reached yet; rejects with
- * the system's error (`EADDRINUSE`, ...) after everything that had begun was stopped again.
+ * Starts the web server. Resolves once it listens, whether or not the orchestrator can be reached yet. On failure it stops
+ * everything already started and rejects with the system's error (`EADDRINUSE`, for example).
  */
 export async function startWebServer(
   config: WebServerPlace,

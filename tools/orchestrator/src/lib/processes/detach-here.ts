@@ -4,13 +4,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { messageOf } from '@callboard/runtime/errors';
 import { identify, type ProcessIdentity } from '@callboard/runtime/process-identity';
 
-/** A program that lives on when we die, in a session and process group of its own. */
+/** A program that outlives Callboard, in its own Unix session and process group. */
 export interface DetachedJob {
   command: string;
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /** Its input, output and errors: files, opened with these flags. */
+  /** Files for stdin, stdout and stderr, opened with these flags. */
   stdio: readonly { path: string; flags: string }[];
 }
 
@@ -24,8 +24,8 @@ export interface Detached {
 
 /**
  * Starts a detached process as a child of this one.
- * @param mayStart is asked at the last moment
- * @throws a system error where the program cannot be started; an error where a file cannot be opened, or it may not start
+ * @param mayStart called at the last moment; if it returns false, nothing is started
+ * @throws a system error if the program cannot be started; a plain error if a file cannot be opened or `mayStart` forbids it
  */
 export async function detachHere(
   { command, args, cwd, env, stdio }: DetachedJob,
@@ -34,7 +34,7 @@ export async function detachHere(
   const ends: FileHandle[] = [];
   try {
     for (const { path, flags } of stdio) ends.push(await openEnd(path, flags));
-    if (!mayStart()) throw new Error('who wanted it is gone');
+    if (!mayStart()) throw new Error('the orchestrator has ended');
     const child = spawn(command, args, { cwd, env: { ...env }, detached: true, stdio: ends.map(({ fd }) => fd) });
     const exit = once(child, 'exit').then(
       ([code, signal]): ProcessExit => ({ known: true, code, signal }),
@@ -44,11 +44,11 @@ export async function detachHere(
     child.unref();
     return { identity: await identityOf(child), exit };
   } finally {
-    for (const end of ends) await end.close(); // the child has its own copies
+    for (const end of ends) await end.close(); // the child has its own copies of them
   }
 }
 
-/** That a file is not there is not to be taken for a missing program. */
+/** Throws an error without a code: ENOENT for a missing file must not be mistaken for a missing program. */
 async function openEnd(path: string, flags: string): Promise<FileHandle> {
   try {
     return await open(path, flags, 0o600);
@@ -60,10 +60,10 @@ async function openEnd(path: string, flags: string): Promise<FileHandle> {
 async function identityOf(child: ChildProcess): Promise<ProcessIdentity> {
   const pid = child.pid ?? -1;
   try {
-    // It may have died already; its exit is then noticed by whoever watches it.
+    // If the process has already died, whoever watches `exit` notices.
     return (await identify(pid)) ?? { pid, startTime: 'gone', bootId: 'gone' };
   } catch (error) {
-    child.kill('SIGKILL'); // one that could not be found again must not live on
+    child.kill('SIGKILL'); // a process that cannot be found again later must not live on
     throw error;
   }
 }

@@ -9,25 +9,25 @@ export type { Job, Ran } from './run-here.ts';
 let spawner: Spawner | undefined;
 let users = 0;
 
-/** Runs a program to its end; ended when the signal aborts. Never rejects. */
+/** Runs a program to its end. Ends it when the signal aborts. Never rejects. */
 export const run = (job: Job, signal?: AbortSignal): Promise<Ran> =>
   spawner === undefined ? runHere(job, signal) : spawner.run(job, signal);
 
-/** Runs a program that has to end well. @throws OperationalError `program_failed` with its first words */
+/** Runs a program that must succeed. @throws OperationalError `program_failed`, with the first line of its stderr or, without one, the complaint */
 export async function must(job: Job): Promise<void> {
   const { failed, isMissing, stderr, complaint } = await run(job);
   if (isMissing) throw new OperationalError('program_failed', `there is no ${job.command}`);
   if (failed) throw new OperationalError('program_failed', stderr.trim().split('\n', 1)[0] || (complaint ?? ''));
 }
 
-/** Starts a program that lives on when we die. @throws a system error; OperationalError `spawner_ended` */
+/** Starts a program that outlives Callboard. @throws a system error; OperationalError `spawner_ended` */
 export const detach = (job: DetachedJob): Promise<Detached> =>
   spawner === undefined ? detachHere(job) : spawner.detach(job);
 
 /**
- * From now on this process starts others by way of a spawner, and its event loop never stands still for that. Like the pool of threads it is
- * one for the whole process.
- * @returns how to end that: the last to do so ends the spawner
+ * Makes this process start all others through a spawner, so that starting them never blocks its event loop. Like the thread
+ * pool, the spawner is shared by the whole process.
+ * @returns a function that gives the spawner up; when the last user calls it, the spawner ends
  */
 export function useSpawner(): () => Promise<void> {
   spawner ??= createSpawner();

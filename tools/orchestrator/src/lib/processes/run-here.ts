@@ -4,32 +4,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 export interface Job {
   command: string;
   args: readonly string[];
-  /** Ours without one. */
+  /** By default that of this process. */
   cwd?: string | undefined;
-  /** The whole environment; ours without one. */
+  /** The whole environment; by default that of this process. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** After that long it is ended. */
+  /** Ends the program after this time. */
   timeoutMs?: number | undefined;
-  /** So long after SIGTERM it gets SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   graceMs?: number | undefined;
-  /** It is ended when it prints more than that. */
+  /** Ends the program when it prints more than this, to stdout or to stderr. */
   maxBytes?: number | undefined;
 }
 
-/** What came of a job, whatever it was. */
+/** The result of a job, whether it succeeded or not. */
 export interface Ran {
-  /** It did not end by itself with exit code 0. */
+  /** True unless the program exited with code 0 and Callboard did not end it. */
   failed: boolean;
-  /** It did not end by itself: something killed it, or it took too long. */
+  /** A signal killed the program, or Callboard ended it (after its time, for example). */
   wasKilled: boolean;
-  /** Null where it could not be started or a signal ended it. */
+  /** Null if the program could not be started or a signal ended it. */
   exitCode: number | null;
-  /** What it printed, without the last newline. */
+  /** Without the last newline, like `stderr`. */
   stdout: string;
   stderr: string;
-  /** What went wrong, in words; null where nothing did. */
+  /** What went wrong, in words; null if nothing did. */
   complaint: string | null;
-  /** There is no such program. */
+  /** The program does not exist. */
   isMissing: boolean;
 }
 
@@ -42,13 +42,13 @@ export function runHere(job: Job, signal?: AbortSignal): Promise<Ran> {
   const line = [command, ...args].join(' ');
   if (signal?.aborted) return Promise.resolve(notRun(`Command was canceled: ${line}`));
   const { promise, resolve } = Promise.withResolvers<Ran>();
-  /** Why it was ended by us. */
+  /** Why Callboard ended the program; null if it did not. */
   let ending: string | null = null;
   let child: ChildProcess;
   try {
     child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
-    return Promise.resolve(notRun(`Command failed: ${line}\n${String(error)}`)); // a path with a null byte, say
+    return Promise.resolve(notRun(`Command failed: ${line}\n${String(error)}`)); // for example, a path with a null byte
   }
   const stdout = collect(child.stdout, maxBytes, tooMuch);
   const stderr = collect(child.stderr, maxBytes, tooMuch);
@@ -69,7 +69,7 @@ export function runHere(job: Job, signal?: AbortSignal): Promise<Ran> {
     timers.push(setTimeout(() => child.kill('SIGKILL'), graceMs));
   }
 
-  /** What it has started may hold its output open for as long as it likes. */
+  /** Stops reading: processes that the program started may keep its output open forever. */
   function letGo(): void {
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -106,7 +106,7 @@ export function runHere(job: Job, signal?: AbortSignal): Promise<Ran> {
   return promise;
 }
 
-/** A job that came to nothing. */
+/** The result of a job that did not run. */
 export const notRun = (complaint: string): Ran => ({
   failed: true,
   wasKilled: true,
@@ -117,7 +117,7 @@ export const notRun = (complaint: string): Ran => ({
   isMissing: false,
 });
 
-/** Returns how to get the text that has come. */
+/** Collects the output of a stream. Returns a function that returns the text so far. */
 function collect(stream: ChildProcess['stdout'], maxBytes: number, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;

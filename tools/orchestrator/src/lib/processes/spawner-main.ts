@@ -1,6 +1,6 @@
 /**
- * The spawner: a small process that starts others for the orchestrator. To start one, the system copies the page tables of the process
- * that asks, and holds up all its threads meanwhile. Here that is little, and nobody waits (docs/decisions/061).
+ * The spawner: a small process that starts others for the orchestrator. To start a process, the system copies the page tables
+ * of its parent and blocks all threads of the parent meanwhile. Here they are small, and nobody waits (docs/decisions/061).
  */
 import { messageOf, systemCode } from '@callboard/runtime/errors';
 import { type DetachedJob, detachHere } from './detach-here.ts';
@@ -11,13 +11,13 @@ const running = new Map<number, AbortController>();
 let ends = false;
 
 /**
- * Whoever follows a killed orchestrator looks for what that had started, and starts again what it does not find: nothing may be started
- * after it. That the pipe was closed is heard too late.
+ * Whether the orchestrator is still alive. The successor of a killed orchestrator looks for the processes of its predecessor
+ * and restarts what it does not find, so nothing may start after the kill. The close of the pipe is noticed too late.
  */
 const mayStart = () => !ends && process.ppid === Number(process.argv[2]);
 
 function tell(message: FromSpawner): void {
-  process.send?.(message, undefined, {}, () => undefined); // nobody may hear it any more
+  process.send?.(message, undefined, {}, () => undefined); // the orchestrator may be gone
 }
 
 async function run(id: number, job: Job): Promise<void> {
@@ -40,7 +40,7 @@ async function detach(id: number, job: DetachedJob): Promise<void> {
   }
 }
 
-/** Whoever kills the orchestrator kills no git in the midst of its work: what runs comes to its end. */
+/** Running jobs finish first: killing the orchestrator must not kill git in the middle of its work. */
 function endIfDone(): void {
   if (ends && running.size === 0) process.exit();
 }
@@ -51,7 +51,7 @@ function end(): void {
 }
 
 process.on('message', (raw) => {
-  const message = raw as ToSpawner; // of our own build
+  const message = raw as ToSpawner; // from the same build
   if (message.type === 'run') void run(message.id, message.job);
   if (message.type === 'detach') void detach(message.id, message.job);
   if (message.type === 'abort') running.get(message.id)?.abort();
@@ -60,5 +60,5 @@ process.on('message', (raw) => {
   end();
 });
 process.on('disconnect', end);
-// A Ctrl-C is for the orchestrator, which ends us when it needs us no more.
+// A Ctrl-C is meant for the orchestrator, which ends the spawner when it no longer needs it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

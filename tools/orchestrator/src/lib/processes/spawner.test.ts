@@ -25,14 +25,14 @@ function setUp(options?: { idleMs: number }) {
   return { ...spawner, pid: async () => Number((await spawner.run(shell('echo $PPID'))).stdout) };
 }
 
-/** A process that lives until it is ended, and says so on its way. */
+/** A process that runs until it gets SIGTERM, and exits with 3 then. */
 const LIVES = 'trap "exit 3" TERM; touch up; while :; do sleep 0.05; done';
 const isUp = () => expect.poll(() => existsSync(join(folder, 'up'))).toBe(true);
 
 describe.each(['in this process', 'by a spawner'])('a job that runs %s', (where) => {
   const runner = () => (where === 'by a spawner' ? setUp().run : runHere);
 
-  it('gives what it printed, how it ended, and has no input', async () => {
+  it('returns its output and its exit code, and has no input', async () => {
     const env = { PATH: '/usr/bin:/bin', ONLY: 'this' };
     expect(await runner()({ ...shell('cat; pwd; echo "$ONLY $HOME"; echo no >&2; exit 4'), env })).toEqual({
       failed: true,
@@ -46,13 +46,13 @@ describe.each(['in this process', 'by a spawner'])('a job that runs %s', (where)
     expect(await runner()(shell('echo "ü\n"'))).toMatchObject({ failed: false, stdout: 'ü\n', complaint: null });
   });
 
-  it('is told from one that cannot be started', async () => {
+  it('differs from one that cannot be started', async () => {
     const complaint = expect.stringMatching(/^Command failed with ENOENT: no-such-program -x\n/);
     const ran = await runner()({ command: 'no-such-program', args: ['-x'] });
     expect(ran).toMatchObject({ failed: true, wasKilled: false, exitCode: null, complaint, isMissing: true });
   });
 
-  it('is ended by its signal', async () => {
+  it('ends when the signal aborts', async () => {
     const abort = new AbortController();
     const ran = runner()(shell(LIVES), abort.signal);
     await isUp();
@@ -62,20 +62,20 @@ describe.each(['in this process', 'by a spawner'])('a job that runs %s', (where)
     expect(existsSync(join(folder, 'late'))).toBe(false);
   });
 
-  it('is ended after its time, and killed where it does not listen', async () => {
+  it('ends after its time, by SIGKILL if it ignores SIGTERM', async () => {
     const deaf = shell('trap "" TERM; touch up; while :; do sleep 0.05; done');
     const ran = await runner()({ ...deaf, timeoutMs: 500, graceMs: 100 });
     expect(ran).toMatchObject({ failed: true, wasKilled: true, exitCode: null });
     expect(ran.complaint).toContain('timed out after 500 milliseconds');
   });
 
-  it('is ended where it prints too much', async () => {
+  it('ends when it prints too much', async () => {
     const ran = await runner()({ ...shell('yes'), maxBytes: 100_000 });
     expect(ran).toMatchObject({ failed: true, wasKilled: true });
     expect(ran.stdout.length).toBeLessThanOrEqual(100_000);
   });
 
-  it('is no longer waited for once it is ended, though something holds its output open', async () => {
+  it('is over once it is ended, even if a child holds its output open', async () => {
     const abort = new AbortController();
     const running = runner()(shell('sleep 600 & echo $!; touch up'), abort.signal);
     await isUp();
@@ -86,7 +86,7 @@ describe.each(['in this process', 'by a spawner'])('a job that runs %s', (where)
   });
 });
 
-it('starts what it starts in a process of its own, no more than eight at once', async () => {
+it('starts jobs from another process, at most eight at once', async () => {
   const { run, pid } = setUp();
   expect(await pid()).not.toBe(process.pid);
   const job = shell('echo 1 >>log; while [ ! -e go ]; do sleep 0.02; done; echo -1 >>log');
@@ -103,7 +103,7 @@ it('starts what it starts in a process of its own, no more than eight at once', 
   expect([most, atOnce]).toEqual([8, 0]);
 });
 
-it('fails what ran in a spawner that was killed, and begins another one', async () => {
+it('fails the jobs of a killed spawner, and starts a new spawner', async () => {
   const { run, pid } = setUp();
   const first = await pid();
   const lost = run(shell('touch up; sleep 0.2'));
@@ -114,14 +114,14 @@ it('fails what ran in a spawner that was killed, and begins another one', async 
   expect(await pid()).not.toBe(first);
 });
 
-it('ends when it has nothing to do, and begins anew', async () => {
+it('ends when idle, and starts again for the next job', async () => {
   const { pid } = setUp({ idleMs: 1 });
   const first = await pid();
   await expect.poll(() => isGone(first)).toBe(true);
   expect(await pid()).not.toBe(first);
 });
 
-it('ends what runs when it is stopped, and is gone then', async () => {
+it('ends running jobs when stopped, and is gone afterwards', async () => {
   const { run, pid, stop } = setUp();
   const spawnerPid = await pid();
   const ran = run(shell(LIVES));
@@ -131,7 +131,7 @@ it('ends what runs when it is stopped, and is gone then', async () => {
   expect(await isGone(spawnerPid)).toBe(true);
 });
 
-it('starts nothing any more when the process that it works for is killed', async () => {
+it('starts nothing after its parent was killed', async () => {
   const program = `
     import { createSpawner } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'spawner.ts')).href)};
     const { run, detach } = createSpawner();
@@ -144,7 +144,7 @@ it('starts nothing any more when the process that it works for is killed', async
     });`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout, 'data');
-  process.kill(Number(line), 'SIGSTOP'); // it is slow
+  process.kill(Number(line), 'SIGSTOP'); // plays a slow spawner
   child.stdin.write('go\n');
   await once(child.stdout, 'data');
   child.kill('SIGKILL');
@@ -154,7 +154,7 @@ it('starts nothing any more when the process that it works for is killed', async
   expect(['ran', 'detached'].filter((name) => existsSync(join(folder, name)))).toEqual([]);
 });
 
-it('lets what runs come to its end when the process that it works for is killed', async () => {
+it('lets running jobs finish when its parent is killed', async () => {
   const program = `
     import { createSpawner } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'spawner.ts')).href)};
     const { run } = createSpawner();
@@ -181,8 +181,8 @@ describe('a detached process', () => {
     stdio: ['in', 'out', 'errors'].map((name) => ({ path: join(folder, name), flags: 'a+' })),
   });
 
-  it('has the files that it was given, and tells how it ended', async () => {
-    const { detach } = setUp({ idleMs: 1 }); // it is kept as long as it has a child
+  it('gets the given files, and reports how it ended', async () => {
+    const { detach } = setUp({ idleMs: 1 }); // the spawner stays while it has a child
     await writeFile(join(folder, 'in'), 'a line\n');
     const { identity, exit } = await detach(
       detached('read -r line; while [ ! -e go ]; do sleep 0.02; done; echo "got $line"; echo no >&2; exit 7'),
@@ -194,7 +194,7 @@ describe('a detached process', () => {
     expect(await readFile(join(folder, 'errors'), 'utf8')).toBe('no\n');
   });
 
-  it('lives on when the spawner is stopped or killed, and then nobody knows how it ends', async () => {
+  it('survives the end of the spawner, and then its own end is unknown', async () => {
     for (const ending of ['stopped', 'killed']) {
       const { detach, pid, stop } = setUp();
       const { identity, exit } = await detach(detached(LIVES));
@@ -207,7 +207,7 @@ describe('a detached process', () => {
     }
   });
 
-  it('that cannot be started is told by its error', async () => {
+  it('rejects with the system error if it cannot be started', async () => {
     const { detach } = setUp();
     await expect(detach({ ...detached(''), command: '/no/such' })).rejects.toMatchObject({ code: 'ENOENT' });
     const stdio = [{ path: '/no/such/folder/in', flags: 'a' }];

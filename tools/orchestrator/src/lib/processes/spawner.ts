@@ -7,20 +7,20 @@ import type { Detached, DetachedJob, ProcessExit } from './detach-here.ts';
 import { type Job, notRun, type Ran } from './run-here.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 
-/** Starts processes by way of a small process of its own, which begins with the first job and ends when it has had nothing to do. */
+/** Starts processes through a small helper process, which starts with the first job and ends after some idle time. */
 export interface Spawner {
-  /** As `runHere`. Where the spawner ends while the job runs, the job has failed. */
+  /** Like `runHere`. If the spawner ends while the job runs, the job fails. */
   run(job: Job, signal?: AbortSignal): Promise<Ran>;
   /**
-   * As `detachHere`; how it ended is not known where the spawner ended before it.
-   * @throws OperationalError `spawner_ended`, and then it may have been started all the same
+   * Like `detachHere`. If the spawner ends first, nobody knows how the process ended.
+   * @throws OperationalError `spawner_ended`; the process may have been started nevertheless
    */
   detach(job: DetachedJob): Promise<Detached>;
-  /** Ends what runs, but for what was detached, and the spawner. */
+  /** Ends all running jobs, but no detached process, and the spawner. */
   stop(): Promise<void>;
 }
 
-/** So many run at once: more of them only take turns on the processors, and each has two pipes. */
+/** The most jobs at once: more would only compete for the processors, and each has two pipes. */
 const AT_ONCE = 8;
 const IDLE_MS = 10_000;
 const END_MS = 2_000;
@@ -28,7 +28,7 @@ const ENDED = 'The process in which Callboard starts programs has ended.';
 
 const entry = import.meta.filename.endsWith('.ts') ? 'spawner-main.ts' : 'spawner.js';
 
-/** @param idleMs how long it stays with nothing to do */
+/** @param idleMs how long an idle spawner stays */
 export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
   let current: Connection | undefined;
   let runs = 0;
@@ -49,7 +49,7 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
     await current?.end();
   }
 
-  /** Counts what it is needed for, so that it ends when that is nothing. */
+  /** Keeps the spawner while `work` runs. Afterwards the spawner ends if it stays idle. */
   async function needed<T>(work: () => Promise<T>): Promise<T> {
     clearTimeout(idle);
     try {
@@ -78,7 +78,7 @@ export function createSpawner({ idleMs = IDLE_MS } = {}): Spawner {
     run: (job, signal) => needed(() => inTurn(job, signal)),
     async detach(job) {
       const detached = await needed(() => connection().detach(job));
-      void needed(() => detached.exit); // its parent is kept, which alone learns how it ends
+      void needed(() => detached.exit); // keeps the parent: only a parent learns how its child ends
       return detached;
     },
     stop,
@@ -101,7 +101,7 @@ interface Detaching {
 /** One spawner process. */
 function connect(onEnded: () => void): Connection {
   const child = fork(join(import.meta.dirname, entry), [String(process.pid)], {
-    // No debugger for those who may send signals; and little memory, of which new objects may take fifty megabytes otherwise.
+    // Nobody who may send signals can attach a debugger. Little memory: new objects could take 50 MB otherwise.
     execArgv: ['--disable-sigusr1', '--max-semi-space-size=1'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -118,7 +118,7 @@ function connect(onEnded: () => void): Connection {
     }
   });
   child.on('message', (raw) => {
-    const message = raw as FromSpawner; // of our own build
+    const message = raw as FromSpawner; // from the same build
     if (message.type === 'ran') runs.get(message.id)?.(message.ran);
     const one = detached.get(message.id);
     if (message.type === 'detached') one?.resolve({ identity: message.identity, exit: one.exit.promise });
@@ -129,7 +129,7 @@ function connect(onEnded: () => void): Connection {
   child.unref();
   child.channel?.unref();
 
-  /** Keeps the event loop up while somebody waits for it. */
+  /** The number of awaited replies. They keep the event loop alive. */
   let awaited = 0;
   function whileAwaited<T>(reply: Promise<T>): Promise<T> {
     if (awaited++ === 0) child.channel?.ref();
@@ -138,7 +138,7 @@ function connect(onEnded: () => void): Connection {
     });
   }
 
-  /** One that ends just now is known to be gone a moment later. */
+  /** If the spawner is just ending, `gone` resolves a moment later. */
   function send(message: ToSpawner): void {
     if (child.connected) child.send(message, () => undefined);
   }
@@ -165,7 +165,7 @@ function connect(onEnded: () => void): Connection {
     },
     isIdle: () => runs.size === 0 && detached.size === 0,
     async end() {
-      onEnded(); // who comes from here on gets another one
+      onEnded(); // later calls get a new spawner
       send({ type: 'end' });
       child.ref();
       if (await settlesWithin(gone, END_MS)) return;
@@ -175,7 +175,7 @@ function connect(onEnded: () => void): Connection {
   };
 }
 
-/** Resolves when it is gone, or could not be started. */
+/** Resolves when the process is gone, or could not be started. */
 function goneOf(child: ChildProcess): Promise<unknown> {
   return once(child, 'exit').catch(() => undefined);
 }
