@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /*
- * Runs dist/main.js; in a clone on the Node that comes with it, because the host's may be too old. This file itself
- * has to run on old versions: plain JavaScript, no syntax newer than Node 16. In a clone it builds first what has changed.
+ * Runs dist/main.js. In a clone it builds changed sources first and uses the bundled Node, because the host's may be too old.
+ * This file itself must run on old versions: plain JavaScript, no syntax newer than Node 16.
  *
- * A Node that is good enough becomes the program itself, in the same process; so the command line of the supervisor names
- * tools/cli/dist, and there is one process less. Another Node is started as a second process; the IPC pipe to it carries no
- * messages, its closing tells the supervisor that this process was killed.
+ * If this process already runs the right Node, it becomes the program itself (execve). That saves a process, and the command
+ * line of the supervisor names tools/cli/dist. Otherwise it starts the other Node as a second process. The IPC pipe to that
+ * carries no messages: its end tells the supervisor that this process was killed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -18,10 +18,10 @@ const packageFolder = dirname(dirname(realpathSync(fileURLToPath(import.meta.url
 const main = join(packageFolder, 'dist', 'main.js');
 const workspace = dirname(dirname(packageFolder));
 const buildScript = join(workspace, 'scripts', 'build.ts');
-/** Whether this is a clone, which brings its Node along and is built where it lies; else the package that people install. */
+/** Whether this is a clone, with its own Node and sources to build, or else the installed package. */
 const isClone = existsSync(buildScript);
 
-/** The binary of the npm package `node`, looked for where Node itself looks for packages; null if there is none. */
+/** Returns the binary of the npm package `node`, searched for where Node itself looks for packages; null if there is none. */
 function findBundledNode() {
   const name = process.platform === 'win32' ? 'node.exe' : 'node';
   for (let folder = packageFolder; ; folder = dirname(folder)) {
@@ -32,7 +32,7 @@ function findBundledNode() {
 }
 
 function candidates() {
-  const bundled = isClone ? findBundledNode() : null; // of an installed package it would be somebody else's
+  const bundled = isClone ? findBundledNode() : null; // beside an installed package it would belong to somebody else
   const own = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE ? process.execPath : null;
   return [bundled, own].filter((candidate) => candidate !== null);
 }
@@ -47,7 +47,7 @@ function fail(reason) {
   process.exitCode = 1;
 }
 
-/** Tries one Node after the other: one that was installed for another system cannot be started. */
+/** Tries one Node after the other: a Node that was installed for another system cannot start. */
 function run(nodes, reason) {
   if (nodes.length === 0) {
     fail(reason);
@@ -66,7 +66,7 @@ function run(nodes, reason) {
   };
   for (const { signal, pass } of forwarders) process.on(signal, pass);
   child.on('error', (error) => {
-    if (child.pid !== undefined) return; // a signal that could not be passed on: it has ended by itself
+    if (child.pid !== undefined) return; // a signal could not be forwarded: the child has already ended
     stopForwarding();
     run(nodes.slice(1), `the Node that comes with Callboard (${nodes[0]}) cannot be started: ${error.message}`);
   });
@@ -79,16 +79,16 @@ function run(nodes, reason) {
 }
 
 /**
- * Builds what runs where its sources have changed; the package that people install has no sources.
- * @returns whether it can be run; if not, the cause was said
+ * Builds the program if its sources have changed. The installed package has no sources.
+ * @returns whether the program can run; if not, the cause is already printed
  */
 function isBuilt(node) {
   if (!isClone || isFresh(workspace)) return true;
-  process.stderr.write('callboard: building, as the sources have changed.\n');
+  process.stderr.write('callboard: the sources have changed; building.\n');
   const { status, error } = spawnSync(node, [buildScript], { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
-  if (status === 0 || error !== undefined) return true; // a Node that cannot be started is told of by whoever starts it
+  if (status === 0 || error !== undefined) return true; // if this Node cannot start, `run` reports it
   process.stderr.write(
-    'callboard: it could not be built. Run `npm install`, then `npm run build`, in the folder of Callboard.\n',
+    'callboard: the build failed. Run `npm install`, then `npm run build`, in the folder of Callboard.\n',
   );
   process.exitCode = 1;
   return false;

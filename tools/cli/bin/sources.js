@@ -1,5 +1,5 @@
 /*
- * What Callboard is built from, in a clone. As old as bin/callboard.js: plain JavaScript, no syntax newer than Node 16.
+ * The sources that a clone of Callboard is built from. Plain JavaScript without syntax newer than Node 16, like bin/callboard.js.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,17 +11,17 @@ const PLACES = ['package-lock.json', 'scripts/bundles.ts'].concat(
   ['index.html', 'login.html', 'vite.config.ts'].map((name) => `tools/web-server/${name}`),
 );
 
-/** Where the fingerprint stands of the sources that a clone was built from last. */
+/** Returns the path of the file with the fingerprint of the last build's sources. */
 export const builtFrom = (root) => join(root, 'tools', 'cli', 'dist', 'built-from');
 
-/** Changes with every file that is added, removed or written: how many there are, and when the newest was written. */
+/** Returns the number of source files and the time of the newest, which change when a file is added, removed or written. */
 export function fingerprint(root) {
   const seen = { files: 0, newest: 0 };
   for (const place of PLACES) look(join(root, place), seen);
   return `${seen.files} ${seen.newest}`;
 }
 
-/** Whether what was built is what the sources say now. */
+/** Whether the last build is of the current sources. */
 export function isFresh(root) {
   try {
     return readFileSync(builtFrom(root), 'utf8') === fingerprint(root);

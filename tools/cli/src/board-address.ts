@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 const TIMEOUT_MS = 5_000;
-/** What the API answers to those who are not logged in. */
+/** The API's answer to a request without a login. */
 const Problem = z.object({ type: z.string().startsWith('urn:callboard:') });
 
-/** Host and port as they stand in a URL. */
+/** Formats a host and a port for a URL. */
 export const authority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** Whether the program on a port is the board of a Callboard. Never rejects. */
+/** Whether a Callboard's board listens on a port. Never rejects. */
 export async function isCallboard(host: string, port: number): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);

@@ -35,7 +35,7 @@ function opener(platform: NodeJS.Platform, file: string): [string, string[]] {
   return ['xdg-open', [file]];
 }
 
-/** How long the file stays for a browser to read. */
+/** How long a browser may take to read the file. */
 const FILE_MS = 5_000;
 
 interface Showing {

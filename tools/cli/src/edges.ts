@@ -14,23 +14,23 @@ export type EndAllSessions = (
   options: { log: (line: string) => void },
 ) => Promise<{ ended: number; failed: string[] }>;
 
-/** The outside world, as commands see it. */
+/** The outside world of the commands. Tests replace it. */
 export interface Edges {
   env: Environment;
-  /** The folder the user stood in; relative paths on the command line start there. */
+  /** The user's folder, which relative paths on the command line start from. */
   cwd: string;
   home: string;
   platform: NodeJS.Platform;
   /** Whether stdout is a terminal, with a person in front of it. */
   isTerminal: boolean;
-  /** Writes a line to stdout: what the user asked for. */
+  /** Writes a line to stdout, for the output that the user asked for. */
   out(line: string): void;
-  /** Writes a line to stderr: everything else that people read. */
+  /** Writes a line to stderr, for everything else that people read. */
   err(line: string): void;
   now(): Date;
   /** The Node that runs this. */
   node: { readonly version: string; readonly path: string };
-  /** Bytes that the machine, or the limit on this process, can still provide. */
+  /** Returns the bytes that the machine, or the limit on this process, can still provide. */
   availableMemory(): number;
   listenForStop(): StopSignals;
   /** Calls `onKey` for each key pressed in the terminal. Returns how to stop, or null if there is no terminal. */

@@ -8,7 +8,7 @@ export class CliError extends Error {
   override readonly name: string = 'CliError';
 }
 
-/** A server reported that it cannot start, and that another try will not help. */
+/** A server reported that it cannot start, and that a retry will not help. */
 export class ServerStartError extends CliError {
   override readonly name = 'ServerStartError';
   readonly code: string;

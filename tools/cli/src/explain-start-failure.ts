@@ -26,7 +26,7 @@ export async function explainStartFailure(error: unknown, options: StartOptions)
   }
 }
 
-/** With two Callboards on the same ports, the second names the first, and both ports at once. */
+/** If another Callboard has the port, names it and suggests both ports for this one. */
 async function explainPortInUse(reason: string, { host, port, orchestratorPort }: StartOptions): Promise<string> {
   if (port === 0 || !(await isCallboard(host, port))) return reason;
   const step = Math.max(port, orchestratorPort) < 65_000 ? 100 : -100;

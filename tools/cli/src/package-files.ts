@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-// This file lies as deep in `src` as its bundle does in `dist`. No other file may use the place where it lies.
+// This file is as deep in `src` as its bundle is in `dist`. No other file may rely on its own location.
 
 /** Returns the path of a file of this package. */
 export const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));

@@ -100,7 +100,11 @@ it.each([
   [['--data-dir', '~bob/x'], {}, '--data-dir: "~bob/x" names the home of another user'],
   [[], { CALLBOARD_TOKEN_SHA256: 'secret?' }, 'CALLBOARD_TOKEN_SHA256: is not a SHA-256'],
   [[], { CALLBOARD_TOKEN: 'x', CALLBOARD_TOKEN_SHA256: 'ab'.repeat(32) }, 'CALLBOARD_TOKEN_SHA256 is set too'],
-  [[], { CALLBOARD_DATABASE_URL: 'postgres://u:pw@h/d' }, 'CALLBOARD_DATABASE_URL: a shared store is not possible yet'],
+  [
+    [],
+    { CALLBOARD_DATABASE_URL: 'postgres://u:pw@h/d' },
+    'CALLBOARD_DATABASE_URL: a shared store is not supported yet',
+  ],
 ])('names flag and reason for %j %j', (args, env, message) => {
   expect(() => parse(args, env)).toThrow(message);
 });

@@ -25,9 +25,14 @@ const value = (name: string, placeholder: string, variable: string | null, help:
 
 /** The options of `callboard start`. */
 export const startFlags: readonly Flag[] = [
-  value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board (3100).'),
-  value('host', 'ADDRESS', 'CALLBOARD_HOST', 'Address to listen on (127.0.0.1).'),
-  value('orchestrator-port', 'PORT', 'CALLBOARD_ORCHESTRATOR_PORT', 'Port between the two servers (3101).'),
+  value('port', 'PORT', 'CALLBOARD_PORT', 'Port of the board; 0 for any free one (3100).'),
+  value('host', 'ADDRESS', 'CALLBOARD_HOST', 'Loopback address to listen on (127.0.0.1).'),
+  value(
+    'orchestrator-port',
+    'PORT',
+    'CALLBOARD_ORCHESTRATOR_PORT',
+    'Port between the two servers; 0 for any free one (3101).',
+  ),
   dataDirFlag,
   {
     kind: 'value',
@@ -35,28 +40,33 @@ export const startFlags: readonly Flag[] = [
     placeholder: 'PATH',
     repeatable: true,
     variable: null,
-    help: 'A git repository to add as a project; may be given again.',
+    help: 'A git repository to add as a project; may be repeated.',
   },
   value('claude', 'PATH', 'CALLBOARD_CLAUDE_PATH', 'The claude to run (the one on PATH).'),
   { kind: 'switch', name: 'open', help: 'Whether to open the board in a browser (on a desktop: yes).' },
-  value('max-parallel', 'NUMBER', 'CALLBOARD_MAX_PARALLEL', 'How many stages start automatically at once (4).'),
+  value(
+    'max-parallel',
+    'NUMBER',
+    'CALLBOARD_MAX_PARALLEL',
+    'How many stages run at once after an automatic start; manual starts are not limited (4).',
+  ),
   value(
     'disk-reserve-mb',
     'NUMBER',
     'CALLBOARD_DISK_RESERVE_MB',
-    'With less free disk than this, nothing is started or delivered (200; 0 for no limit).',
+    'With less free disk space (in MB), nothing is started or delivered; 0 for no limit (200).',
   ),
   value(
     'attention-after-minutes',
     'NUMBER',
     'CALLBOARD_ATTENTION_AFTER_MINUTES',
-    'How long a working session may be silent before it asks for attention (10).',
+    'How long a working session may be silent before it asks for attention; nothing is ended (10).',
   ),
   value(
     'agent-user',
     'NAME',
     'CALLBOARD_AGENT_USER',
-    'The account to run claude as. Not possible yet: refused at start.',
+    'The account to run claude as. Not supported yet: refused at start.',
   ),
   {
     kind: 'variable',
@@ -64,12 +74,17 @@ export const startFlags: readonly Flag[] = [
     variable: 'CALLBOARD_TOKEN_SHA256',
     help: 'SHA-256, in hex, of an API token.',
   },
-  { kind: 'variable', name: 'token', variable: 'CALLBOARD_TOKEN', help: 'An API token; other programs can read it.' },
+  {
+    kind: 'variable',
+    name: 'token',
+    variable: 'CALLBOARD_TOKEN',
+    help: 'An API token; other programs can read it, so start prints a warning.',
+  },
   {
     kind: 'variable',
     name: 'database-url',
     variable: 'CALLBOARD_DATABASE_URL',
-    help: 'A shared store: not possible yet.',
+    help: 'A shared store. Not supported yet: refused at start.',
   },
 ];
 
@@ -80,9 +95,9 @@ export interface StartOptions {
   /** Absolute, like all paths here. */
   readonly dataDir: string;
   readonly repos: readonly string[];
-  /** Null to look for one. */
+  /** Null to search for one. */
   readonly claudePath: string | null;
-  /** Null if the user chose neither: it depends on the desktop. */
+  /** Null if the user chose neither; then it depends on the desktop. */
   readonly open: boolean | null;
   readonly maxParallel: number;
   /** 0 for no reserve. */
@@ -110,10 +125,10 @@ const schema = (base: PathBase) =>
       'agent-user': userName.nullable().default(null),
       'token-sha256': sha256.nullable().default(null),
       token: z.string().nullable().default(null),
-      // If it were ignored, people would get another store than they asked for. It may hold a password: it is not repeated.
+      // Ignoring it would give people another store than they asked for. It may hold a password, so the message does not repeat it.
       'database-url': z
         .never({
-          error: 'a shared store is not possible yet: Callboard keeps its store in the data directory. Unset it',
+          error: 'a shared store is not supported yet: Callboard keeps its store in the data directory. Unset it',
         })
         .optional(),
     })
@@ -126,7 +141,7 @@ const schema = (base: PathBase) =>
       error: 'CALLBOARD_TOKEN_SHA256 is set too; set one of them',
     });
 
-/** Validates what the user gave. @throws UsageError with one line for each invalid value */
+/** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseStartOptions(given: Given, base: PathBase): StartOptions {
   const options = parseGiven(schema(base), given);
   return {

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** How a person stops a command that runs until then. */
+/** The signals that stop a long-running command. */
 export interface StopSignals {
   /** Aborts on the first Ctrl-C (or SIGTERM, SIGHUP, or the end of the launcher): stop in order. */
   readonly stop: AbortSignal;

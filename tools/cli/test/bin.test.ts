@@ -112,7 +112,7 @@ it('builds first what has changed in a clone, and says where it cannot', async (
     return [await program.ended, program.stderr(), await builds()];
   };
   const script = join(root, 'scripts', 'build.ts');
-  const said = 'callboard: building, as the sources have changed.\n';
+  const said = 'callboard: the sources have changed; building.\n';
   expect(await runs()).toEqual([0, '', 0]);
   await rm(builtFrom(root));
   expect(await runs()).toEqual([0, said, 1]);
@@ -129,7 +129,7 @@ it('builds first what has changed in a clone, and says where it cannot', async (
   await writeFile(script, 'process.exitCode = 1;');
   const [code, words] = await runs();
   expect(code).toBe(1);
-  expect(words).toContain('it could not be built. Run `npm install`, then `npm run build`');
+  expect(words).toContain('the build failed. Run `npm install`, then `npm run build`');
 });
 
 it('ends as what it runs ends, by a signal too', async () => {

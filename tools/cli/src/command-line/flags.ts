@@ -3,7 +3,7 @@ import type { Environment } from '@callboard/runtime/environment';
 import type { z } from 'zod';
 import { UsageError } from '../errors.ts';
 
-/** An option, as a command declares it. */
+/** An option or an argument that a command declares. */
 export type Flag =
   | { readonly kind: 'switch'; readonly name: string; readonly help: string }
   | {
@@ -15,12 +15,12 @@ export type Flag =
       readonly variable: string | null;
       readonly help: string;
     }
-  /** A word without dashes, a file name for example. A command has at most one. */
+  /** A word without dashes, for example a file name. A command has at most one. */
   | { readonly kind: 'argument'; readonly name: string; readonly placeholder: string; readonly help: string }
   /** Only a variable may set it, because everybody can read a command line. */
   | { readonly kind: 'variable'; readonly name: string; readonly variable: string; readonly help: string };
 
-/** What the user gave, by the name of the flag. `from` is the flag or the variable, for messages. */
+/** The user's values, by the name of the flag. `from` is the flag or the variable, for messages. */
 export type Given = ReadonlyMap<string, { readonly value: string | string[] | boolean; readonly from: string }>;
 
 /**
@@ -62,7 +62,7 @@ export function readFlags(command: string, args: readonly string[], flags: reado
 }
 
 /**
- * Validates what the user gave.
+ * Validates the user's values.
  * @throws UsageError with one line for each invalid value, which names the flag or the variable
  */
 export function parseGiven<T>(schema: z.ZodType<T>, given: Given): T {

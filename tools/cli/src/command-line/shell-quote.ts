@@ -1,3 +1,3 @@
-/** Returns a word as a shell takes it, quoted if necessary. */
+/** Quotes a word for a shell, if necessary. */
 export const shellQuoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

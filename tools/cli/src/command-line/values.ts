@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 
-/** The folder that relative paths start from, and the one that `~` stands for. */
+/** The folders for relative paths (`cwd`) and for `~` (`home`). */
 export interface PathBase {
   readonly cwd: string;
   readonly home: string;
@@ -13,7 +13,7 @@ const complain = (reason: string) => ({
   error: (issue: { input: unknown }) => `${JSON.stringify(issue.input)} ${reason}`,
 });
 
-/** A TCP port; 0 stands for any free one. */
+/** A TCP port; 0 for any free one. */
 export const port = z
   .string()
   .refine(
@@ -62,10 +62,10 @@ export const path = ({ cwd, home }: PathBase) =>
     .transform((text) => resolve(cwd, text === '~' || text.startsWith('~/') ? join(home, text.slice(1)) : text));
 
 /** The absolute path of an existing folder. */
-export const folder = (base: PathBase) => path(base).refine(isFolder, complain('is not a folder that can be read'));
+export const folder = (base: PathBase) => path(base).refine(isFolder, complain('is not a readable folder'));
 
 /** The absolute path of a program. */
-export const program = (base: PathBase) => path(base).refine(isProgram, complain('is not a program that can be run'));
+export const program = (base: PathBase) => path(base).refine(isProgram, complain('is not an executable program'));
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -10,7 +10,7 @@ import { acquireSupervisorLock } from '../supervisor/supervisor-lock.ts';
 const at = new Date('2026-01-02T03:04:05.678Z');
 const noSessions: Partial<Edges> = { now: () => at, endAllSessions: async () => ({ ended: 0, failed: [] }) };
 
-/** The tables of a store, as far as a backup and its restoring need them. */
+/** The tables of a store that a backup and a restore need. */
 function putStore(file: string, stages: number): void {
   const database = new DatabaseSync(file);
   database.exec(`
@@ -47,7 +47,7 @@ it('copies the store into the data directory, readable by its owner alone, and r
   const aside = `${store}.before-restore-2026-01-02T03-04-05.678Z`;
   expect(restored).toEqual({
     exitCode: 0,
-    out: `Restored ${file} to ${dataDir}: 3 stages, 1 decision.\nThe data that was there was put aside: ${aside}`,
+    out: `Restored ${file} to ${dataDir}: 3 stages, 1 decision.\nThe previous store is kept as ${aside}`,
     err: '',
   });
   expect((await stat(aside)).isFile()).toBe(true);
@@ -56,7 +56,7 @@ it('copies the store into the data directory, readable by its owner alone, and r
     { end_reason: 'it was stopped' },
     { end_reason: 'restored from a backup' },
   ]);
-  // No number is used again that somebody may have heard since the backup.
+  // No event number is reused that somebody may have seen since the backup.
   expect(database.prepare('select seq from sqlite_sequence').get()).toEqual({ seq: 1_000_000_007 });
   expect(database.prepare('select seq from events').all()).toEqual([]);
 });
@@ -139,5 +139,5 @@ it('replaces a store that can no longer be read', async () => {
   putStore(file, 2);
   const endAllSessions = () => Promise.reject(new Error('file is not a database'));
   const result = await runHere(['restore', file, '--data-dir', dataDir], { ...noSessions, endAllSessions });
-  expect(result).toMatchObject({ exitCode: 0, err: expect.stringContaining('its sessions were not looked for') });
+  expect(result).toMatchObject({ exitCode: 0, err: expect.stringContaining('its sessions were not ended') });
 });

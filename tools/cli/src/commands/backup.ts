@@ -10,13 +10,13 @@ import type { Command } from './command.ts';
 /** `callboard backup`: copies the store of a data directory, even while Callboard runs on it. */
 export const backup: Command = {
   name: 'backup',
-  summary: 'Copies everything that Callboard keeps into one file; Callboard may be running.',
+  summary: 'Copies the store into one file, even while Callboard runs.',
   flags: [
     {
       kind: 'argument',
       name: 'file',
       placeholder: 'FILE',
-      help: 'The file to make (backup/callboard-<time>.sqlite in the data directory).',
+      help: 'The file to create (backup/callboard-<time>.sqlite in the data directory).',
     },
     dataDirFlag,
   ],
@@ -24,7 +24,7 @@ export const backup: Command = {
     const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
     const { 'data-dir': folder, file } = parseGiven(schema, given);
     const target = file ?? join(folder, 'backup', `callboard-${edges.now().toISOString().replaceAll(':', '-')}.sqlite`);
-    const { backupStore } = await import('@callboard/orchestrator/backup'); // no other command has to load all of it
+    const { backupStore } = await import('@callboard/orchestrator/backup'); // loaded here because no other command needs it
     try {
       const proof = await backupStore(folder, target);
       edges.out(`Backed up to ${target}: ${describeContents(proof)}.`);
@@ -32,7 +32,7 @@ export const backup: Command = {
       throw explainBackupError(error, folder, edges.home);
     }
     edges.out(`To restore it: npx callboard restore ${shellQuoted(target)}${dataDirSuffix(folder, edges.home)}`);
-    edges.err('callboard: the worktrees of stages belong to git and are not in it.');
+    edges.err('callboard: the worktrees of stages belong to git and are not in the backup.');
     return 0;
   },
 };

@@ -4,7 +4,7 @@ import type { Edges } from '../edges.ts';
 /** One command of `callboard`: one file in this folder, and one line in `all.ts`. */
 export interface Command {
   readonly name: string;
-  /** What it does, for the help text. */
+  /** One sentence for the help text. */
   readonly summary: string;
   readonly flags: readonly Flag[];
   /** Resolves with the exit code. @throws UsageError for an invalid value, CliError for a failure */

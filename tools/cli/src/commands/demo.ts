@@ -6,21 +6,21 @@ import type { Command } from './command.ts';
 
 const NAMES: readonly string[] = ['port', 'host', 'orchestrator-port', 'claude', 'open', 'max-parallel'];
 
-/** The options of `start` that make sense for a board that is thrown away. */
+/** The options of `start` that make sense for a temporary board. */
 const flags: readonly Flag[] = startFlags.filter(({ name }) => NAMES.includes(name));
 
 /** `callboard demo`: a sample board on a scripted model that leaves nothing behind. */
 export const demo: Command = {
   name: 'demo',
-  summary: 'A sample board on a scripted model, to try out: no account, no network, and nothing stays.',
+  summary: 'Shows a sample board with a scripted model: no account, no network, leaves nothing behind.',
   flags,
   run: async ({ given, edges }) => {
     const options = await parseOptions(given, edges);
-    const { runDemo } = await import('../demo/run-demo.ts'); // no other command has to load all of it
+    const { runDemo } = await import('../demo/run-demo.ts'); // loaded here because no other command needs it
     const signals = edges.listenForStop();
     try {
       await runDemo(options, edges, signals);
-      edges.err('callboard: the demo has ended, and nothing of it is left.');
+      edges.err('callboard: the demo has ended and left nothing behind.');
       return 0;
     } finally {
       signals.release();
@@ -28,7 +28,7 @@ export const demo: Command = {
   },
 };
 
-/** The options of `start`, with free ports: a newcomer who has another program on one of them is not sent away. */
+/** Returns the options of `start` with free ports, so that the demo works even if another program uses the default ones. */
 async function parseOptions(given: Given, edges: Edges): Promise<StartOptions> {
   const options = parseStartOptions(given, edges);
   const { host, port, orchestratorPort } = options;

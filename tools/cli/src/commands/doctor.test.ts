@@ -29,7 +29,7 @@ beforeEach(async () => {
 /** Longer than the default limits, which are set by what a person likes to wait: the test machine may be busy. */
 const handshakeLimits = { stepMs: 60_000, wholeMs: 170_000 };
 
-/** Runs it on an empty home with a login in the environment. */
+/** Runs the doctor with an empty home and a login in the environment. */
 function doctor(args: string[], env: Record<string, string> = {}) {
   const own = { PATH: SYSTEM_PATH, HOME: folder, ANTHROPIC_API_KEY: 'very-secret', ...env };
   return runHere(['doctor', '--data-dir', dataDir, ...ANY_PORTS, ...args], { env: own, home: folder, handshakeLimits });

@@ -9,9 +9,9 @@ import { CliError } from '../errors.ts';
 import { findSupervisor, type SupervisorRecord } from '../supervisor/supervisor-lock.ts';
 import type { Command } from './command.ts';
 
-/** Longer than a supervisor takes to stop two servers that do not end when asked. */
+/** Longer than a supervisor takes to stop two servers that ignore SIGTERM. */
 const SUPERVISOR_GRACE_MS = 15_000;
-/** For a killed process to be gone; the system may be busy. */
+/** How long a killed process may take to disappear; the system may be busy. */
 const KILLED_GRACE_MS = 5_000;
 const POLL_MS = 50;
 

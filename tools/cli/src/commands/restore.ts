@@ -13,7 +13,7 @@ import type { Command } from './command.ts';
 /** `callboard restore`: replaces the store of a data directory with a backup. */
 export const restore: Command = {
   name: 'restore',
-  summary: 'Restores a backup; the present data is put aside, and its sessions are ended.',
+  summary: 'Ends all sessions, keeps the present store under another name, and restores a backup.',
   flags: [{ kind: 'argument', name: 'file', placeholder: 'FILE', help: 'The backup.' }, dataDirFlag],
   run: async ({ given, edges }) => {
     const schema = z.object({ 'data-dir': dataDir(edges), file: path(edges).optional() });
@@ -23,11 +23,11 @@ export const restore: Command = {
     await requireStopped(folder, edges);
     const { proveBackup, restoreStore } = await import('@callboard/orchestrator/backup'); // see backup.ts
     try {
-      proveBackup(file); // before any session is ended
+      proveBackup(file); // fails before any session is ended
       await endSessions(folder, edges);
       const { proof, aside } = await restoreStore(folder, file, edges.now());
       edges.out(`Restored ${file} to ${folder}: ${describeContents(proof)}.`);
-      edges.out(aside === null ? 'There was no data before.' : `The data that was there was put aside: ${aside}`);
+      edges.out(aside === null ? 'There was no data before.' : `The previous store is kept as ${aside}`);
     } catch (error) {
       throw explainBackupError(error, folder, edges.home);
     }
@@ -59,7 +59,7 @@ async function endSessions(folder: string, edges: Edges): Promise<void> {
   const log = (line: string) => edges.err(`callboard: ${line}`);
   const result = await edges.endAllSessions(folder, { log }).catch((error: unknown) => {
     if (systemCode(error) === 'data_dir_in_use') throw error;
-    log(`the present data cannot be read, so its sessions were not looked for: ${messageOf(error)}`);
+    log(`the present store cannot be read, so its sessions were not ended: ${messageOf(error)}`);
     return { failed: [] };
   });
   if (result.failed.length === 0) return;

@@ -1,4 +1,4 @@
-// The guard runs this when the demo was killed: its servers end by themselves soon, its sessions do not.
+// The guard runs this after the demo was killed: its servers end soon, but its sessions continue.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findLockHolder } from '@callboard/runtime/process-lock';
 import { nodeEdges } from '../edges.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { EndAllSessions } from '../edges.ts';
 import { inPackage } from '../package-files.ts';
 
-/** The places in the demo's own folder. */
+/** The paths in the demo's own folder. */
 export const demoLayout = (root: string) => ({
   dataDir: join(root, 'data'),
   repository: join(root, 'shop'),
@@ -23,7 +23,7 @@ export async function cleanUp(root: string, endAllSessions: EndAllSessions): Pro
   return failed;
 }
 
-/** Waits for the end of its input, which comes when the demo's process is gone. Cleans up if the folder is still there. */
+/** Waits for the end of its input, which means that the demo's process is gone. Cleans up if the folder still exists. */
 const GUARD = 'cat >/dev/null; [ ! -d "$1" ] || exec "$2" "$3" "$1"';
 
 /**

@@ -6,7 +6,7 @@ const FINISH_MS = 60_000;
 
 /**
  * Creates the demo's stages through the public API, as any program with a token can.
- * @returns whether the finished stage is finished; false if that takes too long, which harms nothing
+ * @returns whether the stage to review has finished; false if it takes too long, which is harmless
  */
 export async function fillBoard(origin: string, token: string, signal: AbortSignal): Promise<boolean> {
   const transport = createHttpTransport({ origin, token });

@@ -21,7 +21,7 @@ import { makeSampleRepository } from './sample-repository.ts';
 
 const SCRIPTS = inPackage('demo/scripts.yaml');
 
-/** Runs the demo until it is stopped. Afterwards nothing of it is left, neither processes nor files. */
+/** Runs the demo until it is stopped. Leaves neither processes nor files behind. */
 export async function runDemo(given: StartOptions, edges: Edges, signals: StopSignals): Promise<void> {
   const claudePath = await requireClaude(given, edges);
   await using stack = new AsyncDisposableStack();
@@ -49,7 +49,7 @@ export async function runDemo(given: StartOptions, edges: Edges, signals: StopSi
       log('a prepared stage is not finished yet; it continues on its own.');
     const links = await offerLoginLinks({ supervisor, loginLink, options, stop: signals.stop }, edges);
     stack.defer(links);
-    edges.out('This is a demo: a script plays Claude. Ctrl-C ends it and removes all of it.');
+    edges.out('This is a demo: a script plays Claude. Ctrl-C ends the demo and removes everything.');
     await untilAborted(signals.stop);
   } catch (error) {
     if (!signals.stop.aborted) throw await explainStartFailure(error, options);
@@ -72,7 +72,7 @@ async function requireClaude({ claudePath }: StartOptions, { env }: Edges): Prom
   return path;
 }
 
-/** Makes the demo's folder. Its disposal runs last: by then everything in it has ended but the sessions. */
+/** Creates the demo's folder. Its disposal runs last: by then everything in it has ended except the sessions. */
 async function makeFolder(stack: AsyncDisposableStack, { endAllSessions, err }: Edges): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'callboard-demo-')));
   const dismissGuard = await startCleanUpGuard(root);

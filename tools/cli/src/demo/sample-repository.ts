@@ -9,7 +9,7 @@ import { sampleCommits } from './sample-commits.ts';
 
 const execute = promisify(execFile);
 
-/** Overrides the settings of the machine, and names an identity, which git needs even to merge a stage. */
+/** Overrides the machine's settings, and sets an identity, which git needs even to merge a stage. */
 const SETTINGS = {
   'user.name': 'Callboard Demo',
   'user.email': 'demo@example.invalid',
@@ -18,9 +18,9 @@ const SETTINGS = {
 };
 
 /**
- * Makes the sample repository.
- * @param env without the user's settings: its HOME is the demo's
- * @throws CliError when git is missing or refuses
+ * Creates the sample repository.
+ * @param env an environment without the user's settings: its HOME is the demo's
+ * @throws CliError if git is missing or fails
  */
 export async function makeSampleRepository(path: string, env: Environment): Promise<void> {
   const git = (...args: string[]) => execute('git', args, { cwd: path, env: { ...env } });

@@ -9,7 +9,7 @@ import { type Finding, type MachineCheck, ok, problem, runCheck, warning } from 
 const GIBIBYTE = 1024 ** 3;
 const ELSEWHERE = 'Use a folder on another file system: --data-dir PATH';
 
-/** Checks the data directory and its file system; while it is missing, the folder it would be made in. */
+/** Checks the data directory and its file system; if it is missing, the folder where it would be created. */
 export async function checkDataDir(dataDir: string): Promise<MachineCheck[]> {
   const folder = await nearestFolder(dataDir);
   const probe = await probeFileSystem(folder).catch((error: unknown) => new Unusable(explainFolderError(error)));
@@ -23,7 +23,7 @@ export async function checkDataDir(dataDir: string): Promise<MachineCheck[]> {
   ];
 }
 
-/** Nothing can be written into a folder. */
+/** A folder that cannot be written to. */
 class Unusable {
   readonly why: string;
 
@@ -48,7 +48,7 @@ async function checkFolder(dataDir: string, folder: string, probe: FileSystemPro
   return warning(`${dataDir} is open to others (${permissions})`, `chmod 700 ${shellQuoted(dataDir)}`);
 }
 
-/** @param free what `df` calls available, in bytes; read from the file system if not given */
+/** @param free the bytes that `df` calls available; by default read from the file system */
 export async function checkSpace(folder: string, free?: number): Promise<Finding> {
   const bytes = free ?? (await freeBytes(folder));
   const found = `${(bytes / GIBIBYTE).toFixed(1)} GiB free`;

@@ -4,7 +4,7 @@ import { type Flag, type Given, parseGiven } from '../command-line/flags.ts';
 import { loopbackHost, type PathBase, path, port, userName } from '../command-line/values.ts';
 import { startFlags } from '../start-options.ts';
 
-/** The options of `callboard start` that `doctor` has too, with the same meaning. */
+/** The options that `doctor` shares with `start`, with the same meaning. */
 const SHARED = new Set(['port', 'host', 'orchestrator-port', 'data-dir', 'repo', 'claude', 'agent-user']);
 
 /** The options of `callboard doctor`. */
@@ -21,14 +21,14 @@ export interface DoctorOptions {
   /** Absolute, like all paths here. */
   readonly dataDir: string;
   readonly repos: readonly string[];
-  /** Null to look for one; `from` is the flag or the variable that names it. */
+  /** Null to search for one; `from` is the flag or the variable that names it. */
   readonly claude: { readonly path: string; readonly from: string } | null;
   readonly agentUser: string | null;
   readonly handshake: boolean;
   readonly json: boolean;
 }
 
-/** A path need not exist: a missing one becomes a finding. */
+/** Paths need not exist: a missing one becomes a finding. */
 const schema = (base: PathBase) =>
   z.object({
     port: port.default(3100),
@@ -42,7 +42,7 @@ const schema = (base: PathBase) =>
     json: z.boolean().default(false),
   });
 
-/** Validates what the user gave. @throws UsageError with one line for each invalid value */
+/** Validates the user's values. @throws UsageError with one line for each invalid value */
 export function parseDoctorOptions(given: Given, base: PathBase): DoctorOptions {
   const options = parseGiven(schema(base), given);
   return {

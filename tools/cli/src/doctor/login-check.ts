@@ -8,7 +8,7 @@ export interface LoginSources {
   /** The user's own environment, which `claude` gets. */
   readonly env: Environment;
   readonly home: string;
-  /** Asks `claude auth status`; null if it does not tell, or there is no `claude`. */
+  /** Runs `claude auth status`; null if that does not answer, or there is no `claude`. */
   readonly askClaude: () => Promise<{ loggedIn: boolean; authMethod: string } | null>;
 }
 
@@ -21,7 +21,7 @@ const Settings = z.object({
 });
 const Credentials = z.object({ claudeAiOauth: z.looseObject({ accessToken: z.string().min(1) }) });
 
-/** Variables that `claude` takes a login from, and what people call it. */
+/** The variables that give `claude` a login, with what people call that login. */
 const VARIABLES: readonly [string, string][] = [
   ['ANTHROPIC_API_KEY', 'an API key'],
   ['ANTHROPIC_AUTH_TOKEN', 'a token'],

@@ -5,7 +5,7 @@ import { checkPort } from './port-check.ts';
 
 const question = { host: '127.0.0.1', flag: '--port', own: null };
 
-/** A server that answers everything with this; resolves with its port. */
+/** Starts a server that gives this answer to every request. Resolves with its port. */
 async function serve(body: string): Promise<number> {
   const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -6,13 +6,13 @@ import { type Finding, ok, problem } from './report.ts';
 export interface PortToCheck {
   readonly host: string;
   readonly port: number;
-  /** The flag that sets it. */
+  /** The flag that sets this port. */
   readonly flag: string;
   /** The Callboard of the data directory, if it runs on this port. */
   readonly own: { pid: number } | null;
 }
 
-/** Checks whether a port is free, and says who has it. */
+/** Checks whether a port is free, and if not, who uses it. */
 export async function checkPort({ host, port, flag, own }: PortToCheck): Promise<Finding> {
   if (port === 0) return ok('any free one');
   if (own !== null) return ok(`${port}, used by the Callboard that runs on this data directory (process ${own.pid})`);

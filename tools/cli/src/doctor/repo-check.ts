@@ -8,7 +8,7 @@ const Settings = z.object({ permissions: z.object({ allow: z.array(z.string()).m
 
 /**
  * Checks whether stages can be started in the repository of a folder.
- * @param env the user's own, which git gets as well
+ * @param env the user's own environment, which git gets as well
  */
 export async function checkRepository(path: string, env: Environment): Promise<Finding> {
   const git = (...args: string[]) => runProgram('git', ['-C', path, ...args], env);

@@ -7,7 +7,7 @@ const Verdict = z.enum(['ok', 'warning', 'problem']);
 /** The result of one check of the machine. */
 export const MachineCheck = z.object({
   id: z.string(),
-  /** As people read it. */
+  /** For people. */
   name: z.string(),
   verdict: Verdict,
   /** What was found, in one line. */
@@ -24,7 +24,7 @@ export const ok = (found: string): Finding => ({ verdict: 'ok', found, advice: n
 export const warning = (found: string, advice: string): Finding => ({ verdict: 'warning', found, advice });
 export const problem = (found: string, advice: string): Finding => ({ verdict: 'problem', found, advice });
 
-/** Runs a check and names its finding. A check that throws becomes a problem itself; the others go on. Never rejects. */
+/** Runs a check and names its finding. A check that throws becomes a problem. Never rejects. */
 export async function runCheck(
   id: string,
   name: string,
@@ -34,11 +34,11 @@ export async function runCheck(
     return { id, name, ...(await check()) };
   } catch (error) {
     const found = `could not be checked: ${error instanceof Error ? error.message.split('\n', 1)[0] : String(error)}`;
-    return { id, name, ...problem(found, 'Please report this as a fault of Callboard.') };
+    return { id, name, ...problem(found, 'Please report this as a bug in Callboard.') };
   }
 }
 
-/** Everything that `callboard doctor` found out; what `--json` writes. */
+/** All results of `callboard doctor`, as `--json` writes them. */
 export const DoctorReport = z.object({
   /** Whether there is no problem and no broken promise. Warnings do not count. */
   ok: z.boolean(),

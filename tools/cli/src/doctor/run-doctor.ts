@@ -19,7 +19,7 @@ interface Parts {
   readonly options: DoctorOptions;
   readonly edges: Edges;
   readonly signal: AbortSignal;
-  /** Null if nothing is printed before the end. */
+  /** Null for `--json`, which prints only at the end. */
   readonly printer: Printer | null;
   readonly tell: (check: MachineCheck) => void;
 }
@@ -68,7 +68,7 @@ async function tryOut(claude: UsableClaude, parts: Parts): Promise<Partial<Docto
   try {
     await saveReport(options.dataDir, handshake);
   } catch (error) {
-    const found = `could not be saved to compare later versions with: ${messageOf(error)}`;
+    const found = `could not be saved for a comparison with later versions: ${messageOf(error)}`;
     tell({ id: 'result', name: 'Result', ...warning(found, `ls -ld ${shellQuoted(options.dataDir)}`) });
   }
   return { handshake, regression };

@@ -3,7 +3,7 @@ import type { Environment } from '@callboard/runtime/environment';
 import { type Finding, ok, problem, warning } from './report.ts';
 import { runProgram } from './run-program.ts';
 
-/** As in bin/callboard.js, which looks for a Node that is new enough. */
+/** The same number as in bin/callboard.js, which looks for a Node that is new enough. */
 const OLDEST_NODE = 24;
 
 export function checkNode(version: string, path: string): Finding {
@@ -16,7 +16,7 @@ export function checkNode(version: string, path: string): Finding {
 
 const UPDATE_GIT = 'Install a newer git: https://git-scm.com/downloads';
 
-/** @param env the user's own, which git gets as well */
+/** @param env the user's own environment, which git gets as well */
 export async function checkGit(env: Environment): Promise<Finding> {
   const { exitCode, stdout } = await runProgram('git', ['--version'], env);
   if (exitCode === null) return problem('not found', 'Install git: https://git-scm.com/downloads');
@@ -36,7 +36,7 @@ export function checkSandbox({ state, why, how }: SandboxSupport): Finding {
 }
 
 const MEBIBYTE = 1024 ** 2;
-/** What one session takes (measured: 155 to 209 MiB). */
+/** The memory of one session (measured: 155 to 209 MiB). */
 const PER_SESSION = 200 * MEBIBYTE;
 const ENOUGH_SESSIONS = 3;
 

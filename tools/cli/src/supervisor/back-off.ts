@@ -1,3 +1,4 @@
+/** The limits of a back-off. */
 export interface BackOffLimits {
   readonly firstMs: number;
   readonly capMs: number;

@@ -21,7 +21,7 @@ export const runFolder = (dataDir: string): string => join(dataDir, 'run');
 /**
  * Opens the control socket of a data directory, where the commands of the same account send requests to the supervisor. It
  * is 0600 and lies in a folder that nobody else may enter; a deny rule keeps the agent's file tools out.
- * @returns how to close it
+ * @returns a function that closes it
  * @throws the system's error if it cannot be opened
  */
 export async function serveControl(dataDir: string, createLink: () => Promise<string>): Promise<() => Promise<void>> {

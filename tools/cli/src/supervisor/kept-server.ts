@@ -28,7 +28,7 @@ export interface KeptServer {
 }
 
 export interface KeptServerParts {
-  /** As people call it, for messages. */
+  /** The server's name in messages. */
   readonly name: string;
   /** Absolute path of the program. */
   readonly entry: string;
@@ -122,9 +122,9 @@ function createRuns(parts: KeptServerParts, readiness: Readiness, backOff: BackO
   }
 
   return {
-    /** The process that runs, if one does. */
+    /** The running process, or null. */
     current: () => current,
-    /** Resolves with the cause when the process has ended; with null when another try would not help. */
+    /** Resolves with the cause when the process has ended; with null when a retry would not help. */
     async runOnce(): Promise<string | null> {
       failure = null;
       current = startServerProcess({
@@ -151,7 +151,7 @@ interface Readiness {
   up(port: number): void;
   down(): void;
   wasEverUp(): boolean;
-  /** Everybody who waits is refused with the error. */
+  /** Rejects all waiting calls with the error. */
   giveUp(error: Error): void;
   whenUp(signal: AbortSignal): Promise<number>;
 }
@@ -183,7 +183,7 @@ function createReadiness(): Readiness {
   };
 }
 
-/** The same line every second would bury everything else. */
+/** Drops repeated lines: the same line every second would bury everything else. */
 function withoutRepeats(log: (line: string) => void, repeatMs: number): (line: string) => void {
   let last = { line: '', at: 0 };
   return (line) => {

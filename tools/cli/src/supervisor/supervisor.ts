@@ -50,7 +50,7 @@ export const defaultTiming: KeptServerTiming = {
 
 const TAKEOVER_PATIENCE_MS = 30_000;
 
-/** Makes a supervisor; nothing runs before `start`. */
+/** Creates a supervisor. Nothing runs before `start`. */
 export function createSupervisor(parts: SupervisorParts): Supervisor {
   const { options, servers, env, log, timing = defaultTiming, loginMs = 30_000 } = parts;
   const secret = randomBytes(32).toString('base64url');
