@@ -64,7 +64,10 @@ async function startTimeFromProc(pid: number): Promise<string | null> {
   return parseProcStat(stat);
 }
 
-/** Returns the start time (field 22) in `/proc/<pid>/stat`; null for a dead process. The name in field 2 may contain spaces and brackets. */
+/**
+ * Returns the start time (field 22) in `/proc/<pid>/stat`; null for a dead process. The name in field 2 may contain spaces
+ * and brackets.
+ */
 export function parseProcStat(stat: string): string | null {
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (state === undefined || state === 'Z' || state === 'X' || state === 'x') return null;

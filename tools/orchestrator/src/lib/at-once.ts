@@ -1,4 +1,7 @@
-/** Runs `work` for every item, in order and for at most `limit` items at once. After the first failure it starts no more and rejects with it. */
+/**
+ * Runs `work` for every item, in order and for at most `limit` items at once. After the first failure it starts no more and
+ * rejects with that failure.
+ */
 export async function forEachAtOnce<T>(
   items: Iterable<T>,
   limit: number,

@@ -13,7 +13,10 @@ let users = 0;
 export const run = (job: Job, signal?: AbortSignal): Promise<Ran> =>
   spawner === undefined ? runHere(job, signal) : spawner.run(job, signal);
 
-/** Runs a program that must succeed. @throws OperationalError `program_failed`, with the first line of its stderr or, without one, the complaint */
+/**
+ * Runs a program that must succeed.
+ * @throws OperationalError `program_failed`, with the first line of its stderr or, without one, the complaint
+ */
 export async function must(job: Job): Promise<void> {
   const { failed, isMissing, stderr, complaint } = await run(job);
   if (isMissing) throw new OperationalError('program_failed', `there is no ${job.command}`);
