@@ -12,7 +12,7 @@ const FORGED = {
   parent_tool_use_id: null,
 };
 
-it('shows a session under alarm as what it is, and lets it continue once a person has acknowledged it', async () => {
+it('shows a session under alarm as such, and lets it continue once a person has acknowledged the alarm', async () => {
   const { dataDir, start, command } = await install({}, onTestFinished, true);
   const { loginLink, origin, stop } = await start();
   onTestFinished(async () => {

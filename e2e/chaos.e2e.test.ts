@@ -5,7 +5,7 @@ import { runChaos } from './chaos/run-chaos.ts';
 /** `npm run chaos` sets these for a long run; the short one is part of the tests. */
 const setting = (name: string, short: number): number => Number(process.env[`CHAOS_${name}`] ?? short);
 
-/** The tests of a change try the same kills at each run; `npm run chaos` and `npm run test:all` try others each time. */
+/** The tests of a change try the same kills in each run; `npm run chaos` and `npm run test:all` try others each time. */
 const SEED = 20_261_123;
 const isFree = process.env.CALLBOARD_TEST_ALL === '1';
 const seed = setting('SEED', isFree ? Math.floor(Math.random() * 1_000_000) : SEED);
@@ -17,7 +17,7 @@ const [first, ...others] = VICTIMS.filter((victim) => victim !== 'claude');
 const OURS: readonly [Victim, ...Victim[]] = [first ?? 'orchestrator', ...others];
 
 it.each<[string, readonly [Victim, ...Victim[]]]>([
-  ['our own parts are killed and connections cut', OURS],
+  ['Callboard’s own parts are killed and connections cut', OURS],
   ['claude is killed as well', VICTIMS],
 ])(`loses and doubles nothing while %s (seed ${seed})`, { timeout: timeoutMs + 60_000 }, async (_, victims) => {
   const begun = performance.now();

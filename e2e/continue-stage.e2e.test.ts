@@ -9,7 +9,7 @@ const fails = { error: { status: 403, type: 'permission_error', message: 'Not on
 const look = { text: 'First.', tools: [{ name: 'Read', input: { file_path: 'README.md' } }] };
 const last = { text: 'All finished.' };
 
-/** How often Claude was told to go on, by what the transcript has. */
+/** How often Claude was told to continue, according to the transcript. */
 async function told({ api }: Desk, stageId: string): Promise<number> {
   const { entries } = await api.get(`/api/sessions/${stageId}/transcript`);
   return entries.filter((entry: { kind: string; text?: string }) => entry.kind === 'user' && entry.text === WORDS)
@@ -19,7 +19,7 @@ async function told({ api }: Desk, stageId: string): Promise<number> {
 const goOn = (page: Page) => page.getByRole('button', { name: 'Continue', exact: true });
 const hasFailed = (page: Page) => page.getByText('Last turn failed').waitFor();
 
-it('continues a stage by one click after a failed turn, once even for a double click or a lost reply', async () => {
+it('continues a stage by one click after a failed turn, only once even for a double click or a lost reply', async () => {
   const desk = await openDesk();
   const { page, errors, origin, model } = desk;
   const api = apiOf(origin, model);
@@ -29,7 +29,7 @@ it('continues a stage by one click after a failed turn, once even for a double c
   await hasFailed(page);
   await page.getByText(`Continue: tells Claude “${WORDS}”`).waitFor();
 
-  // The server has taken it, and the answer does not come back.
+  // The server has accepted it, and the reply is lost.
   let attempts = 0;
   await page.route('**/message', async (route) => {
     attempts += 1;
@@ -44,7 +44,7 @@ it('continues a stage by one click after a failed turn, once even for a double c
   await expect.poll(() => attempts).toBeGreaterThan(1);
   expect(await told(desk, stageId)).toBe(1);
 
-  // A failure that follows is another one, and so is what is said after it.
+  // A later failure counts as a new one, and so does the message sent after it.
   model.setScript('nightly-export', { steps: [look, last] });
   await goOn(page).dblclick();
   await page.getByText('All finished.').waitFor();
@@ -55,7 +55,7 @@ it('continues a stage by one click after a failed turn, once even for a double c
   expect(errors.filter((error) => !error.includes('ERR_FAILED'))).toEqual([]);
 });
 
-it('continues a session whose process died, and from the menu of a card', async () => {
+it('continues a session whose process died, also from the menu of a card', async () => {
   const desk = await openDesk();
   const { page, errors, origin, folder, model } = desk;
   const api = apiOf(origin, model);

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { install } from './support/callboard.ts';
 import { descendants, partPid } from './support/processes.ts';
 
-/** The port on which Node opens its debugger, as `/proc/net/tcp` writes it. */
+/** The port on which Node opens its debugger, in the format of `/proc/net/tcp`. */
 const DEBUGGER = (9229).toString(16).toUpperCase();
 
 /** Whether this process listens on the debugger's port. */
@@ -17,7 +17,7 @@ async function isDebugged(pid: number): Promise<boolean> {
   return targets.some((target) => inodes.includes(target));
 }
 
-it('opens no debugger to another process of the same account, and goes on', async () => {
+it('opens no debugger for another process of the same account, and keeps running', async () => {
   const { start } = await install({}, onTestFinished, true);
   const { supervisor, origin, stop } = await start();
   onTestFinished(stop);
@@ -27,13 +27,13 @@ it('opens no debugger to another process of the same account, and goes on', asyn
     );
   const before = await parts();
   expect(new Set(before).size).toBe(3);
-  // With what starts other programs for the orchestrator, while it is there; those programs are none of ours.
+  // Includes the helper that starts other programs for the orchestrator, while it exists; those programs are not Callboard's.
   const all = [Number(supervisor.pid), ...(await descendants(supervisor.pid ?? -1))];
   const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
   const pids = all.filter((_, index) => /tools\/[\w-]+\/dist/.test(lines[index] ?? ''));
   expect(pids).toEqual(expect.arrayContaining(before));
   for (const pid of pids) process.kill(pid, 'SIGUSR1');
-  // Node opens it in a thread of its own, within milliseconds; what follows takes longer.
+  // Node opens it in a separate thread, within milliseconds; the following steps take longer.
   for (let n = 0; n < 5; n++)
     expect(await (await fetch(`${origin}/api/health`)).json()).toMatchObject({ status: 'ok' });
   expect((await Promise.all(pids.map(isDebugged))).filter(Boolean)).toEqual([]);

@@ -11,7 +11,7 @@ const exact = (name: string) => ({ name, exact: true });
 
 const dialog = (page: Page, title: string) => page.getByRole('dialog', { name: `${title} wants to run a command` });
 
-/** Allows what the only running stage asks for, in a process that reads no more and is killed. */
+/** Allows the request of the only running stage, in a process that no longer reads and is killed. */
 async function loseAnswer(page: Page, folder: string, title: string): Promise<void> {
   const form = dialog(page, title);
   await form.waitFor();
@@ -64,7 +64,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
     .first()
     .waitFor();
 
-  // The call comes again, and is asked for again.
+  // The call comes again, and Claude asks again.
   const form = page.getByRole('form', { name: 'Login form wants to run a command' });
   await form.getByText('echo one >> made.txt').waitFor();
   await form.getByRole('button', exact('Deny')).click();
@@ -72,7 +72,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
   expect(errors.filter((error) => !error.includes('409'))).toEqual([]);
 });
 
-it('keeps what was decided in a log that can be filtered, exported and settled from', async () => {
+it('keeps decisions in a log that can be filtered and exported, and settles them from there', async () => {
   const { folder, origin, page, errors, api } = await openDesk();
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', exact('Decisions')).click();
   await page.getByText('Nothing has been decided yet.').waitFor();
@@ -111,7 +111,7 @@ it('keeps what was decided in a log that can be filtered, exported and settled f
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ stageId: denied, reason: 'Use the table' }]);
   await page.getByRole('button', { name: 'Export CSV' }).waitFor();
 
-  // The address alone is enough, and an address that finds nothing says so.
+  // The address alone is enough, and an address without results says so.
   await page.goto(`${origin}/decisions?stage=${lost}`);
   await lostRow.waitFor();
   await expect.poll(() => rows.count()).toBe(1);

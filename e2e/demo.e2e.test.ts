@@ -13,10 +13,10 @@ import { claudePids, processesOf } from './support/processes.ts';
 
 const BIN = fileURLToPath(new URL('../tools/cli/bin/callboard.js', import.meta.url));
 
-/** The demo makes a project and starts Callboard; when it ends, it ends all its sessions first. */
+/** The demo creates a project and starts Callboard; when it ends, it ends all its sessions first. */
 const slowStep = { withinMs: 60_000 };
 
-/** Starts the demo with a folder of its own for temporary files; it is empty again when the demo has ended. */
+/** Starts the demo with its own folder for temporary files; the folder is empty again when the demo has ended. */
 async function startDemo(...args: string[]) {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'callboard-e2e-')));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -65,7 +65,7 @@ it('shows a newcomer what Callboard does, and leaves nothing behind', async () =
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('takes another port than one that is taken, and is cleared up even when it is killed', async () => {
+it('uses another port than an occupied one, and is cleaned up even when it is killed', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());

@@ -11,7 +11,7 @@ import { type Installation, install } from './support/callboard.ts';
 const run = promisify(execFile);
 const canMount = process.getuid?.() === 0;
 
-/** An installation whose data directory is a disk of its own, let go of after its processes and before its folder. */
+/** An installation whose data directory is its own disk, unmounted after its processes end and before its folder is removed. */
 async function installOnSmallDisk(): Promise<Installation> {
   const ends: (() => void | Promise<void>)[] = [];
   onTestFinished(async () => {
@@ -25,7 +25,7 @@ async function installOnSmallDisk(): Promise<Installation> {
   return installation;
 }
 
-it.runIf(canMount)('tells of a disk that is nearly full, refuses in words, and goes on by itself', async () => {
+it.runIf(canMount)('reports a nearly full disk, explains its refusals, and resumes automatically', async () => {
   const { start, dataDir, model } = await installOnSmallDisk();
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 
-/** The board as it is built for people: `npm run build` writes it. */
+/** The board as built for people: `npm run build` writes it. */
 const BUILT = new URL('../tools/web-server/dist/client/', import.meta.url);
 const LIMIT = 300_000;
 

@@ -11,13 +11,13 @@ import { partPid, waitedForCpu } from './support/processes.ts';
 
 const TOKEN = 'a-token-for-the-time-of-the-test';
 const LINE = 50_000_000;
-/** How long an answer in another session may take meanwhile, without the time for which a busy machine has no CPU to spare. */
+/** How long an answer in another session may take meanwhile, not counting the time in which a busy machine has no CPU to spare. */
 const PATIENCE_MS = 5_000;
 const MB = 1024 * 1024;
 
 const ask = (n: number) => ({ name: 'Bash', input: { command: `touch f${n}`, description: 'Touch' } });
 
-it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_000 }, async () => {
+it('reads lines of 50 MB while it keeps answering other sessions', { timeout: 480_000 }, async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, undefined, true);
   const running = await installation.start();
@@ -44,7 +44,7 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_0
 
   const top = running.supervisor.pid ?? -1;
   const parts = [process.pid, await partPid(top, 'orchestrator'), await partPid(top, 'web server')];
-  /** The time that has gone by, but for what those waited for a CPU who have to do with an answer. */
+  /** The elapsed time, minus the time for which the processes involved in an answer waited for a CPU. */
   async function clock(): Promise<number> {
     const waits = await Promise.all(parts.map((pid) => waitedForCpu(pid ?? -1)));
     return performance.now() - waits.reduce((total, ms) => total + ms, 0);
@@ -69,7 +69,7 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_0
   expect(answers).toBeGreaterThan(4);
   expect(slowest).toBeLessThan(PATIENCE_MS);
 
-  // What is kept of them is shortened and says so; a page of them stays small.
+  // The stored lines are shortened and say so; a page of them stays small.
   const newest = await transport.command('get_transcript', { stageId: giant, limit: 1_000 });
   expect(newest.entries.at(-2)).toMatchObject({ kind: 'text', text: 'After all of it.' });
   const shortened: string[] = [];
@@ -83,7 +83,7 @@ it('takes in lines of 50 MB while other sessions are answered', { timeout: 480_0
   expect(shortened).toEqual(['text', 'tool-result']);
   expect(newest.total).toBeGreaterThan(30_000);
 
-  // Whoever watched it has been told of everything, once, and the page can be opened.
+  // A watching client received everything, once, and the page can be opened.
   const board = await transport.command('get_board', {});
   await expect.poll(() => reader.seq()).toBeGreaterThanOrEqual(board.seq);
   expect(reader.wrong).toEqual([]);

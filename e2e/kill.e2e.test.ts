@@ -15,7 +15,7 @@ const append = (word: string) => ({
   input: { command: `echo ${word} >> made.txt`, description: `Write ${word}` },
 });
 
-it('lets the same request be answered after SIGKILL of the orchestrator, and then of everything', async () => {
+it('lets a person answer the same request after SIGKILL of the orchestrator, and then of everything', async () => {
   const { folder, dataDir, start, command } = await install();
   const first = await start();
   const { page, errors } = await openBrowser();
@@ -28,7 +28,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   const [claude] = await claudePids(folder);
   expect(claude).toBeDefined();
 
-  // The orchestrator alone, in the very moment of a press. The supervisor brings it back, the page comes back by itself.
+  // Kills the orchestrator alone, at the very moment of a press. The supervisor restarts it; the page recovers without help.
   const allowFirst = dialog.filter({ hasText: 'echo one' }).getByRole('button', { name: 'Allow', exact: true });
   let comeBack = () => {};
   await pressWhile(page, allowFirst, async () => {
@@ -58,7 +58,7 @@ it('lets the same request be answered after SIGKILL of the orchestrator, and the
   expect(await processesOf(folder)).toEqual([]);
 });
 
-it('says when an answer did not arrive, and keeps the form with what was written', async () => {
+it('says when an answer did not arrive, and keeps the form with its input', async () => {
   const { start } = await install();
   const { loginLink, origin, supervisor, stop } = await start();
   onTestFinished(stop);
@@ -75,7 +75,7 @@ it('says when an answer did not arrive, and keeps the form with what was written
   await page.getByText('The orchestrator is away for a moment.').waitFor();
   await deny.click();
   await dialog.getByText('Not delivered yet').waitFor();
-  // It goes with the page, which asks before it is left.
+  // The input is lost with the page, which asks before a person leaves it.
   const asked: string[] = [];
   page.once('dialog', (question) => {
     asked.push(question.type());
@@ -112,13 +112,13 @@ it('leaves sessions alive on Ctrl-C, and says how to end them', async () => {
   const { stage } = await created.json();
   expect((await callApi(origin, 'POST', `/api/stages/${stage.id}/start`)).status).toBe(202);
   await stop();
-  await expect.poll(() => said.join('')).toContain('callboard down'); // which may be read a moment after its end
+  await expect.poll(() => said.join('')).toContain('callboard down'); // this may be read a moment after its end
   expect(await claudePids(folder)).toHaveLength(1);
 });
 
-/** One press of the pointer, between whose going down and up something happens. */
+/** One press of the pointer; something happens between its down and its up. */
 async function pressWhile(page: Page, button: Locator, happens: () => Promise<void>): Promise<void> {
-  // For half a second after it was drawn a form takes no press.
+  // For half a second after it was drawn a form accepts no press.
   await expect.poll(() => button.getAttribute('aria-disabled')).not.toBe('true');
   const box = await button.boundingBox();
   if (box === null) throw new Error('the button is not shown');

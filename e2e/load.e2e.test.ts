@@ -8,12 +8,12 @@ const setting = (name: string, short: number): number => Number(process.env[`LOA
 const megabytes = setting('MEGABYTES', 48);
 const clients = setting('CLIENTS', 10);
 const timeoutMs = setting('TIMEOUT_MS', 300_000);
-/** Far more than any session prints; what a busy machine cannot take in at once waits in the spool. */
+/** Far more than any session prints; output that a busy machine cannot ingest at once waits in the spool. */
 const megabytesPerSecond = setting('MEGABYTES_PER_SECOND', 4);
 
-/** What may be in memory or on the disk beyond what was there at the start, in MB. */
+/** Allowed growth in memory or on the disk since the start, in MB. */
 const MAX_GROWTH = 150;
-/** Of what was taken in, however far a busy machine is behind. */
+/** Allowed disk space of the ingested part of the spool, in MB, however far a busy machine is behind. */
 const MAX_SPOOL = 32;
 
 it(`holds memory and spool flat while a session prints ${megabytes} MB`, { timeout: timeoutMs + 60_000 }, async () => {

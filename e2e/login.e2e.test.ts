@@ -10,7 +10,7 @@ import { squat } from './support/squatter.ts';
 const HEADER = 'x-callboard-page';
 const board = (page: Page) => page.getByRole('region', { name: 'Backlog' });
 
-/** A browser that is logged in, at a Callboard that may be started again on the same port. */
+/** A logged-in browser, at a Callboard that the test may restart on the same port. */
 async function openBoard() {
   const installation = await install({}, undefined, true);
   const running = await installation.start();
@@ -21,7 +21,7 @@ async function openBoard() {
   return { ...installation, ...running, ...browser, port: Number(new URL(running.origin).port) };
 }
 
-/** Another browser, which follows a link that `callboard link` prints. */
+/** Another browser, which follows a link printed by `callboard link`. */
 async function logInElsewhere(command: (...args: string[]) => Promise<{ output: string }>) {
   const browser = await openBrowser();
   await browser.page.goto((await command('link')).output.trim());
@@ -40,7 +40,7 @@ const create = (page: Page, title: string) =>
     title,
   );
 
-it('leaves no code in the address or the history, and takes the cookie alone for nothing', async () => {
+it('leaves no code in the address or the history, and accepts no request with the cookie alone', async () => {
   const { page, origin, loginLink, errors } = await openBoard();
   expect(page.url()).toBe(`${origin}/`);
   await page.goBack().catch(() => null);
@@ -52,7 +52,7 @@ it('leaves no code in the address or the history, and takes the cookie alone for
   expect(errors.filter((error) => !/401|ERR_ABORTED/.test(error))).toEqual([]);
 });
 
-it('counts as loaded when the board does, so that whoever opens the link may go on at once', async () => {
+it('counts as loaded when the board does, so that a person who opens the link can continue at once', async () => {
   const { start } = await install({}, undefined, true);
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
@@ -62,7 +62,7 @@ it('counts as loaded when the board does, so that whoever opens the link may go 
   await page.getByRole('heading', { name: 'Inbox' }).waitFor();
 });
 
-it('goes on in two tabs when the web server is started again, without a new login', async () => {
+it('keeps two tabs working after a restart of the web server, without a new login', async () => {
   const { page, context, origin, supervisor } = await openBoard();
   const other = await context.newPage();
   await other.goto(origin);
@@ -84,7 +84,7 @@ it('goes on in two tabs when the web server is started again, without a new logi
   }
 });
 
-it('says in plain words that the key of the login was lost, does not go round in circles, and takes a new link', async () => {
+it('says in plain words that the key of the login was lost, does not redirect in a loop, and accepts a new link', async () => {
   const { page, origin, command } = await openBoard();
   await page.goto(`${origin}/favicon.svg`); // no connection to the database is open
   await page.evaluate(
@@ -110,7 +110,7 @@ it('says in plain words that the key of the login was lost, does not go round in
   await board(page).waitFor();
 });
 
-it('tells every board of a new login at once, and a revoked browser can do nothing more', async () => {
+it('shows every board a new login at once, and stops a revoked browser from doing anything', async () => {
   const { page, command, origin } = await openBoard();
   const other = await logInElsewhere(command);
   const notice = page.getByRole('alert').filter({ hasText: 'New login: Chrome on Linux' });
@@ -132,7 +132,7 @@ it('tells every board of a new login at once, and a revoked browser can do nothi
   expect(logins).toEqual([]);
 });
 
-/** Reads the key of our origin, signs what it likes with it, and sends that home. */
+/** Reads the key of the board's origin, signs a nonce of its own choice with it, and sends the result to the squatter. */
 const THIEF = `
   const open = indexedDB.open('callboard');
   open.onsuccess = () => {
@@ -151,11 +151,11 @@ const THIEF = `
   };`;
 const Loot = z.object({ nonce: z.string(), signature: z.string(), taken: z.string() });
 
-it('gives nothing that works later to a program that takes the port while Callboard is away', async () => {
+it('gives nothing of later use to a program that takes the port while Callboard is away', async () => {
   const { page, context, origin, port, stop, start } = await openBoard();
   await stop();
   const squatter = await squat(port, THIEF);
-  // The open page comes back to the port by itself, and proves nothing; another tab runs the squatter's script.
+  // The open page reconnects to the port, and proves nothing; another tab runs the squatter's script.
   await expect.poll(() => squatter.seen.some((headers) => headers[HEADER] !== undefined)).toBe(true);
   const victim = await context.newPage();
   await victim.goto(origin);
@@ -182,17 +182,17 @@ it('gives nothing that works later to a program that takes the port while Callbo
     });
     return [response.status, (await response.json()).code];
   };
-  expect(await prove({ nonce, signature })).toEqual([401, 'page_not_proven']); // a nonce of the squatter's own
+  expect(await prove({ nonce, signature })).toEqual([401, 'page_not_proven']); // a nonce of the squatter's
   const fresh = await (await fetch(`${origin}/api/login/nonce`)).json();
   expect(await prove({ ...fresh, signature })).toEqual([401, 'page_not_known']);
-  // Whoever was logged in still is: in the tab that was open all the time, and in a new one.
+  // The logged-in person still is: in the tab that was open all the time, and in a new one.
   await board(page).waitFor();
   const next = await context.newPage();
   await next.goto(origin);
   await board(next).waitFor();
 });
 
-it('takes a service worker out of the browser that such a program has left behind', async () => {
+it('removes a service worker that such a program left behind in the browser', async () => {
   const { context, page, origin, port, stop, start } = await openBoard();
   await page.goto('about:blank');
   await stop();
@@ -218,7 +218,7 @@ it('takes a service worker out of the browser that such a program has left behin
   expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0);
 });
 
-it('lets a dev server on another port have the cookie, and do nothing with it', async () => {
+it('exposes the cookie to a dev server on another port, which can do nothing with it', async () => {
   const { page, context, origin } = await openBoard();
   const attack = `(async () => {
     const target = ${JSON.stringify(origin)};
@@ -251,7 +251,7 @@ it('lets a dev server on another port have the cookie, and do nothing with it', 
       expect((await fetch(`${origin}${path}`, { headers })).status).toBe(401);
     }
   }
-  // It has logged nobody out, and has used nothing up.
+  // It has logged nobody out and used up no quota.
   await page.reload();
   await board(page).waitFor();
 });

@@ -33,13 +33,13 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   await form.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('region', { name: 'Ready' }).getByText('Login form').waitFor();
 
-  // Starts it, and is asked for a permission.
+  // Starts it, and gets a request for permission.
   await page.getByRole('region', { name: 'Ready' }).getByRole('button', { name: 'Start' }).click();
   const asked = page.getByRole('dialog', { name: 'Login form wants to run a command' });
   await asked.getByText('echo made >> made.txt').waitFor();
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
 
-  // Is asked a question: Submit waits for both answers.
+  // Gets a question: Submit waits for both answers.
   const question = page.getByRole('dialog', { name: /Login form/ });
   await question.getByRole('radio', { name: 'SQLite' }).check();
   await expect.poll(() => question.getByRole('button', { name: 'Submit' }).isDisabled()).toBe(true);
@@ -47,7 +47,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   await question.getByRole('checkbox', { name: 'Export' }).check();
   await question.getByRole('button', { name: 'Submit' }).click();
 
-  // Sees Claude go on to its end.
+  // Sees Claude continue to its end.
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').click();
   await page.getByText('All finished.').waitFor();
   await page.getByText(/Allowed by/).waitFor();
@@ -55,7 +55,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   expect(await readFile(join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'made.txt'), 'utf8')).toBe('made\n');
   await expect(access(join(repo, 'made.txt'))).rejects.toThrow();
 
-  // And follows up.
+  // Sends a follow-up message.
   const message = page.getByRole('textbox', { name: 'Message' });
   await message.fill(prompt({ steps: [{ text: 'One thing more.' }] }, 'And then?'));
   await message.press('Enter');

@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Makes the package of a checkout. */
+/** Packs a checkout. */
 function pack(checkout: string, to: string): string {
   const script = join(checkout, 'scripts', 'pack.ts');
   const said = execFileSync(process.execPath, [script, '--to', to], { encoding: 'utf8', stdio: 'pipe' });
   return said.slice(0, said.indexOf(': '));
 }
 
-/** Installs a package into an empty folder, away from the repository, with nothing to be had from a registry. */
+/** Installs a package into an empty folder, away from the repository, without access to a registry. */
 async function installPackage(name: string, file: string, node = process.execPath): Promise<Program> {
   const prefix = join(folder, name);
   await mkdir(prefix, { recursive: true });
@@ -40,7 +40,7 @@ async function installPackage(name: string, file: string, node = process.execPat
   return { node, bin: join(prefix, 'node_modules', 'callboard', 'tools', 'cli', 'bin', 'callboard.js') };
 }
 
-it('holds no sources and needs nothing else', async () => {
+it('contains no sources and needs nothing else', async () => {
   const { bin } = await installPackage('empty', tarball);
   const top = join(dirname(bin), '..', '..', '..');
   const files = await readdir(top, { recursive: true });
@@ -57,7 +57,7 @@ it('holds no sources and needs nothing else', async () => {
     expect(await readFile(join(top, file), 'utf8')).not.toContain(ROOT);
 });
 
-/** The oldest one stands for both, where it is installed. */
+/** The oldest Node represents both, if it is installed. */
 const areBoth = older === null || process.env.CALLBOARD_TEST_ALL === '1';
 const NODES = [
   ...(areBoth ? [['the Node of the tests', process.execPath] as const] : []),
@@ -93,7 +93,7 @@ it.for(NODES)(
     expect(output).toContain('claude');
     expect([code, output]).toEqual([0, output]);
 
-    // What npm puts in front of PATH is not taken for the user's.
+    // Folders that npm puts in front of PATH do not count as the user's.
     const env = { PATH: `${dirname(program.node)}:${process.env.PATH}`, HOME: home, TMPDIR: join(own, 'tmp') };
     const args = [program.bin, 'demo', '--no-open', '--port', '0', '--orchestrator-port', '0'];
     const demo = spawn(program.node, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -101,7 +101,7 @@ it.for(NODES)(
     onTestFinished(() => void demo.kill('SIGINT'));
     const said: string[] = [];
     for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (data) => said.push(String(data)));
-    // It bundles nothing, but tries the sandbox and makes a project first: 22 s on a busy machine.
+    // It bundles nothing, but first tries the sandbox and creates a project: 22 s on a busy machine.
     await expect.poll(() => said.join(''), { timeout: 90_000 }).toContain('This is a demo');
     demo.kill('SIGINT');
     expect(await waitFor('the end of the demo', ended, { withinMs: 60_000 })).toEqual([0, null]); // ends its sessions
@@ -115,7 +115,7 @@ it.for(NODES)(
   },
 );
 
-it('goes on, under a new version, with a request that was opened under the one before', async ({ skip }) => {
+it('continues, under a new version, with a request that was opened under the previous one', async ({ skip }) => {
   const before = join(folder, 'before');
   const git = (...args: string[]) => spawnSync('git', ['-C', ROOT, ...args], { stdio: 'pipe' });
   if (git('worktree', 'add', '--detach', before, 'HEAD~1').status !== 0) return skip('there is no commit before');
@@ -147,7 +147,7 @@ it('goes on, under a new version, with a request that was opened under the one b
   expect((await command('down')).code).toBe(0);
 });
 
-/** Gives a checkout the packages of this one, and its own for what the workspace is made of. */
+/** Gives a checkout the packages of this one, and its own links for the workspace packages. */
 async function linkModules(checkout: string): Promise<void> {
   const modules = join(checkout, 'node_modules');
   await mkdir(join(modules, '@callboard'), { recursive: true });

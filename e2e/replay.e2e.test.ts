@@ -24,7 +24,7 @@ async function openLog() {
   let titles = 0;
   return {
     transport,
-    /** Makes so many events; returns the number of the newest. */
+    /** Creates this many events; returns the number of the newest. */
     async happen(times: number): Promise<number> {
       for (let n = 0; n < times; n++) {
         const patch = { title: `Title ${++titles}` };
@@ -56,7 +56,7 @@ async function comeBack(transport: Transport, since: number, count: number): Pro
 
 const upTo = (last: number, first: number) => Array.from({ length: last - first + 1 }, (_, n) => first + n);
 
-it('replays exactly from the edge of what is kept, and tells who comes from before it to load anew', async () => {
+it('replays exactly from the oldest kept event, and tells a client from before it to reload', async () => {
   const { transport, happen, prune } = await openLog();
   const newest = await happen(60);
   const oldest = newest - 29;
@@ -68,7 +68,7 @@ it('replays exactly from the edge of what is kept, and tells who comes from befo
     comeBack(transport, 0, 2),
     comeBack(transport, newest + 1_000, 2),
   ];
-  // All of them go on with what happens next, until the last of them has had enough of it.
+  // All of them continue with new events, until the last one has enough of them.
   let isOver = false;
   const rest = Promise.all(back).finally(() => {
     isOver = true;
@@ -80,7 +80,7 @@ it('replays exactly from the edge of what is kept, and tells who comes from befo
   for (const got of [before, first, ahead]) expect(got?.[0]).toBe('resync');
 });
 
-it('never leaves a gap in a replay while the log is pruned beneath it', async () => {
+it('never leaves a gap in a replay while the log is pruned at the same time', async () => {
   const { transport, happen, prune } = await openLog();
   const random = createRandom(1);
   let newest = await happen(40);
@@ -96,7 +96,7 @@ it('never leaves a gap in a replay while the log is pruned beneath it', async ()
     await busy;
   });
   const outcomes = { replayed: 0, resynced: 0 };
-  // Until there were enough of both: how many there are of each depends on how fast the machine does what.
+  // Until there were enough of both: how many of each there are depends on the speed of the machine.
   for (let n = 0; n < 30 || outcomes.replayed <= 2 || outcomes.resynced <= 2; n++) {
     const since = Math.max(0, newest - random.between(0, 40));
     const got = await comeBack(transport, since, 4);

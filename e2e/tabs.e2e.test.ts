@@ -7,7 +7,7 @@ import { apiOf } from './support/scene.ts';
 const TABS = 10;
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 
-/** A logged-in browser with ten tabs. The sessions are emulated: it is the number of tabs that is tried here. */
+/** A logged-in browser with ten tabs. The sessions are emulated, because this test is about the number of tabs. */
 async function openTabs() {
   const { start } = await install({}, undefined, true);
   const { loginLink, origin, stop } = await start();
@@ -20,7 +20,7 @@ async function openTabs() {
   return { tabs: [page, ...others], streams, errors, origin, api: apiOf(origin) };
 }
 
-/** The requests for an event stream that are under way. */
+/** The pending requests for an event stream. */
 function openStreams(context: BrowserContext): Set<Request> {
   const streams = new Set<Request>();
   context.on('request', (request) => {
@@ -28,7 +28,7 @@ function openStreams(context: BrowserContext): Set<Request> {
   });
   const end = (request: Request) => void streams.delete(request);
   context.on('requestfinished', end).on('requestfailed', end);
-  // A tab that is closed takes its requests along, and nothing is said of them.
+  // A closed tab's requests end with it, without an event.
   const endAllOf = (tab: Page) => {
     for (const request of streams) if (request.frame().page() === tab) streams.delete(request);
   };
@@ -40,7 +40,7 @@ function openStreams(context: BrowserContext): Set<Request> {
 const inAll = (tabs: readonly Page[], look: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(look));
 const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title} wants to run a command` });
 
-it('shows in ten tabs of one browser what one event stream says, also when its tab is closed', async () => {
+it('shows one event stream in ten tabs of one browser, even after its tab is closed', async () => {
   const { tabs, streams, errors, origin, api } = await openTabs();
   await inAll(tabs.slice(1), (tab) => tab.goto(origin));
   await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Backlog' }).waitFor());
@@ -54,7 +54,7 @@ it('shows in ten tabs of one browser what one event stream says, also when its t
   await inAll(tabs, (tab) => tab.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor());
   await expect.poll(() => streams.size).toBe(1);
 
-  // The tab that holds the stream goes while something happens; nobody misses anything of it.
+  // The tab that holds the stream closes while something happens; no tab misses anything.
   const stageId = await api.stage('Search index', [bash('touch b'), bash('touch c'), { text: 'All finished.' }]);
   const [stream] = streams;
   const leader = stream?.frame().page();

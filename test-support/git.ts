@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const IDENTITY = ['-c', 'user.name=Test', '-c', 'user.email=test@example.org', '-c', 'commit.gpgsign=false'];
 
-/** Runs git as a test author. Resolves with what it printed, trimmed. */
+/** Runs git as a test author. Resolves with its output, trimmed. */
 export async function git(cwd: string, ...args: string[]): Promise<string> {
   return (await run('git', [...IDENTITY, ...args], { cwd })).stdout.trim();
 }
@@ -18,8 +18,8 @@ export async function commitAll(repo: string, message = 'More'): Promise<void> {
 }
 
 /**
- * Creates a git repository that knows who commits, so that merges work.
- * @param files go into its first commit; without any there is no commit
+ * Creates a git repository with a configured author, so that merges work.
+ * @param files go into its first commit; without files there is no commit
  * @returns its path
  */
 export async function createRepository(

@@ -1,4 +1,4 @@
-/** An MCP server over stdio: a program that tests have `claude` start, and its configuration. */
+/** An MCP server over stdio: a program that `claude` starts in tests, and its configuration. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ interface McpServerOptions {
   tools?: readonly string[];
 }
 
-/** What goes into `mcpServers` of a configuration of Claude Code. */
+/** The value of `mcpServers` in a configuration of Claude Code. */
 export const mcpServer = (options: McpServerOptions = {}) => ({
   type: 'stdio',
   command: process.execPath,

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { PageKey, proofText } from '@callboard/contract';
 
-/** A key pair as a page makes it. `signFor` signs a nonce for a page of that origin. */
+/** Creates a key pair as a page does. `signFor` signs a nonce for a page of that origin. */
 export function createPageKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });

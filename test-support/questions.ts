@@ -1,4 +1,4 @@
-/** What Claude asks through `AskUserQuestion`: one question with a single choice and one with several. */
+/** Input of `AskUserQuestion`: one question with a single choice and one with several. */
 export const QUESTIONS = [
   {
     question: 'Which database?',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Runs a function when the test, or whatever else it is for, is over; the last one first. */
+/** Runs a function when the test, or another owner, is over; the last one first. */
 export type AtEnd = (end: () => void | Promise<void>) => void;
 
 /** Creates a folder that is removed at the end. Resolves with its real path. */

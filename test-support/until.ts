@@ -1,4 +1,4 @@
-/** Every wait of the tests ends here: it fails within 15 seconds and says what it waited for and what it saw last. */
+/** Every wait of the tests goes through this file: it fails within 15 seconds and says what it waited for and what it saw last. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
@@ -11,16 +11,16 @@ const SHOWN_CHARACTERS = 1_000;
 interface WaitOptions {
   /** How long to wait at most; the caller says why it is more than `WAIT_MS`. */
   withinMs?: number;
-  /** How often to look. */
+  /** How often to check. */
   everyMs?: number;
   /** What the error shows as last seen. */
   lastSeen?: () => unknown;
 }
 
 /**
- * Resolves once `look` returns true, for conditions that nobody announces.
+ * Resolves once `look` returns true, for conditions that no event announces.
  * @param what completes the sentence "timed out waiting until ..."
- * @throws {Error} what `look` throws; or that the condition did not come true in time
+ * @throws {Error} what `look` throws; or an error if the condition did not come true in time
  */
 export async function until(
   what: string,
@@ -32,7 +32,7 @@ export async function until(
 
 /**
  * Resolves with what `attempt` returns, once it does not throw.
- * @throws {Error} that it still threw when the time was up, and what it threw last
+ * @throws {Error} if it still threw when the time was up, with what it threw last
  */
 export function eventually<T>(attempt: () => T | Promise<T>, options: Pick<WaitOptions, 'withinMs'> = {}): Promise<T> {
   let failure: unknown;
@@ -50,7 +50,7 @@ export function eventually<T>(attempt: () => T | Promise<T>, options: Pick<WaitO
 /**
  * Resolves with what `promise` resolves with.
  * @param what completes the sentence "timed out waiting for ..."
- * @throws {Error} what `promise` rejects with; or that it was still pending when the time was up
+ * @throws {Error} what `promise` rejects with; or an error if it was still pending when the time was up
  */
 export function waitFor<T>(what: string, promise: Promise<T>, options: WaitOptions = {}): Promise<T> {
   return limited(`for ${what}`, promise, options);
@@ -86,7 +86,7 @@ async function limited<T>(
   };
   const late = timeUp();
   late.catch(() => undefined); // aborted, or thrown by the race
-  promise.catch(() => undefined); // may fail after the time is up
+  promise.catch(() => undefined); // it may fail after the time is up
   try {
     return await Promise.race([promise, late]);
   } finally {

@@ -28,7 +28,7 @@ const Turned = z.looseObject({
 
 /** Twenty sessions of one kind. */
 interface Crowd {
-  /** Has a turn in all of them, from no process to the end of it, and resolves with how long that took, in ms. */
+  /** Runs a turn in all of them, from no process to its end; resolves with how long that took, in ms. */
   turn(): Promise<number>;
   /** Ends their processes. */
   end(): Promise<void>;
@@ -74,7 +74,7 @@ it(`starts ${SESSIONS} sessions at once, beside as many raw processes`, { timeou
   ]);
 });
 
-/** Stages of Callboard. The first turn makes their worktrees; each later one goes on with the conversation. */
+/** Stages of Callboard. The first turn creates their worktrees; each later turn continues the conversation. */
 async function callboardCrowd(transport: Transport, origin: string): Promise<Crowd & { stageIds: StageId[] }> {
   const stageIds: StageId[] = [];
   const made = { projectId: ProjectId.parse('shop'), title: 'Starts', prompt: script };
@@ -112,7 +112,7 @@ async function callboardCrowd(transport: Transport, origin: string): Promise<Cro
   };
 }
 
-/** Processes that nothing stands between, started as Callboard starts its own, each with a worktree and a conversation. */
+/** Processes with nothing in between, started as Callboard starts its own, each with a worktree and a conversation. */
 function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, stageId: string): Crowd {
   const sessions = Array.from({ length: SESSIONS }, (_, n) => ({ id: randomUUID(), cwd: join(folder, `raw-${n}`) }));
   let children: ReturnType<typeof spawn>[] = [];
@@ -133,7 +133,7 @@ function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, s
   return {
     async turn() {
       const begun = performance.now();
-      // One after another, as git has to.
+      // One after another, because git requires it.
       for (const [n, { cwd }] of isFirst ? sessions.entries() : [])
         await run('git', ['worktree', 'add', '--quiet', '-b', `raw-${n}`, cwd], repo);
       await Promise.all(sessions.map(turnIn));
@@ -142,7 +142,7 @@ function rawCrowd({ folder, repo }: Installation, launch: Omit<Launch, 'cwd'>, s
     },
     async end() {
       const ended = children.map((child) => once(child, 'exit'));
-      for (const child of children) child.stdin?.end(); // what it has started ends with it
+      for (const child of children) child.stdin?.end(); // its children end with it
       await Promise.all(ended);
       children = [];
     },

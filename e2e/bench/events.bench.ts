@@ -21,7 +21,9 @@ const TOKEN = 'a-token-for-the-benchmark';
 const HALF = 50;
 const CLIENTS = 2 * HALF;
 
-it('measures how fast events are replayed, and how soon a hundred clients have one', { timeout: 600_000 }, async () => {
+it('measures how fast events are replayed, and how soon a hundred clients receive one', {
+  timeout: 600_000,
+}, async () => {
   const installation = await install(
     { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') },
     onTestFinished,
@@ -59,7 +61,7 @@ it('measures how fast events are replayed, and how soon a hundred clients have o
   ]);
 });
 
-/** Events of all the kinds that a turn brings. */
+/** Runs a turn, which produces events of all its kinds. */
 async function work(transport: Transport): Promise<void> {
   const text = prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: 'true' } }] }, { text: 'Done.' }] });
   const made = { projectId: ProjectId.parse('shop'), title: 'Works', prompt: text };
@@ -75,7 +77,7 @@ async function work(transport: Transport): Promise<void> {
   }
 }
 
-/** Writes the events that are there again and again; returns the number of the last one before. */
+/** Copies the existing events over and over; returns the number of the last one before the copies. */
 function multiplyEvents({ dataDir }: Installation): number {
   const store = new DatabaseSync(`${dataDir}/store.sqlite`);
   const { last = 0 } = store.prepare('select max(seq) as last from events').get() ?? {};
@@ -87,7 +89,7 @@ function multiplyEvents({ dataDir }: Installation): number {
   return Number(last);
 }
 
-/** How long it takes, in ms, until a client has all events after `since`. */
+/** Measures how long it takes, in ms, until a client has all events after `since`. */
 async function replay(origin: string, since: number, until: number): Promise<number> {
   const begun = performance.now();
   const done = Promise.withResolvers<void>();
@@ -104,7 +106,7 @@ async function replay(origin: string, since: number, until: number): Promise<num
   return performance.now() - begun;
 }
 
-/** The same by a server that does nothing but read the rows and write them. */
+/** Measures the same with a server that only reads the rows and writes them. */
 async function bareReplay({ dataDir }: Installation, since: number): Promise<number> {
   const store = new DatabaseSync(`${dataDir}/store.sqlite`, { readOnly: true });
   const server = createServer(async (_request, response) => {
@@ -125,7 +127,7 @@ async function bareReplay({ dataDir }: Installation, since: number): Promise<num
   return took;
 }
 
-/** For each of some changes, how many ms after it was stored the last client had it. */
+/** Returns, for several changes, how many ms after storing each one the last client had it. */
 async function spreadOf({ origin, loginLink }: Running, transport: Transport, seq: number): Promise<number[]> {
   const arrivals = new Map<number, { at: number; clients: number; last: number }>();
   const onMessage = ({ event, id, at }: RawMessage) => {

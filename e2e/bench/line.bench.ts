@@ -13,9 +13,9 @@ import { percentile } from './measure.ts';
 import { report } from './results.ts';
 
 const LINES = 600;
-/** The first lines start things up. */
+/** The first lines are a warm-up. */
 const DROPPED = 20;
-/** Not a multiple of any timer, so that each line comes at another moment of it. */
+/** Not a multiple of any timer, so that each line falls at a different point of the timer's period. */
 const PAUSE_MS = 37;
 const TOKEN = 'a-token-for-the-benchmark';
 
@@ -25,14 +25,14 @@ const line = (n: number) => {
   return `${JSON.stringify({ type: 'assistant', message, parent_tool_use_id: null, uuid: randomUUID() })}\n`;
 };
 
-it('measures how long a line of Claude takes until its event is at a client', async () => {
+it('measures how long a line of Claude takes until its event reaches a client', async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, onTestFinished, true);
   const running = await installation.start();
   onTestFinished(() => running.stop());
   const transport = createHttpTransport({ origin: running.origin, token: TOKEN });
   const projectId = ProjectId.parse('shop');
-  // The emulator is busy and prints nothing: the lines are put into its spool here, where the moment is known.
+  // The emulator is busy and prints nothing: the bench itself writes the lines into the spool, at a known moment.
   const hangs = prompt({ steps: [{ text: 'Working.', hangs: true }] });
   const { stage } = await transport.command('create_stage', { projectId, title: 'Lines', prompt: hangs });
   await transport.command('start_stage', { stageId: stage.id });

@@ -20,7 +20,7 @@ import { type Figure, report } from './results.ts';
 const SESSIONS = Number(process.env.BENCH_SESSIONS ?? 30);
 const TURNS = 3;
 const LIMIT_MS = 5;
-/** What follows from turns is done by then. */
+/** Long enough for the work that follows a turn. */
 const SETTLED_MS = 4_000;
 const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('loop/record-stretches.ts', import.meta.url));
@@ -30,7 +30,7 @@ const NAMES = ['orchestrator', 'web-server', 'idle'] as const;
 const Asked = z.object({ stageId: StageId, requestId: RequestId });
 const Stretches = z.array(z.object({ wallMs: z.number(), heldMs: z.number() }));
 
-/** A command that asks, one that prints much, and words. */
+/** A command that asks, one with much output, and text. */
 const script = (n: number) =>
   prompt({
     steps: [
@@ -42,7 +42,7 @@ const script = (n: number) =>
     ],
   });
 
-it(`measures how long the servers hold up their event loops with ${SESSIONS} sessions`, async () => {
+it(`measures how long the servers block their event loops with ${SESSIONS} sessions`, async () => {
   const recorded = await temporaryFolder();
   const recording = {
     NODE_OPTIONS: `--import=${RECORDER}`,
@@ -68,7 +68,7 @@ it(`measures how long the servers hold up their event loops with ${SESSIONS} ses
     idle: idle.pid ?? -1,
   };
   let number = 0;
-  /** What was recorded since the last time. */
+  /** Reads what was recorded since the last call. */
   async function stretches(of: string): Promise<Figure[]> {
     number++;
     for (const name of NAMES) process.kill(pids[name], 'SIGUSR2');
@@ -121,7 +121,7 @@ async function readRecord(file: string): Promise<Stretches> {
 
 const over = (values: readonly number[]) => values.filter((ms) => ms > LIMIT_MS).length;
 
-/** Time for which a process waited for a CPU is none in which it held up its loop. */
+/** Time in which a process waited for a CPU does not count as blocking its event loop. */
 function figuresOf(name: string, stretches: Stretches, baseline: string): Figure[] {
   const held = stretches.map(({ heldMs }) => heldMs);
   return [

@@ -12,13 +12,13 @@ import { partPid } from '../support/processes.ts';
 import { percentile } from './measure.ts';
 import { report } from './results.ts';
 
-/** `BENCH_SECONDS=600` is the whole run of ten minutes. */
+/** `BENCH_SECONDS=600` makes the full run of ten minutes. */
 const SESSIONS = Number(process.env.BENCH_SESSIONS ?? 500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 60);
 const LINES_A_SECOND = 20;
 const WATCHED = 10;
 const AT_ONCE = 8;
-/** A client may ask a hundred times a second. */
+/** A client may send a hundred requests a second. */
 const PAUSE_MS = 12;
 const SAMPLE_MS = 5_000;
 const TOKEN = 'a-token-for-the-benchmark';
@@ -60,7 +60,7 @@ it(`measures ${SESSIONS} sessions that print ${LINES_A_SECOND} lines a second`, 
   reportAll({ late, deltas, missing, memory, cpu, empty: empty.total, idle: idle.total });
 });
 
-/** Callboard whose `claude` is a swarm of emulators. */
+/** Starts Callboard with a swarm of emulators as its `claude`. */
 async function startSwarmed() {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const swarms: Awaited<ReturnType<typeof startSwarm>>[] = [];
@@ -79,7 +79,7 @@ async function startSwarmed() {
 
 /**
  * Reads the event stream, and watches the first stages.
- * @returns when entries could be read, by stage and index; and how late text of the watched stages came
+ * @returns when entries could be read, by stage and index; and the delays of the watched stages' text
  */
 async function listen(origin: string, transport: Transport, stageIds: readonly StageId[]) {
   const heard = new Map<string, number>();
@@ -112,7 +112,7 @@ async function listen(origin: string, transport: Transport, stageIds: readonly S
 }
 
 interface Measured {
-  /** How late lines were, in ms: those that are stored, and those that stream. */
+  /** Delays of lines, in ms: stored lines, and streamed ones. */
   late: number[];
   deltas: number[];
   missing: number;
@@ -165,7 +165,7 @@ function reportAll({ late, deltas, missing, memory, empty, idle, cpu }: Measured
   ]);
 }
 
-/** Some at once, in order. */
+/** Runs the work for all items in order, a few of them at a time. */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const queue = items.values();
   await Promise.all(
@@ -178,7 +178,7 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown
   );
 }
 
-/** Sessions that have had their first turn and rest. */
+/** Starts sessions; resolves when they have had their first turn and are idle. */
 async function startAll(transport: Transport): Promise<StageId[]> {
   const stageIds: StageId[] = [];
   await eachOf(Array.from({ length: SESSIONS }), async () => {
@@ -203,7 +203,7 @@ async function untilIdle(transport: Transport, count: number): Promise<void> {
   }
 }
 
-/** How late each second's text was, and how many are not there or were not told of. */
+/** Returns the delay of each second's text, and how many texts are missing or were never sent. */
 async function account(transport: Transport, stageIds: readonly StageId[], heard: ReadonlyMap<string, number>) {
   const late: number[] = [];
   let missing = 0;

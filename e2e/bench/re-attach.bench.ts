@@ -15,7 +15,7 @@ const TOKEN = 'a-token-for-the-benchmark';
 
 const asking = prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: 'true', description: 'Wait' } }] }] });
 
-it('measures how long a start takes that finds sessions, by their number', async () => {
+it('measures how long a start takes when it finds sessions, by their number', async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, onTestFinished, true);
   let running = await installation.start();
@@ -59,7 +59,7 @@ it('measures how long a start takes that finds sessions, by their number', async
   });
 }, 600_000);
 
-/** Stages whose sessions wait for a person, some of them started at once. */
+/** Creates stages whose sessions wait for a person; starts some of them at a time. */
 async function startStages(transport: Transport, count: number): Promise<void> {
   let left = count;
   const worker = async () => {

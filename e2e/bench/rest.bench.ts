@@ -11,7 +11,7 @@ import { createCpuAccount } from './turn/cpu.ts';
 
 const SESSIONS = [0, 1, 20];
 const MEASURED_MS = 10_000;
-/** What a start, and the end of a turn, leave to be done is done by then. */
+/** Long enough for the work that a start or the end of a turn leaves behind. */
 const SETTLED_MS = 8_000;
 const TOKEN = 'a-token-for-the-benchmark';
 

@@ -2,21 +2,21 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-/** One number that a bench measured; with a goal where it has to be good enough. */
+/** A number that a bench measured; with a goal if it has to be good enough. */
 const Figure = z.object({
-  /** What it is, in words. Figures of two runs are compared by it. */
+  /** A description. Figures of two runs are matched by it. */
   name: z.string(),
   value: z.number(),
   /** `ms`, `s`, `MB`, `/s`; `x` for a ratio. */
   unit: z.string(),
-  /** What it was measured beside in the same run, in words and numbers: `relay 112.3 ms`. */
+  /** The reference measured in the same run, in words and numbers: `relay 112.3 ms`. */
   baseline: z.string().optional(),
   atMost: z.number().optional(),
   atLeast: z.number().optional(),
 });
 export type Figure = z.infer<typeof Figure>;
 
-/** What one run of `npm run bench` keeps as JSON: the figures of each bench, by its name. */
+/** The JSON that one run of `npm run bench` keeps: the figures of each bench, by its name. */
 export const Results = z.object({
   at: z.iso.datetime(),
   commit: z.string(),
@@ -24,26 +24,26 @@ export const Results = z.object({
 });
 export type Results = z.infer<typeof Results>;
 
-/** Where the benches of a run leave their figures for `scripts/bench.ts`; each bench has a file of its own. */
+/** Where the benches of a run leave their figures for `scripts/bench.ts`; each bench has its own file. */
 const folder = process.env.BENCH_RESULTS;
 
 /**
- * Hands the figures of a bench over, once, at its end. They are compared with an earlier run, kept, and those with a
- * goal stand in the table of goals at the end of `npm run bench`.
+ * Hands over the figures of a bench, once, at its end. They are compared with an earlier run and kept; those with a
+ * goal appear in the table of goals at the end of `npm run bench`.
  */
 export function report(bench: string, figures: readonly Figure[]): void {
   if (folder === undefined) console.table(goalsTable({ [bench]: figures }));
   else writeFileSync(join(folder, `${bench}.json`), JSON.stringify(figures));
 }
 
-/** What a bench has handed over, as it stands in its file. */
+/** Parses the file of a bench into its figures. */
 export const parseFigures = (text: string): Figure[] => z.array(Figure).parse(JSON.parse(text));
 
 const digits = (value: number): string => value.toFixed(Math.abs(value) >= 1_000 ? 0 : Math.abs(value) >= 20 ? 1 : 2);
 const withUnit = (value: number, unit: string): string =>
   unit === 'x' || unit.startsWith('/') ? `${digits(value)}${unit}` : `${digits(value)} ${unit}`;
 
-/** Whether a figure is as good as it has to be; null where it has no goal. */
+/** Whether a figure meets its goal; null if it has none. */
 export function isMet({ value, atMost, atLeast }: Figure): boolean | null {
   if (atMost === undefined && atLeast === undefined) return null;
   return value <= (atMost ?? Number.POSITIVE_INFINITY) && value >= (atLeast ?? Number.NEGATIVE_INFINITY);
@@ -63,7 +63,7 @@ function rows(benches: Benches, row: (figure: Figure, bench: string) => Record<s
   );
 }
 
-/** Every figure with a goal: what was measured, beside what, and whether it is good enough. */
+/** Returns every figure with a goal: its value, its reference, and whether it meets the goal. */
 export function goalsTable(benches: Benches): Table {
   return rows(benches, (figure) => {
     const met = isMet(figure);
@@ -74,7 +74,7 @@ export function goalsTable(benches: Benches): Table {
   });
 }
 
-/** Every figure that two runs have in common, and how many times the earlier value the later one is. */
+/** Returns every figure that two runs have in common, with the ratio of the later value to the earlier one. */
 export function comparisonTable(before: Benches, after: Benches): Table {
   return rows(after, ({ name, value, unit }, bench) => {
     const earlier = before[bench]?.find((figure) => figure.name === name);

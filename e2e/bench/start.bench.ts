@@ -12,10 +12,10 @@ import { report } from './results.ts';
 
 const ROUNDS = 9;
 const STAGES = 500;
-/** A client may ask a hundred times a second. */
+/** A client may send a hundred requests a second. */
 const PAUSE_MS = 12;
 const SESSIONS = 20;
-/** What a start leaves to be done is done by then. */
+/** Long enough for the work that a start leaves behind. */
 const SETTLED_MS = 5_000;
 const TOKEN = 'a-token-for-the-benchmark';
 const script = prompt({ steps: [{ text: 'Ready.' }] });
@@ -24,7 +24,7 @@ it('measures starts and memory', { timeout: 900_000 }, async () => {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env);
   const { model } = installation;
-  await (await installation.start()).stop(); // what a first start makes is there from then on
+  await (await installation.start()).stop(); // the first start creates files that later starts find
   const bare: number[] = [];
   for (let round = 0; round < ROUNDS; round++) bare.push(await timed(() => run(process.execPath, ['-e', '0'], '/')));
   const empty = await startTimes(installation);

@@ -55,7 +55,7 @@ it('measures a transcript of 50,000 entries beside one of 300', async () => {
   console.table(Object.fromEntries(rows));
 });
 
-/** Medians in milliseconds, the elements in the page, and the heap in megabytes. */
+/** Medians in milliseconds, the number of elements in the page, and the heap in megabytes. */
 async function measure(page: Page, url: string, heapMb: () => Promise<number>): Promise<Record<string, number>> {
   const timed = async (act: () => Promise<void>, shown: () => Promise<void>) => {
     const begun = performance.now();

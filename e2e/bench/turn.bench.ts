@@ -19,10 +19,13 @@ import { type Partner, permissionTurn } from './turn/partner.ts';
 import { Mark, stepsTable, writtenOf } from './turn/steps.ts';
 
 const TURNS = Number(process.env.BENCH_TURNS ?? 60);
-/** The first turns start things up. */
+/** The first turns are a warm-up. */
 const DROPPED = 3;
 const PAUSE_MS = 300;
-/** After a turn of Callboard, which puts work off until a session has been quiet for a second: that must not fall into another one's turn. */
+/**
+ * The pause after a turn of Callboard, which defers work until a session has been quiet for a second: that work must not
+ * fall into another partner's turn.
+ */
 const LONG_PAUSE_MS = 1_600;
 const TOKEN = 'a-token-for-the-benchmark';
 const RECORDER = fileURLToPath(new URL('./turn/record-marks.ts', import.meta.url));
@@ -46,7 +49,7 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   onTestFinished(callboard.end);
   const launchIn = async (name: string) => {
     const cwd = join(folder, name);
-    await run('git', ['worktree', 'add', '--quiet', '-b', name, cwd], repo); // what a stage has as well
+    await run('git', ['worktree', 'add', '--quiet', '-b', name, cwd], repo); // a stage has one as well
     return { ...callboard.launch, cwd };
   };
   const raw = startRaw(await launchIn('raw'));
@@ -79,7 +82,7 @@ it('measures a permission turn through Callboard beside the raw pipe and a relay
   ]);
 }, 600_000);
 
-/** Has the partners take their turns one after the other, and notes the times down. */
+/** Has the partners take their turns one after the other, and records the times. */
 async function takeTurns(
   by: Record<keyof Turns, Partner>,
   turns: Turns,
@@ -93,7 +96,7 @@ async function takeTurns(
   ];
   const pids = partners.flatMap(([, partner]) => partner.pids);
   for (let n = 0; n < TURNS + DROPPED; n += 1) {
-    // Each goes first as often, so that none always follows the same one.
+    // Each partner goes first equally often, so that none always follows the same one.
     for (const at of partners.map((_, index) => n + index)) {
       const [name, partner] = partners[at % partners.length] ?? ['raw', by.raw];
       const isCallboard = name === 'callboard';
@@ -103,12 +106,12 @@ async function takeTurns(
       await whenAtRest(pids);
       if (n < DROPPED) continue;
       turns[name].push(turn);
-      await cpu.end(isCallboard ? 'work' : 'rest'); // while the others are at work it rests
+      await cpu.end(isCallboard ? 'work' : 'rest'); // Callboard rests while the others work
     }
   }
 }
 
-/** The real `claude` without what only Callboard's servers are to load: all partners have it in the same environment. */
+/** The real `claude` without the scripts that only Callboard's servers should load, so that all partners run it in the same environment. */
 async function writeClean(path: string): Promise<string> {
   const script = `#!/bin/sh\nunset NODE_OPTIONS BENCH_MARKS BENCH_PROFILES\nexec '${REAL_CLAUDE}' "$@"\n`;
   await writeFile(path, script, { mode: 0o755 });

@@ -7,9 +7,9 @@ import type { Installation } from '../support/callboard.ts';
 import { insist, type Ledger } from './people.ts';
 
 export interface Account {
-  /** What was decided, said or run and cannot be found again, in words. */
+  /** Decisions, messages or runs that cannot be found again, in words. */
   lost: string[];
-  /** What was told to the model or run more than once, or run without a yes, in words. */
+  /** Messages told to the model more than once, and tools run more than once or without a yes, in words. */
   doubled: string[];
 }
 
@@ -19,12 +19,12 @@ export interface AccountParts {
   ledger: Ledger;
   stages: readonly StageId[];
   isEmulated: boolean;
-  /** A claude that is killed between the yes and the run takes the run with it; then the person is told "unknown". */
+  /** A claude that is killed between the yes and the run loses the run; then the person sees "unknown". */
   runsMayBeMissing: boolean;
   signal: AbortSignal;
 }
 
-/** Holds what people did against what the model was told, what the tools did, and what Callboard says of it. */
+/** Compares what people did with what the model was told, what the tools did, and what Callboard reports about it. */
 export async function account(parts: AccountParts): Promise<Account> {
   const { installation, ledger, stages, runsMayBeMissing } = parts;
   const result: Account = { lost: [], doubled: [] };
@@ -45,7 +45,7 @@ export async function account(parts: AccountParts): Promise<Account> {
     for (const [index, name] of names.entries()) {
       const pieces = heard.split(`<${name}>`);
       count(`message ${name}`, pieces.length - 1, false);
-      // How it stood there each time, since a run is not easily had again.
+      // Keeps the text before each occurrence, since a failing run is hard to repeat.
       if (pieces.length > 2)
         result.doubled.push(...pieces.slice(0, -1).map((before) => `after: ${before.slice(-300)}`));
       const runs = ran.filter((line) => line === name).length;
@@ -70,7 +70,7 @@ export async function account(parts: AccountParts): Promise<Account> {
 
 const nameIn = (text: string): string => /<(.+)>/.exec(text)?.[1] ?? '';
 
-/** A run needs a decision that allowed it, of which Callboard does not say that it was not applied. */
+/** A run needs a decision that allowed it and that Callboard does not report as not applied. */
 function wasAllowed(name: string, { decisions }: Ledger, log: readonly Decision[]): boolean {
   return [...decisions].some(([requestId, { request }]) => {
     if (request.input.command !== `echo ${name} >> ran.txt`) return false;
@@ -89,7 +89,7 @@ async function decisionLog({ transport, signal }: AccountParts): Promise<Decisio
   }
 }
 
-/** The newest request that holds one of these messages holds the whole conversation. */
+/** The newest request that contains one of these messages contains the whole conversation. */
 function toldToModel({ model }: Installation, names: string[]): string {
   const last = model.requests.findLast(
     (request) => !request.subagent && names.some((name) => JSON.stringify(request.messages).includes(`<${name}>`)),

@@ -1,6 +1,6 @@
 /**
  * Loaded into the servers of a chaos run by `NODE_OPTIONS=--import`: at SIGUSR2 the web server loses its connection to the
- * orchestrator, in the middle of whatever is on its way. Nothing in the product knows of it.
+ * orchestrator, in the middle of whatever is on its way. Nothing in the product knows about it.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';

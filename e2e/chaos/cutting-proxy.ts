@@ -3,17 +3,17 @@ import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import type { Random } from './random.ts';
 
-/** Stands between the clients and the web server and cuts connections in the middle of what they carry. */
+/** Stands between the clients and the web server and cuts connections in the middle of their traffic. */
 export interface CuttingProxy {
   readonly origin: string;
   /** Where connections lead from now on. */
   leadTo(port: number): void;
-  /** Cuts one open connection, at random; false when there is none. */
+  /** Cuts one open connection at random; returns false if there is none. */
   cutOne(): boolean;
   close(): Promise<void>;
 }
 
-/** One connection in so many is cut by itself after some bytes of its answers. */
+/** One in this many connections is cut automatically after some bytes of its answers. */
 const ONE_IN = 40;
 const LONGEST_BYTES = 3_000;
 
@@ -35,7 +35,7 @@ export async function createCuttingProxy(random: Random): Promise<CuttingProxy> 
       client.write(bytes.subarray(0, bytes.length + left));
       end();
     });
-    // The board answers under its own address only. A request's head comes in one piece: it is small.
+    // The board answers only under its own address. A request's head comes in one piece: it is small.
     const readdressed = new Transform({
       transform: (bytes: Buffer, _encoding, done) =>
         done(null, Buffer.from(bytes.toString('latin1').replace(ownHost, `host: 127.0.0.1:${target}`), 'latin1')),

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { claudePids, partPid } from '../support/processes.ts';
 import type { Random } from './random.ts';
 
-/** What is killed or, of the connections, cut. */
+/** Parts to kill, and connections to cut. */
 export const VICTIMS = ['orchestrator', 'web server', 'supervisor', 'claude', 'web socket', 'connection'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
-/** What the killer has to know of what runs, and what to do that a person would do. */
+/** What the killer has to know about the running parts, and what it does in place of a person. */
 export interface Target {
   /** The folder of the installation. */
   folder: string;
-  /** The process that was started as `npm start` does; another one after each restart. */
+  /** The process that was started as `npm start` does; a new one after each restart. */
   startedPid: () => number;
-  /** Starts Callboard again, after its supervisor was killed. */
+  /** Starts Callboard again after its supervisor was killed. */
   startAgain: () => Promise<void>;
   cutConnection: () => boolean;
 }
@@ -20,7 +20,7 @@ export interface Target {
 export interface KillOptions {
   victims: readonly [Victim, ...Victim[]];
   times: number;
-  /** The longest pause between two. */
+  /** The longest pause between two kills. */
   pauseMs: number;
   random: Random;
   signal: AbortSignal;
@@ -40,7 +40,7 @@ export async function kill(target: Target, options: KillOptions): Promise<Record
   return killed;
 }
 
-/** False when there is nothing of the kind just now. */
+/** Returns false if there is nothing of the kind at the moment. */
 async function strike(target: Target, victim: Victim, random: Random): Promise<boolean> {
   switch (victim) {
     case 'connection':
@@ -64,7 +64,7 @@ function send(pid: number | null, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    return false; // it went in between
+    return false; // it ended in between
   }
 }
 

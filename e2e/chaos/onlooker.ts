@@ -4,14 +4,14 @@ import { type BoardView, foldBoard } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 import { insist } from './people.ts';
 
-/** Somebody who knows the board through the event stream alone, over lost connections and restarts. */
+/** A client that knows the board through the event stream alone, over lost connections and restarts. */
 export interface Onlooker {
   readonly events: () => number;
-  /** Waits until the board that the events have made can be held against the real one; returns all that was wrong, in words. */
+  /** Waits until the board built from the events can be compared with the real one; returns all differences, in words. */
   compare(signal: AbortSignal): Promise<string[]>;
 }
 
-/** Looks on until the signal aborts; no event may be missing or come twice. */
+/** Watches until the signal aborts; no event may be missing or come twice. */
 export async function lookOn(transport: Transport, signal: AbortSignal): Promise<Onlooker> {
   const load = () => insist(signal, () => transport.command('get_board', {}));
   const wrong: string[] = [];

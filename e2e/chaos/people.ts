@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Decision, MessageId, type PendingRequest, questionsOf, type StageId } from '@callboard/contract';
 import { type ClientCommand, type Transport, TransportError } from '@callboard/contract/client';
 
-/** What the people at the board did, as they know it: the ledger that everything is held against in the end. */
+/** What the people at the board did, as they know it: the ledger that everything is compared with in the end. */
 export interface Ledger {
-  /** By request id: what was asked, and what the server said last of the decision. */
+  /** By request id: what was asked, and what the server last said about the decision. */
   decisions: Map<string, { request: PendingRequest; decision: Decision }>;
-  /** Messages that the server took. */
+  /** Messages that the server accepted. */
   messages: Said[];
 }
 
-/** A message, and whether it has a tool run that writes its name down. */
+/** A message, and whether it makes a tool run that writes the message's name down. */
 export interface Said {
   stageId: StageId;
   text: string;
@@ -20,14 +20,14 @@ export interface Said {
   hasRun: boolean;
 }
 
-/** Errors after which one does not know, or knows that nothing was done; trying again is safe for what is done here. */
+/** Errors after which the outcome is unknown, or nothing was done; for these actions retrying is safe. */
 const passes = (error: unknown): boolean =>
   error instanceof TransportError &&
   (error.code === 'network' || error.code === 'unreadable' || [429, 500, 503].includes(error.status));
 
 const PAUSE_MS = 50;
 
-/** Tries until the server has answered, as a patient person does. */
+/** Retries until the server has answered, as a patient person does. */
 export async function insist<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -40,7 +40,7 @@ export async function insist<T>(signal: AbortSignal, attempt: () => Promise<T>):
   }
 }
 
-/** As many people as this are at the board: each does one thing after another. */
+/** This many people are at the board: each does one thing after another. */
 export function atMost(people: number, transport: Transport): Transport {
   const waiting: (() => void)[] = [];
   let free = people;
@@ -60,7 +60,7 @@ export function atMost(people: number, transport: Transport): Transport {
   };
 }
 
-/** Answers every request that is open, over and over, until told to stop. */
+/** Answers every open request, over and over, until told to stop. */
 export async function answerAll(
   transport: Transport,
   ledger: Ledger,
@@ -85,7 +85,7 @@ async function answerOne(
     const { decision } = await insist(signal, () => answer(transport, request));
     note(decision);
   } catch (error) {
-    // A lost reply: the answer had been taken, and trying again is told so. Or the request was closed meanwhile.
+    // A lost reply: the answer had been accepted, and the retry learns that. Or the request was closed meanwhile.
     if (!(error instanceof TransportError) || error.decision === null) throw error;
     note(error.decision);
   }
@@ -99,7 +99,7 @@ function answer(transport: Transport, { stageId, requestId, kind, input }: Pendi
   return transport.command('answer_question', { stageId, requestId, answers });
 }
 
-/** Sends a message once, however often its reply is lost: it bears an id of the sender's. */
+/** Sends a message once, however often its reply is lost: it carries an id from the sender. */
 export async function say(transport: Transport, ledger: Ledger, said: Said, signal: AbortSignal): Promise<void> {
   const { stageId, text: message, mode } = said;
   const messageId = MessageId.parse(randomUUID());

@@ -15,7 +15,10 @@ import { createRandom, type Random } from './random.ts';
 export interface ChaosOptions {
   seed: number;
   stages: number;
-  /** Messages a stage is sent besides its prompt: most ask for one tool call, and some of those for a question as well; the others are remarks. */
+  /**
+   * Messages a stage gets besides its prompt: most ask for one tool call, and some of those for a question as well; the
+   * others are remarks.
+   */
   messages: number;
   kills: number;
   victims: readonly [Victim, ...Victim[]];
@@ -28,7 +31,7 @@ export interface ChaosResult extends Account {
   killed: Record<Victim, number>;
   decisions: number;
   messages: number;
-  /** Events that came to who watched, and what was wrong with them, in words. */
+  /** Events that reached the onlooker, and what was wrong with them, in words. */
   events: number;
   wrongEvents: string[];
 }
@@ -38,8 +41,8 @@ const PEOPLE = 12;
 const LONGEST_PAUSE_MS = 900;
 
 /**
- * Lets people work at the board while parts of it are killed and connections are cut, and holds the ledger of what they
- * did against what the model was told, what the tools did, and what the event stream said.
+ * Lets people work at the board while parts of it are killed and connections are cut, and compares the ledger of what they
+ * did with what the model was told, what the tools did, and what the event stream said.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { isEmulated, victims, kills: times } = options;
@@ -64,7 +67,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const answering = answerAll(transport, ledger, done.signal, signal);
     answering.catch(() => undefined); // awaited at the end, unless something else fails first
     const stages = await startStages(transport, options.stages, random, signal);
-    // A conversation of which nothing is on disk yet cannot be resumed: every one has had its first turn by now.
+    // A conversation with nothing on disk cannot be resumed: by now each one has had its first turn.
     for (const stageId of stages) await untilQuiet(transport, stageId, signal);
     const target = {
       folder: installation.folder,
@@ -117,7 +120,7 @@ async function startStages(
   return ids;
 }
 
-/** A message that has one tool run, which writes the message's name into a file; every third asks a question too. */
+/** A message that makes one tool run, which writes the message's name into a file; every third asks a question too. */
 function work(name: string, random: Random): string {
   const run = { name: 'Bash', input: { command: `echo ${name} >> ran.txt`, description: `Note ${name}` } };
   const options = ['A', 'B'].map((label) => ({ label, description: label }));
@@ -129,7 +132,7 @@ function work(name: string, random: Random): string {
   return prompt({ steps: [...steps, { text: `done ${name}` }] }, `<${name}>`);
 }
 
-/** Who talks, what they note down, and until when. */
+/** Who talks, where they record it, and until when. */
 interface Talkers {
   transport: Transport;
   ledger: Ledger;
@@ -141,7 +144,7 @@ interface Talkers {
 async function talk({ transport, ledger, random, signal }: Talkers, stageId: StageId, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const name = `${stageId}-m${n}`;
-    // Every fourth is a remark that is written into the turn that runs just then.
+    // Every fourth is a remark that is written into the running turn.
     const isRemark = random.between(1, 4) === 1;
     const said = isRemark
       ? ({ stageId, text: `By the way: <${name}>`, mode: 'steer', hasRun: false } as const)
@@ -167,6 +170,6 @@ async function untilQuiet(transport: Transport, stageId: StageId, signal: AbortS
 async function start(transport: Transport, stageId: StageId, signal: AbortSignal): Promise<void> {
   await insist(signal, () => transport.command('start_stage', { stageId })).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (!(error instanceof Error)) throw error; // refused: it runs already, or was killed again; the next look tells
+    if (!(error instanceof Error)) throw error; // refused: it runs already, or was killed again; the next check tells
   });
 }

@@ -3,11 +3,11 @@ import { get, type IncomingMessage } from 'node:http';
 import type { StageId } from '@callboard/contract';
 import type { Transport } from '@callboard/contract/client';
 
-/** A client of the event stream that can stop reading, as a tab does whose machine sleeps. */
+/** A client of the event stream that can stop reading, like a tab whose machine sleeps. */
 export interface SlowClient {
   /** Stops reading, for now. */
   pause(): void;
-  /** Reads what was sent to it before it was cut off; resolves with the numbers of all its events, once the stream has ended. */
+  /** Reads everything sent to it before it was cut off; resolves with the numbers of all its events, once the stream has ended. */
   rest(signal: AbortSignal): Promise<number[]>;
   close(): void;
 }
@@ -15,7 +15,7 @@ export interface SlowClient {
 const STREAM_ID = /"streamId":"([^"]+)"/;
 const EVENT_ID = /^id: (\d+)$/gm;
 
-/** Opens a stream that watches a stage, and that begins behind `since`. */
+/** Opens a stream that watches a stage, and that begins after `since`. */
 export async function openSlowClient(
   origin: string,
   token: string,
@@ -58,7 +58,7 @@ export interface Reader {
   /** Numbers of events that were due and did not come, or came twice, in words. */
   readonly wrong: string[];
   seq(): number;
-  /** Characters of text that came while it was written. */
+  /** Characters of text that arrived while it was being written. */
   characters(): number;
 }
 
@@ -80,6 +80,6 @@ export function startReader(transport: Transport, since: number, signal: AbortSi
   return { wrong, seq: () => seq, characters: () => characters };
 }
 
-/** Whether numbers rise one by one. */
+/** Whether the numbers rise one by one. */
 export const areConsecutive = (numbers: readonly number[]): boolean =>
   numbers.every((number, index) => index === 0 || number === (numbers[index - 1] ?? 0) + 1);

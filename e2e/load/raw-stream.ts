@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 
-/** One message of an event stream, as it stands there. */
+/** One message of an event stream, unparsed. */
 export interface RawMessage {
   event: string;
   /** The number of a stored event. */
@@ -14,7 +14,7 @@ export interface RawMessage {
 const MESSAGE = /^event: (.+)\n(?:id: (\d+)\n)?(?:at: (.+)\n)?data: (.*)$/m;
 
 /**
- * Reads an event stream with as little work as can be, so that reading is not what is measured.
+ * Reads an event stream with as little work as possible, so that the bench does not measure the reading.
  * @param credential an API token, or the headers of a page
  */
 export async function openRawStream(

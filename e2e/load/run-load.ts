@@ -12,7 +12,7 @@ export interface LoadOptions {
   /** How much the session prints, in MB (of 1024 * 1024 bytes). */
   megabytes: number;
   megabytesPerSecond: number;
-  /** Clients of the event stream that read, and as many that stop reading. */
+  /** The number of clients of the event stream that read; equally many stop reading. */
   clients: number;
   timeoutMs: number;
 }
@@ -20,11 +20,11 @@ export interface LoadOptions {
 export interface LoadResult {
   samples: Sample[];
   seconds: number;
-  /** Events that came to those who read. */
+  /** Events that reached the reading clients. */
   events: number;
   /** Slow clients that were cut off. */
   cutOff: number;
-  /** What was missing, came twice, or should not be, in words. */
+  /** Everything that was missing, came twice, or was wrong, in words. */
   wrong: string[];
 }
 
@@ -32,11 +32,11 @@ const TOKEN = 'a-token-for-the-time-of-the-test';
 const SAMPLE_MS = 250;
 const CHARS = 20_000;
 const DELTA_CHARS = 1_000;
-/** About what one text takes in the spool: its deltas, each in a line of its own, and then the whole. */
+/** The approximate size of one text in the spool: its deltas, one line each, and then the whole. */
 const TEXT_BYTES = CHARS * 2 + (CHARS / DELTA_CHARS) * 300;
 const MB = 1024 * 1024;
 
-/** One session prints without end; some clients read what comes of it, some do not. Measures what all of that takes. */
+/** One session prints without end; some clients read the results, some do not. Measures the resources that all of this uses. */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const env = { CALLBOARD_TOKEN_SHA256: createHash('sha256').update(TOKEN).digest('hex') };
   const installation = await install(env, undefined, true);
@@ -115,7 +115,7 @@ async function sampleUntilIdle(
 }
 
 /**
- * Each client reads what it still gets, and the rest by replay: without a gap, and nothing twice.
+ * Each client reads the rest of its stream, and then the missing events by replay: without a gap, and nothing twice.
  * @returns how many had been cut off, and what was wrong, in words
  */
 async function comeBack(

@@ -2,15 +2,15 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** What the servers and the spools take at one moment, in MB. */
+/** What the servers and the spools use at one moment, in MB. */
 export interface Sample {
   /** Bytes that the session has printed until then: the length of the spool. */
   printed: number;
   orchestrator: number;
   'web server': number;
-  /** What the spool takes on the disk. */
+  /** Disk space of the spool. */
   spool: number;
-  /** What of it has not been taken in yet. */
+  /** The part of it that is not yet ingested. */
   unread: number;
 }
 
@@ -30,7 +30,7 @@ export async function takeSample(pids: { orchestrator: number; webServer: number
   };
 }
 
-/** Bytes that the orchestrator has taken in of what runs. */
+/** Bytes of the running spools that the orchestrator has ingested. */
 function takenIn(dataDir: string): number {
   const store = new DatabaseSync(join(dataDir, 'store.sqlite'), { readOnly: true, timeout: 60_000 });
   try {

@@ -19,7 +19,7 @@ async function board(page: Page): Promise<void> {
 
 async function stage(page: Page, stageId: string): Promise<void> {
   await page.goto(new URL(`/stages/${stageId}`, page.url()).href);
-  // On the page of a stage that asks, the others' requests stand in the corner.
+  // On the page of a stage that asks, the requests of other stages are in the corner.
   await dialog(page)
     .or(page.getByRole('region', { name: 'Request', exact: true }))
     .waitFor();
@@ -135,7 +135,10 @@ const STATES: Record<string, State> = {
   },
 };
 
-/** What stands for all in the dark scheme, whose colours come from the same names; `npm run test:all` looks at everything in both. */
+/**
+ * The pages that represent the others in the dark scheme, whose colours come from the same names; `npm run test:all`
+ * checks everything in both.
+ */
 const DARK = [
   'the overlay',
   'the board',
@@ -147,7 +150,7 @@ const DARK = [
   'a queue that is held',
 ];
 
-/** Waits until nothing on the page moves or fades, for ten frames on end: colours are not what they will be before. */
+/** Waits until nothing on the page moves or fades, for ten frames in a row: until then the colours are not final. */
 async function untilStill(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const isStill = () =>
@@ -159,7 +162,7 @@ async function untilStill(page: Page): Promise<void> {
   });
 }
 
-/** Interrupts a turn behind which a message waits. */
+/** Interrupts a turn that has a message waiting behind it. */
 async function holdQueue(page: Page, origin: string, stageId: string): Promise<void> {
   const api = apiOf(origin);
   await api.post(`/api/sessions/${stageId}/message`, { message: 'Then the tests' });
@@ -168,7 +171,7 @@ async function holdQueue(page: Page, origin: string, stageId: string): Promise<v
   await page.getByRole('region', { name: 'Queued messages' }).getByText(/^Held/).waitFor();
 }
 
-it('has nothing that axe finds against WCAG 2.2 AA, on any page in the light scheme, and on those that stand for all in the dark one', {
+it('violates no WCAG 2.2 AA rule that axe checks: every page in the light scheme, representative pages in the dark one', {
   timeout: 900_000,
 }, async () => {
   const { start, model } = await install();

@@ -5,7 +5,7 @@ import { openDesk } from '../support/desk.ts';
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const exact = (name: string) => ({ name, exact: true });
 
-/** What the pages have from the start: they can be put out of sight, and tell which notifications they showed. */
+/** A script for the pages from the start: it lets the test hide them, and records which notifications they showed. */
 function inEveryPage(): void {
   const state = { visibility: 'visible', shown: [] as string[] };
   Object.defineProperty(document, 'visibilityState', { get: () => state.visibility });
@@ -30,7 +30,7 @@ const look = (page: Page, to: 'visible' | 'hidden') =>
   page.evaluate((visibility) => (globalThis as Seen).setVisibility(visibility), to);
 const shown = (page: Page) => page.evaluate(() => (globalThis as Seen).shownNotifications);
 
-it('counts what waits in the title, and notifies once, and only when no tab is looked at', async () => {
+it('counts what waits in the title, and notifies once, and only when nobody looks at any tab', async () => {
   const { page, context, origin, api, errors } = await openDesk(
     (_callboard, context) => context.addInitScript(inEveryPage),
     { hasNotifications: true },
@@ -47,7 +47,7 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   // Either tab may be the one that notifies.
   const all = async () => [...(await shown(page)), ...(await shown(second))].toSorted();
 
-  // One tab is looked at, if not this one.
+  // A person looks at one tab, though not this one.
   await look(page, 'hidden');
   await start('One');
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
@@ -58,7 +58,7 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
   await expect.poll(all).toEqual(['Two wants to run a command']);
 
-  // What is answered is no longer counted, also in a tab that nobody looks at.
+  // Answered requests are no longer counted, even in a tab that nobody looks at.
   await look(second, 'visible');
   await second.getByRole('dialog').getByRole('button', exact('Allow')).click();
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
@@ -73,7 +73,7 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   await expect.poll(icon).toBe('/favicon.svg');
   expect(await all()).toEqual(['Two wants to run a command']);
 
-  // A stage that cannot go on needs somebody as well: the column, the badge, the title and the icon say one number.
+  // A stage that cannot go on needs somebody as well: the column, the badge, the title and the icon show the same number.
   await look(second, 'hidden');
   const denied = { error: { status: 403, type: 'permission_error', message: 'No access' } };
   await api.start(await api.stage('Nightly export', [denied]));
@@ -84,7 +84,7 @@ it('counts what waits in the title, and notifies once, and only when no tab is l
   await page.getByRole('link', exact('Inbox 1')).waitFor();
   await page.getByRole('button', exact('1 stage needs you')).waitFor();
 
-  // A permission that was taken back is not shown as if it were there.
+  // A revoked permission is not shown as granted.
   const isOn = async () => {
     await page.reload();
     await page.getByRole('button', { name: 'Account' }).click();

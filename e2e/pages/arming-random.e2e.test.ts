@@ -6,7 +6,7 @@ import { type Act, type Sent, type Witness, witness } from '../support/witness.t
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const SEED = Number(process.env.CALLBOARD_SEED ?? '20261122');
 const ACTS = 90;
-/** A frame more or less, between what was drawn and what was seen. */
+/** Tolerance of about one frame between drawing and seeing. */
 const FRAME_MS = 40;
 
 /** The same numbers for the same seed. */
@@ -18,7 +18,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-/** Why this answer should not have been sent; null where it was allowed. */
+/** Why this answer should not have been sent; null if it was allowed. */
 function fault(sent: Sent, command: string, acts: readonly Act[]): string | null {
   const act = acts[sent.act];
   if (act === undefined) return 'nobody did anything';
@@ -37,14 +37,14 @@ function fault(sent: Sent, command: string, acts: readonly Act[]): string | null
   return turned || wasStill(command, since, act, before) ? null : 'nobody had turned to it';
 }
 
-/** Whether it was there alone for a second in which nobody did anything. */
+/** Whether it was alone on the screen for a second in which nobody did anything. */
 function wasStill(command: string, since: number, act: Act, before: readonly Act[]): boolean {
   const alone = (one: Act) => Object.keys(one.shown).every((other) => other === command);
   const acts = [...before.filter(({ at, kind }) => at >= since && kind !== 'focus'), act];
   return acts.some((one, index) => alone(one) && one.at - (acts[index - 1]?.at ?? since) >= 1_000 - 2 * FRAME_MS);
 }
 
-/** Does one thing at random; what the page does not have just now is left out. */
+/** Does one thing at random; skips it if the page does not have its target at the moment. */
 async function doOne(
   { page, origin }: Desk,
   next: (below: number) => number,
@@ -102,7 +102,7 @@ async function doOne(
   await page.waitForTimeout([0, 0, 30, 120, 300, 520, 1_100][next(7)] ?? 0);
 }
 
-/** What the page has seen since it was loaded. */
+/** Everything the page has seen since it was loaded. */
 const seenBy = (page: Page) => page.evaluate(() => (globalThis as typeof globalThis & { witness: Witness }).witness);
 
 it(`lets nothing decide at random what nobody looked at (seed ${SEED})`, { timeout: 420_000 }, async () => {
@@ -148,7 +148,7 @@ it(`lets nothing decide at random what nobody looked at (seed ${SEED})`, { timeo
   // Both happened: keys that decided something, and keys that did not.
   expect(decided).toBeGreaterThan(2);
   expect(asked).toBeGreaterThan(decided);
-  // Nothing was decided on the server that no page has sent.
+  // The server decided nothing that no page has sent.
   const { decisions } = await api.get('/api/decisions');
   expect(decisions.filter(({ by }: { by: string | null }) => by !== null).length).toBeLessThanOrEqual(decided);
 });

@@ -12,11 +12,11 @@ const ask = (...questions: { question: string; header: string }[]) => {
 const wants = (title: string) => ({ name: `${title} wants to run a command` });
 const exact = (name: string) => ({ name, exact: true });
 
-/** Which key the button promises just now. */
+/** Which key the button currently offers. */
 const promised = (_page: Page, form: ReturnType<Page['getByRole']>, name = 'Allow') =>
   form.getByRole('button', exact(name)).getAttribute('aria-keyshortcuts');
 
-/** Waits as long in the page, where the clock of the rules is. */
+/** Waits in the page for this long, because the rules use the page's clock. */
 const pass = (page: Page, ms: number) =>
   page.evaluate((time) => new Promise((resolve) => setTimeout(resolve, time)), ms);
 
@@ -48,7 +48,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   }
   for (const stageId of [x, ...others]) expect(await pendingOf(desk, stageId)).toHaveLength(1);
 
-  // C turns to it: the one that waits the longest comes, and its keys work.
+  // C turns to it: the request that has waited longest comes, and its keys work.
   const [first = ''] = others;
   await card.getByText('Footer 0').waitFor();
   await card.getByText(first, { exact: true }).waitFor();
@@ -59,7 +59,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   await expect.poll(() => promised(page, footer)).toBe('a');
   await page.keyboard.press('a');
   await expect.poll(() => pendingOf(desk, first)).toHaveLength(0);
-  // The next one is in the corner again, and not over the form, whose own keys work once nobody does anything else.
+  // The next one is in the corner again, not over the form, whose own keys work once nobody does anything else.
   await card.getByText('Footer 1').waitFor();
   await footer.waitFor({ state: 'hidden' });
   expect(await pendingOf(desk, x)).toHaveLength(1);
@@ -69,7 +69,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   await page.keyboard.press('a');
   await expect.poll(() => pendingOf(desk, x)).toHaveLength(0);
 
-  // Now the page has no form, and the request comes over it; a text that was begun is one.
+  // Now the page has no form, and the request comes over it; an unfinished text counts as a form.
   await page.getByRole('dialog', wants('Footer 1')).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
@@ -84,7 +84,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   expect(errors).toEqual([]);
 });
 
-it('answers one request with a key that is held down, and never the next; keys work on what a person turned to', async () => {
+it('answers one request with a key that is held down, and never the next; keys work on the request that a person turned to', async () => {
   const desk = await openDesk();
   const { page, errors } = desk;
   const dialog = page.getByRole('dialog', wants('Login form'));
@@ -102,7 +102,7 @@ it('answers one request with a key that is held down, and never the next; keys w
   const asked = async () => (await pendingOf(desk, x))[0]?.input.command;
   const x = await begin(desk, 'Login form', ...['1', '2', '3', '4', '5'].map((nth) => bash(`touch ${nth}.txt`)));
   await dialog.getByText('touch 1.txt').waitFor();
-  // Nobody has turned to it: it is armed once it was there for a second before somebody who kept still.
+  // Nobody has turned to it: it is armed after a second on the screen without any action.
   await expect.poll(() => promised(page, dialog)).toBe('a');
   await page.keyboard.down('a');
   await dialog.getByText('touch 2.txt').waitFor();
@@ -136,7 +136,7 @@ it('answers one request with a key that is held down, and never the next; keys w
   expect(errors).toEqual([]);
 });
 
-it('takes the answer to a question of any text, by digits, and shows it in one line', async () => {
+it('accepts the answer to a question of any text, by digits, and shows it in one line', async () => {
   const desk = await openDesk();
   const { page, origin, model, errors } = desk;
   const x = await begin(

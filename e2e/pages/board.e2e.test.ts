@@ -15,13 +15,13 @@ async function openBoard(size?: { width: number; height: number }) {
   return { page, errors, repo, origin, region, api: apiOf(origin) };
 }
 
-it('takes a drop as a command: started on Running, completed on Done, refused in words elsewhere', async () => {
+it('treats a drop as a command: started on Running, completed on Done, refused with an explanation elsewhere', async () => {
   const { page, errors, region, api } = await openBoard();
   await api.stage('Search index', [{ text: 'All finished.' }]);
   const link = region('Ready').getByRole('link', { name: 'Search index' });
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
 
-  // By keyboard, to a column that nothing is put into.
+  // By keyboard, to a column that accepts no drop.
   await link.focus();
   await page.keyboard.press('Space');
   await page.getByText('Search index is lifted from Ready.').waitFor({ state: 'attached' });
@@ -41,7 +41,7 @@ it('takes a drop as a command: started on Running, completed on Done, refused in
   await page.getByText('Drop to start it', { exact: true }).waitFor();
   await page.keyboard.press('Space');
   await region('Review').getByRole('link', { name: 'Search index' }).waitFor();
-  await expect.poll(focused).toBe('Search index'); // it has gone along, over two columns
+  await expect.poll(focused).toBe('Search index'); // the focus has moved along, over two columns
 
   // By pointer, to Done.
   const to = await region('Done').boundingBox();
@@ -77,7 +77,7 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
 
   await page.getByRole('combobox', { name: 'Epic' }).selectOption('STAGE-001-002');
   await page.keyboard.press('/');
-  await page.keyboard.type('check'); // faster than the board is drawn anew
+  await page.keyboard.type('check'); // faster than the board redraws
   await region('Ready').getByText('Nothing matches').waitFor();
   await expect.poll(() => new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
   await page.reload();
@@ -89,14 +89,14 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await region('Ready').getByRole('link', { name: 'Login form' }).waitFor();
   await expect.poll(() => find.inputValue()).toBe('');
 
-  // Folded columns stay so.
+  // Folded columns stay folded.
   await page.getByRole('button', { name: 'Fold Review' }).click();
   await page.reload();
   await page.getByRole('button', { name: 'Unfold Review' }).waitFor();
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
 
-it('writes a stage with phases, edits it, and lets the next phase begin from its card', async () => {
+it('writes a stage with phases, edits it, and starts the next phase from its card', async () => {
   const { page, errors, region } = await openBoard();
   await page.getByRole('button', { name: 'New stage' }).first().click();
   const form = page.getByRole('dialog', { name: 'New stage' });
@@ -107,7 +107,7 @@ it('writes a stage with phases, edits it, and lets the next phase begin from its
     await form.getByRole('textbox', { name: `Name of phase ${index + 1}` }).fill(name);
     await form.getByRole('textbox', { name: `Prompt of phase ${index + 1}` }).fill(`${name} it.`);
   }
-  // Closed by a slip, it is all there again, also after a reload.
+  // After closing it by mistake, everything is there again, even after a reload.
   await page.keyboard.press('Escape');
   await form.waitFor({ state: 'hidden' });
   await page.reload();
@@ -198,7 +198,7 @@ it('shows one column at a time on a phone, with tabs that carry counts', async (
   expect(errors).toEqual([]);
 });
 
-it('leads from card to card by arrow keys, unless one is lifted, and shows on a card what its stage has changed', async () => {
+it('moves from card to card by arrow keys, unless a card is lifted, and shows on a card what its stage has changed', async () => {
   const { page, errors, region, api } = await openBoard();
   const write = { name: 'Write', input: { file_path: 'made.ts', content: 'one\ntwo\n' } };
   const made = await api.stage('Makes a file', [{ tools: [write] }, { text: 'Made.' }], {
@@ -224,7 +224,7 @@ it('leads from card to card by arrow keys, unless one is lifted, and shows on a 
   await press('End', 'Second');
   await press('ArrowUp', 'First');
 
-  // Lifted, the same keys move the card.
+  // While a card is lifted, the same keys move it.
   await page.keyboard.press('Space');
   await page.locator('[data-dragging="true"]').waitFor();
   await page.keyboard.press('ArrowRight');

@@ -12,7 +12,7 @@ const LACKS = [
   'A message that begins with / runs as a command, and @path attaches files.',
 ];
 
-/** The real `claude`, which says that it is an older release. @returns its path */
+/** A program that runs the real `claude` but reports an older release. @returns its path */
 async function olderClaude(): Promise<string> {
   const path = join(await temporaryFolder(), 'claude');
   const change = `s/"claude_code_version":"[^"]*"/"claude_code_version":"${OLD}"/`;
@@ -25,7 +25,7 @@ exec claude "$@" > >(exec sed -u '${change}')
   return path;
 }
 
-it('tells on the card, on the page and in the details of a stage what its release of Claude Code lacks', async () => {
+it('shows on the card, on the page and in the details of a stage what its release of Claude Code lacks', async () => {
   const { start } = await install({ CALLBOARD_CLAUDE_PATH: await olderClaude() });
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);

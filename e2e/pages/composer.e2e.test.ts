@@ -11,7 +11,7 @@ const marked = (page: Page, list: string) => options(page, list).and(page.locato
 const isIdle = (page: Page) => page.getByRole('button', { name: 'Complete', exact: true }).waitFor();
 const attached = (page: Page) => page.getByRole('list', { name: 'Attached files' }).getByRole('listitem');
 
-/** Sends messages that wait, one after another. */
+/** Sends messages one after another; all of them wait. */
 async function queueUp(page: Page, ...texts: string[]): Promise<void> {
   for (const text of texts) {
     await messageBox(page).fill(text);
@@ -21,7 +21,7 @@ async function queueUp(page: Page, ...texts: string[]): Promise<void> {
   }
 }
 
-/** Attaches a file whose upload stays on its way, until what is returned is called; then it goes on as told. */
+/** Attaches a file whose upload stays pending until the returned function is called; then it continues or fails as given. */
 async function attachSlowly(page: Page, goOn: (route: Route) => Promise<void>): Promise<() => void> {
   const gate = Promise.withResolvers<void>();
   await page.route('**/api/sessions/*/files', async (route) => {
@@ -52,7 +52,7 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
   );
 }
 
-it('completes the paths of files behind @, by keys and by pointer, and Claude reads those that are named', async () => {
+it('completes file paths after @, by keys and by pointer, and Claude reads the named files', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
     await mkdir(join(repo, 'src', 'pages'), { recursive: true });
     await writeFile(join(repo, 'src', 'login.ts'), 'THE LOGIN\n');
@@ -72,7 +72,7 @@ it('completes the paths of files behind @, by keys and by pointer, and Claude re
   await options(page, 'Files').filter({ hasText: 'a note.txt' }).click();
   await expect.poll(() => messageBox(page).inputValue()).toBe('Compare @src/pages/login-form.tsx with @"a note.txt" ');
 
-  // In the middle of the text, closed by Escape, which leaves the turn and the text alone.
+  // In the middle of the text, closed by Escape, which does not affect the turn or the text.
   await messageBox(page).press('Home');
   await messageBox(page).pressSequentially('@log');
   await options(page, 'Files').first().waitFor();
@@ -92,7 +92,7 @@ it('completes the paths of files behind @, by keys and by pointer, and Claude re
   expect(errors).toEqual([]);
 });
 
-it('offers the commands and models that Claude Code has, those of the repository among them', async () => {
+it('offers the commands and models that Claude Code has, including those of the repository', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when', {}, async (repo) => {
     await mkdir(join(repo, '.claude', 'commands'), { recursive: true });
     const greet = '---\ndescription: Greets someone\nargument-hint: <name>\n---\nSay hello to $ARGUMENTS.\n';
@@ -109,7 +109,7 @@ it('offers the commands and models that Claude Code has, those of the repository
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Say hello to Ada.');
   await isIdle(page);
 
-  // The model and its effort, by the names that Claude Code has for them.
+  // The model and its effort, by Claude Code's names for them.
   const models = page.getByRole('combobox', { name: 'Model' });
   await expect.poll(() => models.locator('option').allTextContents()).toContain('Fable');
   await models.selectOption('haiku');
@@ -124,7 +124,7 @@ it('offers the commands and models that Claude Code has, those of the repository
   await expect.poll(() => models.inputValue()).toBe('haiku');
   await expect.poll(() => effort.inputValue()).toBe('high');
 
-  // A new stage is offered the same.
+  // A new stage offers the same.
   await page.goto(new URL('/', page.url()).href);
   await page.getByRole('button', { name: 'New stage' }).first().click();
   await page.getByRole('combobox', { name: 'Model' }).click();
@@ -164,7 +164,7 @@ it('keeps pasted and dropped files over a reload, the same on all screens, until
   expect(errors).toEqual([]);
 });
 
-it('steers the running turn, and puts a message in the place of all that wait', async () => {
+it('steers the running turn, and replaces all waiting messages with one', async () => {
   const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
   const script = { steps: [{ tools: [ask] }, ...gated('end').steps] };
   const { page, errors, model } = await openStage(script, 'Wait for me');
@@ -180,7 +180,7 @@ it('steers the running turn, and puts a message in the place of all that wait', 
   await page.getByRole('menuitem', { name: /Replace all queued/ }).click();
   await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('three')]);
 
-  // It is read at the next step of this very turn.
+  // Claude reads it at the next step of this very turn.
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
   await expect.poll(() => JSON.stringify(model.requests.at(-1)?.messages)).toContain('Use b.txt instead');
   model.release('end');
@@ -189,7 +189,7 @@ it('steers the running turn, and puts a message in the place of all that wait', 
   expect(errors).toEqual([]);
 });
 
-it('sends a message with its file once that is there, when it was sent before', async () => {
+it('sends a message once the upload of its file is complete, if it was sent before that', async () => {
   const { page, errors, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
   await page.getByText('Ready.').waitFor();
   const letUpload = await attachSlowly(page, (route) => route.continue());
@@ -205,7 +205,7 @@ it('sends a message with its file once that is there, when it was sent before', 
   expect(errors).toEqual([]);
 });
 
-it('does not send a message whose file was not taken meanwhile', async () => {
+it('does not send a message whose file was rejected meanwhile', async () => {
   const { page, model } = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say so');
   await page.getByText('Ready.').waitFor();
   const letUpload = await attachSlowly(page, (route) => route.fulfill({ status: 413, body: '' }));
@@ -218,7 +218,7 @@ it('does not send a message whose file was not taken meanwhile', async () => {
   expect(JSON.stringify(model.requests)).not.toContain('Look at this');
 });
 
-it('keeps what a message takes the place of, files and all, until it is sent after all or discarded', async () => {
+it('keeps the replaced messages, including files, until they are sent after all or discarded', async () => {
   const { page, errors, model } = await openStage(gated('first'), 'Wait for me');
   await page.getByRole('button', { name: 'Interrupt' }).waitFor();
   const file = { name: 'the page.png', mimeType: 'image/png', buffer: DOT };
@@ -230,7 +230,7 @@ it('keeps what a message takes the place of, files and all, until it is sent aft
   await page.getByRole('menuitem', { name: 'Replace all queued' }).click();
   await expect.poll(() => queuedRows(page).allTextContents()).toEqual([expect.stringContaining('Stop after that')]);
 
-  // There it stays, on all screens, and goes with no other message.
+  // They stay there, on all screens, and go out with no other message.
   const kept = page.getByRole('region', { name: 'Replaced messages' }).getByRole('listitem');
   await page.reload();
   await expect

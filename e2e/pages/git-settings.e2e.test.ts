@@ -8,13 +8,13 @@ import { apiOf } from '../support/scene.ts';
 
 const git = (repo: string, ...args: string[]) => promisify(execFile)('git', args, { cwd: repo });
 
-it('tells new git settings above the board, shows them whole, and takes an agreement', async () => {
+it('shows new git settings above the board, and in full, and accepts an agreement', async () => {
   const { start, repo } = await install();
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { context, page, errors } = await openBrowser();
   await context.addInitScript(axe);
-  await page.emulateMedia({ reducedMotion: 'reduce' }); // axe would see the dialog half drawn
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // otherwise axe would see the dialog half drawn
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await git(repo, 'config', 'core.fsmonitor', '/tmp/<b>watch</b>\u202e');

@@ -7,14 +7,14 @@ import { openStage } from '../support/open-stage.ts';
 import { run } from '../support/processes.ts';
 import { apiOf } from '../support/scene.ts';
 
-/** Nothing on the page, names of buttons and hints included, has a character that cannot be seen. */
+/** Asserts that nothing on the page, including names of buttons and hints, has an invisible character. */
 async function showsAll(page: Page): Promise<void> {
   const html = await page.content();
   const unseen = /(?![\t\n])\p{Cc}|\p{Cs}|[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
   expect(unseen.exec(html)?.[0]).toBe(undefined);
 }
 
-it('shows hidden characters of a command, a file and a question as codes, and warns of them', async () => {
+it('shows hidden characters of a command, a file and a question as codes, and warns about them', async () => {
   const command = 'echo safe \u202e # txt.hs\u2066\u200b; echo hidden';
   const question = {
     question: 'Which\u202e one?',

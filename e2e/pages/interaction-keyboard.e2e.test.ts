@@ -12,7 +12,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   const isFocused = (name: string) => typed(name).evaluate((element) => element === document.activeElement);
   const waiting = async () => (await send('GET', '/api/board')).pending as unknown[];
 
-  // It waits until a dialog that is open is closed; the key that closes that one does not set it aside.
+  // It waits until an open dialog is closed; the key that closes that dialog does not dismiss it.
   await page.getByRole('button', exact('New stage')).click();
   await expect.poll(() => isFocused('Title')).toBe(true);
   await begin('Login form', [bash('touch a.txt'), done]);
@@ -26,7 +26,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   await newStage.waitFor({ state: 'detached' });
   await dialog.getByText('touch a.txt').waitFor();
 
-  // The palette opens over it and has the keys.
+  // The palette opens over it and gets the keys.
   await page.keyboard.press('Control+k');
   await page.keyboard.type('a');
   await expect.poll(() => isFocused('Search or command')).toBe(true);
@@ -37,8 +37,8 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   expect(await waiting()).toHaveLength(1);
   await dialog.getByRole('button', { name: 'Set aside' }).click();
 
-  // Over a text that is being written it stands in the corner, until somebody looks; then the text has the focus again.
-  await page.emulateMedia({ reducedMotion: 'reduce' }); // then it stands there at once
+  // While a person writes, it stays in the corner until they turn to it; then the text has the focus again.
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // then it appears there at once
   const find = typed('Find stages');
   await find.fill('Please look at ');
   await begin('Footer', [bash('touch b.txt'), done], {
@@ -113,7 +113,7 @@ it('answers the inbox by keyboard, equal requests together', async () => {
 
   await page.getByRole('form', wants('Header')).waitFor();
 
-  // A stage that has stopped without a request is worked through in the same way.
+  // A stage that has stopped without a request is handled in the same way.
   const refused = { status: 403, type: 'permission_error', message: 'No access', times: 1 };
   await begin('Nightly export', [{ error: refused, text: 'Exported.' }]);
   const stopped = page.getByRole('link', { name: /^Nightly export/ });

@@ -16,7 +16,7 @@ it('allows a rule permanently, passes it to the next start, and removes it', asy
   await dialog.getByRole('button', exact('Always allow')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
 
-  // Another stage of the project is not asked.
+  // Another stage of the project needs no request.
   await begin('Search index', [bash('npm pkg get version'), done]);
   await page.getByRole('region', { name: 'Review' }).getByText('Search index').waitFor();
 
@@ -92,10 +92,10 @@ it('returns a plan with comments, and accepts the next one with a mode', async (
   await dialog.getByRole('textbox', { name: 'Comment' }).fill('The form first');
   await dialog.getByRole('button', { name: 'Add comment' }).click();
   await dialog.getByRole('list', { name: 'Comments' }).getByText('The form first').waitFor();
-  // Words that are selected can be commented on as well.
+  // Selected words can be commented on as well.
   await dialog.getByText('another step').selectText();
   await dialog.getByRole('button', { name: 'Comment on the selection' }).click();
-  // One that is not added is not lost: not over a reload, not by an acceptance, and it goes along with the others.
+  // A comment that was not added survives a reload and an acceptance, and is sent along with the others.
   await dialog.getByRole('textbox', { name: 'Comment' }).fill('Which one?');
   await expect
     .poll(async () => JSON.stringify(await send('GET', `/api/sessions/${id}/drafts`)))
@@ -177,7 +177,7 @@ it('says when another page answered first', async () => {
   await form.getByText('touch a.txt').waitFor();
   await form.getByRole('textbox', { name: 'Reason' }).fill('Not this');
   await form.getByRole('button', exact('Deny')).click();
-  // The form goes from the other page, which says why; the one that answered is told nothing.
+  // The form disappears from the other page, which says why; the page that answered shows no message.
   await page.getByText(/^Denied elsewhere by .*, (just now|\d+ s ago)$/).waitFor();
   await page.getByText('Login form asks to run: touch a.txt').waitFor();
   await dialog.getByText('touch b.txt').waitFor();
@@ -187,7 +187,7 @@ it('says when another page answered first', async () => {
   await second.getByText(/^Allowed elsewhere by /).waitFor();
   await second.getByText(/Nothing waits for you/).waitFor();
 
-  // An answer that was on its way when another one came first was not used, and is told so.
+  // An answer that was on its way when another one came first was not used, and its page says so.
   const id = await begin('Search index', [bash('touch c.txt'), done]);
   const third = page.getByRole('dialog', wants('Search index'));
   await third.getByText('touch c.txt').waitFor();

@@ -5,7 +5,7 @@ import { openDesk } from '../support/desk.ts';
 
 const isFocused = (target: Locator) => target.evaluate((element) => element === document.activeElement);
 
-/** Presses Tab until the focus is there. */
+/** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let presses = 0; !(await isFocused(target)); presses += 1) {
@@ -53,7 +53,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
 
   const overlay = page.getByRole('dialog', { name: 'Search index wants to run a command' });
   await overlay.getByText('touch one.txt').waitFor();
-  // Nobody turned to it: its keys work once it was there for a second before somebody who kept still.
+  // Nobody turned to it: its keys work after a second on the screen without any action.
   await expect.poll(() => button('Allow').getAttribute('aria-keyshortcuts')).toBe('a');
   await page.keyboard.press('a');
   await overlay.getByText('touch two.txt').waitFor();
@@ -64,7 +64,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await page.keyboard.press('Enter');
   await overlay.waitFor({ state: 'hidden' });
 
-  // The card is reached, and opened.
+  // Reaches the card, and opens it.
   const card = page.getByRole('region', { name: 'Review' }).getByRole('link', { name: 'Search index' });
   await tabTo(page, card);
   await page.keyboard.press('Enter');

@@ -12,7 +12,7 @@ const DESKTOP = { width: 1280, height: 800 };
 const exact = (name: string) => ({ name, exact: true });
 const refused = { error: { status: 403, type: 'permission_error', message: 'No access' } };
 
-/** How far below the top of the page it stands, once it stands somewhere. */
+/** How far below the top of the page the element is, once it stops moving. */
 async function topOf(where: Locator): Promise<number> {
   let top = Number.NaN;
   await expect
@@ -24,7 +24,7 @@ async function topOf(where: Locator): Promise<number> {
   return top;
 }
 
-/** Where everything of the page stands that can be pressed or written in, but for what is in the header. */
+/** The places of all controls and fields of the page, without those in the header. */
 const places = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('#main :is(a, button, input, textarea, select)')]
@@ -36,7 +36,7 @@ const places = (page: Page) =>
       }),
   );
 
-/** Until two looks at it, a moment apart, are the same. */
+/** Waits until two checks, a moment apart, find the same places. */
 async function hasSettled(page: Page): Promise<void> {
   let last: string[] = [];
   await expect
@@ -90,14 +90,14 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
     const page = await context.newPage();
     await page.goto(origin + path);
     await page.getByRole('main').getByRole('heading').first().waitFor();
-    await page.clock.setFixedTime(new Date()); // how long ago something was takes more room or less
+    await page.clock.setFixedTime(new Date()); // texts for elapsed time vary in width
     views.set(path, page);
   }
   const before = new Map<string, string[]>();
   const points = new Map<string, Record<string, readonly [number, number]>>();
   const look = async (visit: (key: string, page: Page) => Promise<void>) => {
     for (const [path, page] of views) {
-      await page.bringToFront(); // behind another one it hears of no new size
+      await page.bringToFront(); // behind another page it learns no new size
       for (const size of [DESKTOP, PHONE]) {
         await page.setViewportSize(size);
         await hasSettled(page);
@@ -116,7 +116,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
     });
     return [...before.values()].join() === last;
   };
-  // Then everything has come that comes late. One look goes through all pages in two sizes: 8 s on a busy machine.
+  // By then everything that comes late has come. One check goes through all pages in two sizes: 8 s on a busy machine.
   await expect.poll(findsTheSame, { timeout: 90_000 }).toBe(true);
 
   const comeBack = await removeOrchestrator(supervisor.pid);
@@ -134,7 +134,7 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   await look((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
 }, 180_000);
 
-it('keeps the buttons of a card where they are, however long it has waited', async () => {
+it('keeps the buttons of a card in place, however long it has waited', async () => {
   const { page, api, errors } = await openDesk();
   const install = { name: 'Bash', input: { command: 'npm install', description: 'Install' } };
   const stageId = await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]);
@@ -142,7 +142,7 @@ it('keeps the buttons of a card where they are, however long it has waited', asy
   await page.getByRole('dialog').waitFor();
   const card = page.getByRole('article', { name: 'Package' });
   const began = Date.now();
-  // What the turn has cost so far comes a moment later, and moves nothing either.
+  // The cost of the turn so far comes a moment later, and moves nothing either.
   const figures = async () => (await api.get(`/api/sessions/${stageId}`)).session.turnUsage;
   await expect.poll(figures).not.toBeNull();
   const looks: string[] = [];
@@ -160,7 +160,7 @@ it('keeps the buttons of a card where they are, however long it has waited', asy
   expect(errors).toEqual([]);
 });
 
-it('has room on a phone for what ends a stage, and for the filters of the decisions', async () => {
+it('has room on a phone for the controls that end a stage, and for the filters of the decisions', async () => {
   const { page, origin, api, errors } = await openDesk((_callboard, context) => context.addInitScript(axe));
   const failed = await api.stage('Nightly export', [refused]);
   await api.start(failed);
@@ -180,7 +180,7 @@ it('has room on a phone for what ends a stage, and for the filters of the decisi
   await expect.poll(above).toBe(16);
   const found = await inBothSchemes(page, 'a stage that failed');
 
-  // So it does on a page that is as low as at 200 % zoom.
+  // So it does on a page as low as at 200 % zoom.
   await page.setViewportSize({ width: 640, height: 400 });
   await expect.poll(async () => (await transcript.boundingBox())?.height).toBeGreaterThan(150);
   await page.setViewportSize(PHONE);

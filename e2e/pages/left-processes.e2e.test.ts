@@ -4,10 +4,10 @@ import { expect, it, onTestFinished } from 'vitest';
 import { callApi } from '../support/api.ts';
 import { openStage } from '../support/open-stage.ts';
 
-it('lists what outlives a session without its marker, and ends it when a person says so', async () => {
+it('lists processes that outlive a session without its marker, and ends one when a person says so', async () => {
   const command = "env -i sh -c 'sleep 310 & sleep 311 &'";
   const script = { steps: [{ tools: [{ name: 'Bash', input: { command } }] }, { text: 'The server is up.' }] };
-  const { page, errors, origin, stage } = await openStage(script, 'Start a server', { sandbox: false }); // in it they would end
+  const { page, errors, origin, stage } = await openStage(script, 'Start a server', { sandbox: false }); // in the sandbox they would end
   const list = async () => {
     const response = await callApi(origin, 'GET', `/api/sessions/${stage.id}/processes`);
     return commands.get_leftovers.reply.parse(await response.json()).processes;
@@ -16,7 +16,7 @@ it('lists what outlives a session without its marker, and ends it when a person 
     const pids = (await list()).map(({ pid }) => pid);
     if (pids.length > 0) await callApi(origin, 'POST', `/api/sessions/${stage.id}/processes/end`, { pids });
   };
-  onTestFinished(end); // where it fails half-way
+  onTestFinished(end); // in case it fails half-way
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByText('The server is up.').waitFor();
   const section = page.getByRole('region', { name: 'still running' });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { openStage } from '../support/open-stage.ts';
 
-it('shows a text from its beginning to who comes in the middle of it, or comes back', async () => {
-  // It takes minutes, so that there is a middle however slow the machine is; nobody waits for its end.
+it('shows a text from its beginning to a person who opens the page in the middle of it, or comes back', async () => {
+  // The text takes minutes, so that it has a middle however slow the machine is; nobody waits for its end.
   const words = Array.from({ length: 500 }, (_, index) => `word${index}`).join(' ');
   const step = { text: `The beginning: ${words}`, chunkChars: 16, chunkDelayMs: 700 };
   const { page, errors, context } = await openStage({ steps: [step] }, 'Write a lot');

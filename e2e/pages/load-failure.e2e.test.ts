@@ -13,7 +13,7 @@ it('keeps the rest of the page when a page or a form fails to load, and shows it
   await page.getByRole('button', { name: 'Load the page anew' }).click();
   await page.getByText('Callboard does not answer yet').waitFor();
 
-  // The rest goes on.
+  // The rest keeps working.
   await page.keyboard.press('Control+k');
   await page.getByText('The palette could not be fetched').waitFor();
   await page.getByRole('link', { name: 'Board', exact: true }).click();

@@ -22,7 +22,7 @@ it('edits, moves, removes and sends queued messages, and releases a held queue',
   await queuedRows(page).filter({ hasText: 'one' }).getByRole('button', { name: 'Remove queued message' }).click();
   await expect.poll(() => queuedRows(page).count()).toBe(2);
 
-  // Sent now: the turn is interrupted, and the message is the next that Claude reads.
+  // Sent now: the turn is interrupted, and Claude reads this message next.
   await queuedRows(page).filter({ hasText: 'half' }).getByRole('button', { name: 'Send queued message' }).click();
   await page.getByRole('menuitem', { name: /Send now/ }).click();
   await page.getByRole('region', { name: 'Transcript' }).getByText('two and a half').waitFor();
@@ -32,7 +32,7 @@ it('edits, moves, removes and sends queued messages, and releases a held queue',
   expect(errors).toEqual([]);
 });
 
-it('shows of a long queue what was added last, the whole of a row, and all of the editor, also on a phone', async () => {
+it('shows the newest messages of a long queue, a message in full, and the whole editor, even on a phone', async () => {
   const { page, errors } = await openStage(gated('never'), 'Wait for me');
   await page.getByRole('button', { name: 'Interrupt' }).waitFor();
   const long = 'many words that do not fit into a line of it '.repeat(20);
@@ -65,7 +65,7 @@ it('shows of a long queue what was added last, the whole of a row, and all of th
   await second.getByRole('button', { name: 'Show all' }).waitFor();
   await page.setViewportSize({ width: 1280, height: 800 });
 
-  // The second half of a double click comes to nothing.
+  // The second half of a double click has no effect.
   const interrupt = page.getByRole('button', { name: 'Interrupt' });
   const place = await interrupt.boundingBox();
   if (place === null) throw new Error('there is nothing to interrupt with');
@@ -95,7 +95,7 @@ it('interrupts on a second Escape, holds the queue until it is released, and con
   await queuedRows(page).first().waitFor();
   const again = page.getByRole('button', { name: 'Esc again to interrupt' });
 
-  // One that closes something does not count, also where nothing fades.
+  // An Escape that closes something does not count, even if nothing fades.
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.keyboard.press('Control+k');
   const palette = page.getByRole('textbox', { name: 'Search or command' });
@@ -114,7 +114,7 @@ it('interrupts on a second Escape, holds the queue until it is released, and con
       { interval: 1_500 },
     )
     .toBe(1);
-  await again.waitFor({ state: 'detached' }); // one alone is forgotten
+  await again.waitFor({ state: 'detached' }); // a single Escape is forgotten
   await page.getByRole('button', { name: 'Interrupt', exact: true }).waitFor();
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');

@@ -42,7 +42,7 @@ it('counts the open requests of a stage on its card, and in the head of its page
   expect(errors).toEqual([]);
 });
 
-/** Where a finger goes that means it. */
+/** Where a finger lands that aims at the element. */
 async function middleOf(target: Locator): Promise<{ x: number; y: number }> {
   const box = await target.boundingBox();
   if (box === null) throw new Error('it is not on the screen');
@@ -54,7 +54,7 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
   const { loginLink, origin, stop } = await start();
   onTestFinished(stop);
   const { page, context, errors } = await openBrowser({ hasTouch: true });
-  await page.emulateMedia({ reducedMotion: 'reduce' }); // the request stands in its place at once, under the finger
+  await page.emulateMedia({ reducedMotion: 'reduce' }); // the request appears in its place at once, under the finger
   await page.goto(loginLink);
   await page.getByRole('region', { name: 'Backlog' }).waitFor();
   const api = apiOf(origin);
@@ -67,7 +67,7 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
   await dialog.getByRole('button', { name: 'Set aside' }).tap();
   await dialog.waitFor({ state: 'detached' });
 
-  // The finger is down already when the request comes up under it, and is lifted from its button.
+  // The finger is already down when the request appears under it, and is lifted from its button.
   const touch = await context.newCDPSession(page);
   const clicked = page.evaluate(
     () => new Promise((resolve) => document.addEventListener('touchend', resolve, { capture: true, once: true })),
@@ -87,7 +87,7 @@ it('ignores a tap that began before the request was drawn, and accepts a later o
   expect(errors).toEqual([]);
 });
 
-it('opens a request over a dialog with C, and keeps what was written in the dialog', async () => {
+it('opens a request over a dialog with C, and keeps the text in the dialog', async () => {
   const { page, api, errors } = await openDesk();
   await page.getByRole('button', exact('New stage')).click();
   const newStage = page.getByRole('dialog', exact('New stage'));
@@ -108,7 +108,7 @@ it('opens a request over a dialog with C, and keeps what was written in the dial
   await closing.focus();
   await page.keyboard.press('c');
   await request.getByText('touch a.txt').waitFor();
-  // Escape is for what is on top alone; the focus goes back to where it was.
+  // Escape affects only the top layer; the focus returns to where it was.
   await page.keyboard.press('Escape');
   await request.waitFor({ state: 'detached' });
   expect(await title.inputValue()).toBe('Searc');

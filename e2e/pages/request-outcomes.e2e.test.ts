@@ -16,7 +16,7 @@ const question = {
   options: ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label })),
 };
 
-/** Makes a stage and starts it; resolves with its id. */
+/** Creates a stage and starts it; resolves with its id. */
 async function begin({ api }: Desk, title: string, steps: Parameters<Desk['api']['stage']>[1]): Promise<string> {
   const stageId = await api.stage(title, steps);
   await api.start(stageId);
@@ -36,7 +36,7 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
   const told = () => JSON.stringify(model.requests.at(-1)?.messages);
   await expect.poll(() => told().includes('The user declined to answer. The reason given: You know better')).toBe(true);
 
-  // By key as well, and without a reason; the one that was given is not kept for the next question.
+  // By key as well, and without a reason; the reason given before is not kept for the next question.
   await expect.poll(() => dialog.getByRole('textbox', exact('Reason')).inputValue()).toBe('');
   await expect.poll(() => dialog.getByRole('button', exact('Decline')).getAttribute('aria-keyshortcuts')).toBe('d');
   await page.keyboard.press('d');
@@ -95,7 +95,7 @@ it('says that a request timed out, at that moment and later', async () => {
   const told = page.getByRole('alert').filter({ hasText: 'Timed out' });
   await told
     .getByText(/^Login form wants to run a command\. Timed out, nobody answered for/)
-    .waitFor({ timeout: 30_000 }); // 10 s after it was asked
+    .waitFor({ timeout: 30_000 }); // 10 s after the request
   await dialog.waitFor({ state: 'hidden' });
   await review(page, 'Login form').waitFor();
   await page.goto(`${origin}/stages/${stageId}`);

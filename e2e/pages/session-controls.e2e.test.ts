@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { mcpServer } from '../../test-support/mcp-server.ts';
 import { openStage } from '../support/open-stage.ts';
 
-it('shows what runs in the background, its output and the MCP servers; a person stops and reconnects', async () => {
+it('shows background tasks, their output and the MCP servers; a person stops a task and reconnects a server', async () => {
   const command = 'printf "\\033[32mready\\033[0m on port 5173\\u202e\\n"; sleep 600';
   const input = { command, description: 'Start the dev server', run_in_background: true };
   const script = { steps: [{ tools: [{ name: 'Bash', input }] }, { text: 'The server is up.' }] };

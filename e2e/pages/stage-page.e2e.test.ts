@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { messageBox, openStage } from '../support/open-stage.ts';
 
-it('shows a form that does not fit from its top on, and moves nobody who looks elsewhere or opens something', async () => {
+it('shows a form that does not fit from its top, and does not move the view of a person who looks elsewhere or opens something', async () => {
   const content = Array.from({ length: 300 }, (_, i) => `export const value${i} = ${i};`).join('\n');
   const options = [1, 2, 3, 4].map((n) => ({ label: `Way ${n}`, description: 'What comes of it. '.repeat(20) }));
   const questions = [1, 2, 3].map((n) => ({
@@ -31,7 +31,7 @@ it('shows a form that does not fit from its top on, and moves nobody who looks e
   await page.reload();
   await expect.poll(() => isAtTop(heading)).toBe(true);
 
-  // Whoever goes on to the end stays there, also when the form grows.
+  // A person who scrolls to the end stays there, even when the form grows.
   await page.getByRole('button', { name: 'Jump to end' }).click();
   const isAtEnd = () => transcript.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 48);
   await expect.poll(isAtEnd).toBe(true);
@@ -67,7 +67,7 @@ it('sends files, keeps the draft over a reload, and runs a command only on reque
   await page.reload();
   await expect.poll(() => messageBox(page).inputValue()).toBe('half a thought');
 
-  // On another device it is the same draft.
+  // Another device has the same draft.
   const other = await context.newPage();
   await other.goto(url);
   await expect.poll(() => messageBox(other).inputValue()).toBe('half a thought');
@@ -128,7 +128,7 @@ it('changes mode, model and effort of an ended session for its next start', asyn
   const write = { name: 'Write', input: { file_path: 'made.txt', content: 'made\n' } };
   await messageBox(page).fill(prompt({ steps: [{ tools: [write] }, { text: 'Second.' }] }, 'Go on'));
   await messageBox(page).press('Enter');
-  await page.getByText('Second.').waitFor(); // it was not asked for
+  await page.getByText('Second.').waitFor(); // it needed no request
   expect(model.requests.at(-1)?.model).toContain('haiku');
   await expect.poll(() => page.getByRole('combobox', { name: 'Permission mode' }).inputValue()).toBe('acceptEdits');
   await expect.poll(() => page.getByRole('combobox', { name: 'Effort' }).inputValue()).toBe('high');
@@ -136,7 +136,7 @@ it('changes mode, model and effort of an ended session for its next start', asyn
   expect(errors).toEqual([]);
 });
 
-it('changes the mode, shows what was changed, and merges it or says why not', async () => {
+it('changes the mode, shows the changes, and merges them or says why not', async () => {
   const tools = [{ name: 'Write', input: { file_path: 'made.ts', content: 'export const made = 1;\n' } }];
   const { page, errors, stage } = await openStage({ steps: [{ tools }, { text: 'Made it.' }] }, 'Make it', {
     permissionMode: 'acceptEdits',

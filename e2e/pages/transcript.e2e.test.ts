@@ -40,7 +40,7 @@ it('opens a long transcript at its end, keeps the scroll position, and loads ear
     .toBe(1);
   await expect.poll(rows).toBeLessThan(60);
 
-  // Something new at the end moves nothing.
+  // A new entry at the end moves nothing.
   await page.mouse.wheel(0, 1_500);
   let shown = '';
   let before = Number.NaN;

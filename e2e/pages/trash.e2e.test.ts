@@ -6,7 +6,7 @@ import { openDesk } from '../support/desk.ts';
 
 const exact = (name: string) => ({ name, exact: true });
 
-it('says what deleting a stage takes along, keeps the rest in the trash, and restores it from there', async () => {
+it('says what deleting a stage removes, keeps the rest in the trash, and restores it from there', async () => {
   const desk = await openDesk(async ({ repo }) => {
     await writeFile(join(repo, '.gitignore'), 'notes/\nnode_modules/\n');
     await git(repo, 'add', '.gitignore');

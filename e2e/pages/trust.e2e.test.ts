@@ -16,7 +16,7 @@ const SETTINGS = {
   permissions: { allow: ['Bash(npm run *)'], defaultMode: 'acceptEdits' },
 };
 
-it('asks whether an added repository is to be trusted, and says on the card what a session goes without', async () => {
+it('asks whether to trust an added repository, and says on the card what a session goes without', async () => {
   const desk = await openDesk();
   const { page, api, errors } = desk;
   const repo = join(dirname(desk.repo), 'storefront');
@@ -36,7 +36,7 @@ it('asks whether an added repository is to be trusted, and says on the card what
     await dialog.getByRole('region', exact(title)).waitFor();
   await dialog.getByText('ANTHROPIC_BASE_URL=http://127.0.0.1:1').waitFor();
   await page.keyboard.press('Escape');
-  // It is told on the board as well, until somebody has looked and said that it is not to be trusted now.
+  // The board shows it as well, until a person has looked and said that they do not trust it now.
   const notice = page.getByRole('button', exact('Review the settings of storefront'));
   await notice.click();
   await dialog.getByRole('button', exact('Not now')).click();

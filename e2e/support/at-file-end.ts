@@ -2,10 +2,10 @@ import type { AtEnd } from '../../test-support/temporary-folder.ts';
 
 const ends: (() => void | Promise<void>)[] = [];
 
-/** Has a thing done when all tests of the file are over; the last one first. */
+/** Registers a task for the end of all tests of the file; the last registered runs first. */
 export const atFileEnd: AtEnd = (end) => void ends.unshift(end);
 
-/** Does all that is to be done, whatever of it fails, and throws what failed first. */
+/** Runs all registered tasks, even if some fail, and throws the first error. */
 export async function endFile(): Promise<void> {
   const failed: unknown[] = [];
   for (const end of ends.splice(0)) {

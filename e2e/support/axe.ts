@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 
-/** The script of axe, for pages to have from the start: `context.addInitScript(axe)`. */
+/** The axe script, to load into pages from the start: `context.addInitScript(axe)`. */
 export const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
@@ -11,7 +11,7 @@ interface AxeResults {
   violations: { id: string; nodes: { target: unknown[]; failureSummary: string }[] }[];
 }
 
-/** What axe finds on a page that has it, as lines. */
+/** Returns the findings of axe on a page that has the script, as lines. */
 export async function findings(page: Page, where: string): Promise<string[]> {
   const { violations } = (await page.evaluate(async (tags) => {
     const { axe } = window as unknown as { axe: { run(options: object): Promise<AxeResults> } };

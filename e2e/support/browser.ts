@@ -14,20 +14,20 @@ const ARGS = [
   '--disable-sync',
 ];
 
-/** Chromium is read from the disk and set up first. */
+/** Chromium is first read from the disk and set up. */
 const LAUNCH_MS = 60_000;
 
 export interface Browser {
   context: BrowserContext;
   page: Page;
-  /** What the pages wrote to the console as an error, or threw. */
+  /** Console errors and exceptions of the pages. */
   errors: string[];
 }
 
-/** Those that run, by their program: a new one takes a second of CPU, a new context next to nothing. */
+/** Running browsers, by their program: a new one takes a second of CPU, a new context next to nothing. */
 const running = new Map<string, Promise<Chromium>>();
 
-/** Ends every browser that was opened. */
+/** Closes every browser that was opened. */
 export async function closeBrowsers(): Promise<void> {
   const all = [...running.values()];
   running.clear();
@@ -42,7 +42,7 @@ async function runningBrowser(executablePath: string): Promise<Chromium> {
   return browser;
 }
 
-/** A browser as if it were on a machine of its own: it shares no cookie, no storage and no cache with another. Closed when the test is over. */
+/** Opens a browser as if on a separate machine: it shares no cookie, storage or cache with another. Closed when the test is over. */
 export async function openBrowser(
   options: { width?: number; height?: number; hasTouch?: boolean; hasNotifications?: boolean } = {},
   atEnd: AtEnd = onTestFinished,

@@ -12,7 +12,7 @@ import { waitFor } from '../../test-support/until.ts';
 import { tokenEnv } from './api.ts';
 import { processesOf } from './processes.ts';
 
-/** What runs: a Node, and the command of an installation. */
+/** What to run: a Node, and the command of an installation. */
 export interface Program {
   readonly node: string;
   readonly bin: string;
@@ -23,20 +23,20 @@ const ofClone: Program = {
   bin: fileURLToPath(new URL('../../tools/cli/bin/callboard.js', import.meta.url)),
 };
 
-/** A start takes 6 s on a busy machine, and more where chaos runs beside it; `doctor` took 15 s there. */
+/** A start takes 6 s on a busy machine, and longer with chaos beside it; `doctor` took 15 s there. */
 const slowStep = { withinMs: 60_000 };
 
-/** Callboard as a user has it: the command, its servers, the real `claude`; on a scripted model, in a folder of its own. */
+/** Callboard as a user has it: the command, its servers, the real `claude`; with a scripted model, in its own folder. */
 export interface Installation {
   readonly folder: string;
   readonly repo: string;
   readonly dataDir: string;
-  /** HOME of all that runs in it. */
+  /** HOME of everything that runs in it. */
   readonly home: string;
   readonly model: ScriptedModel;
   /** Starts it as `npm start` does and resolves when it is ready; on any free port, if none is given. */
   start(port?: number, other?: Program): Promise<Running>;
-  /** Runs another command, such as `down`, and resolves with what it printed. */
+  /** Runs another command, for example `down`, and resolves with its output. */
   command(...args: string[]): Promise<{ code: number | null; output: string }>;
 }
 
@@ -50,8 +50,8 @@ export interface Running {
 }
 
 /**
- * Removed, with every process it has started, when the test is over; a process that is left fails the test. With
- * `emulator` what it makes in a folder takes the place of the real `claude`; `true` stands for the usual one.
+ * Removed when the test is over, with every process it has started; a process that is left fails the test. `emulator`
+ * creates a program in a folder that replaces the real `claude`; `true` means the usual emulator.
  */
 export async function install(
   extraEnv: Record<string, string> = {},

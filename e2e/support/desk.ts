@@ -4,16 +4,16 @@ import { openBrowser } from './browser.ts';
 import { type Installation, install, type Running } from './callboard.ts';
 import { apiOf } from './scene.ts';
 
-/** Callboard with a page that is logged in, and its API. */
+/** Callboard with a logged-in page, and its API. */
 export interface Desk extends Installation, Pick<Running, 'origin'> {
   page: Page;
   context: BrowserContext;
-  /** What the pages wrote to the console as an error, or threw. */
+  /** Console errors and exceptions of the pages. */
   errors: string[];
   api: ReturnType<typeof apiOf>;
 }
 
-/** @param before has things done before Callboard is started, or a script put into every page */
+/** @param before prepares the installation before Callboard starts, or puts a script into every page */
 export async function openDesk(
   before: (installation: Installation, context: BrowserContext) => Promise<unknown> = async () => undefined,
   options: Parameters<typeof openBrowser>[0] = {},

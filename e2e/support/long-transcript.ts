@@ -5,8 +5,8 @@ import { openSqliteStore } from '../../tools/orchestrator/src/store/sqlite/sqlit
 import { silent } from '../../tools/orchestrator/test/support/test-store.ts';
 
 /**
- * Makes a stage's transcript as long as `count` entries and a few, through the store itself: turns with commands and
- * edits, then whatever else is given. Nothing else may run on the data directory.
+ * Extends a stage's transcript to `count` entries and a few more, directly in the store: turns with commands and
+ * edits, then the additional entries. Nothing else may run on the data directory.
  */
 export async function lengthenTranscript(
   dataDir: string,

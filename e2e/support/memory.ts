@@ -4,9 +4,9 @@ import { descendants } from './processes.ts';
 const KB_PER_MB = 1024;
 
 /**
- * What a Callboard takes, in MB, by process: the one that was started and all below it that are its own (a `claude` has a session of
- * its own). It is its proportional share (PSS), as if nothing else on the machine ran the same Node: what several of our
- * processes share counts once, with the first of them.
+ * The memory of a Callboard, in MB, by process: the process that was started and all of its descendants that belong to it (a `claude`
+ * has its own session). This is the proportional share (PSS), as if nothing else on the machine ran the same Node: memory that several
+ * Callboard processes share counts once, with the first of them.
  */
 export async function memoryOf(startedPid: number): Promise<{ total: number; processes: Record<string, number> }> {
   const session = await sessionOf(startedPid);
@@ -22,7 +22,7 @@ export async function memoryOf(startedPid: number): Promise<{ total: number; pro
 }
 
 interface Mapping {
-  /** The file and the place in it; null where it is of no file. */
+  /** The file and the offset in it; null if it maps no file. */
   of: string | null;
   pss: number;
   private: number;

@@ -9,7 +9,7 @@ import { install } from './callboard.ts';
 
 type Script = Parameters<typeof prompt>[0];
 
-/** A Callboard with a browser that is logged in. */
+/** A Callboard with a logged-in browser. */
 async function makePlace(atEnd: AtEnd, prepare: (repo: string) => Promise<void> = async () => undefined) {
   const installation = await install({}, atEnd);
   await prepare(installation.repo);
@@ -23,7 +23,7 @@ async function makePlace(atEnd: AtEnd, prepare: (repo: string) => Promise<void> 
 
 let shared: ReturnType<typeof makePlace> | undefined;
 
-/** The one that the tests of a file share, with a page of the test's own. */
+/** The Callboard that the tests of a file share, with a page for this test alone. */
 async function sharedPlace() {
   if (shared === undefined) {
     atFileEnd(() => {
@@ -38,8 +38,8 @@ async function sharedPlace() {
 }
 
 /**
- * A browser that is logged in, before the page of one stage of this script. The tests of a file share one Callboard, but
- * for those that `prepare` its repository; `model` has the requests of this test alone.
+ * Opens a logged-in browser on the page of one stage with this script. The tests of a file share one Callboard, except
+ * those that `prepare` its repository; `model` has the requests of this test alone.
  */
 export async function openStage(
   script: Script,
@@ -61,7 +61,7 @@ export async function openStage(
   expect(response.ok).toBe(true);
   const { stage } = await response.json();
   const url = `${origin}/stages/${stage.id}`;
-  // What it asks and holds is gone before the next test.
+  // Its requests, and everything it occupies, are gone before the next test.
   if (prepare === undefined)
     onTestFinished(async () => {
       await callApi(origin, 'POST', `/api/stages/${stage.id}/stop`, {});
@@ -76,7 +76,7 @@ export async function openStage(
 export const messageBox = (page: Page) => page.getByRole('textbox', { name: 'Message' });
 export const queuedRows = (page: Page) => page.getByRole('region', { name: 'Queued messages' }).getByRole('listitem');
 
-/** The gate that keeps a turn running until the test lets it go. */
+/** The gate that keeps a turn running until the test opens it. */
 export const gated = (gate: string) => ({ steps: [{ gate, text: 'All finished.' }] });
 
 /** An image of one pixel. */

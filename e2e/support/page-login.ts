@@ -1,7 +1,7 @@
 import { Challenge, PAGE_HEADER, PageToken } from '@callboard/contract';
 import { createPageKey } from '../../test-support/page-key.ts';
 
-/** Logs in with a link as a page does; returns the headers that show it. */
+/** Logs in with a link as a page does; returns the headers that prove the login. */
 export async function logInAsPage(loginLink: string): Promise<Record<string, string>> {
   const { origin, searchParams } = new URL(loginLink);
   const { key, signFor } = createPageKey();

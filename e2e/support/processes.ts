@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Runs a command in a folder and returns what it printed. */
+/** Runs a command in a folder and returns its output. */
 export async function run(command: string, args: string[], cwd: string): Promise<string> {
   return (await execute(command, args, { cwd })).stdout;
 }
@@ -19,7 +19,7 @@ export async function processesOf(folder: string): Promise<string[]> {
     .filter((line) => line.includes(folder) && !/^\d+ Z/.test(line));
 }
 
-/** Pids of those of them that run `claude`; a child of one has its command line for a moment, between its fork and its exec. */
+/** Pids of those that run `claude`; a child of one has its command line for a moment, between its fork and its exec. */
 export async function claudePids(folder: string): Promise<number[]> {
   const lines = await processesOf(folder);
   const pids = lines
@@ -34,7 +34,7 @@ async function parentOf(pid: number): Promise<number> {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
 }
 
-/** The one of them that works for a stage: in its worktree. */
+/** Returns the one that works for a stage: in its worktree. */
 export async function claudePidOf(folder: string, stageId: string): Promise<number> {
   for (const pid of await claudePids(folder)) {
     if (basename(await readlink(`/proc/${pid}/cwd`)) === stageId) return pid;
@@ -48,7 +48,7 @@ const MARKS = {
   supervisor: 'tools/cli/dist',
 };
 
-/** The pid of a part of the Callboard that was started as this process, or is it; null while it is not there. */
+/** Returns the pid of a part of the Callboard that was started as this process, or is it; null while it does not exist. */
 export async function partPid(startedPid: number, part: keyof typeof MARKS): Promise<number | null> {
   for (const pid of [startedPid, ...(await descendants(startedPid))]) {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
@@ -57,14 +57,14 @@ export async function partPid(startedPid: number, part: keyof typeof MARKS): Pro
   return null;
 }
 
-/** All processes below one. */
+/** Returns all descendants of a process. */
 export async function descendants(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const direct = children.split(' ').filter(Boolean).map(Number);
   return [...direct, ...(await Promise.all(direct.map(descendants))).flat()];
 }
 
-/** For how long, in ms, the main thread of a process could have run and got no CPU; 0 where the system does not tell. */
+/** For how long, in ms, the main thread of a process was ready to run but had no CPU; 0 if the system does not report it. */
 export async function waitedForCpu(pid: number): Promise<number> {
   const [, waited = '0'] = (await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => '')).split(' ');
   return Number(waited) / 1_000_000;

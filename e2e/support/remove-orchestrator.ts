@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { onTestFinished } from 'vitest';
 import { partPid } from './processes.ts';
 
-/** Kills the orchestrator, and suspends the supervisor, which would start it again, until the returned function is called or the test is over. */
+/**
+ * Kills the orchestrator, and suspends the supervisor, which would restart it, until the returned function is called or
+ * the test is over.
+ */
 export async function removeOrchestrator(top: number | undefined): Promise<() => void> {
   const orchestrator = await partPid(top ?? -1, 'orchestrator');
   if (orchestrator === null) throw new Error('no orchestrator runs');

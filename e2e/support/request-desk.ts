@@ -9,7 +9,7 @@ type Steps = Parameters<typeof prompt>[0]['steps'];
 /** A desk for tests of requests. */
 interface RequestDesk extends Desk {
   newPage(): Promise<Page>;
-  /** Makes a stage and starts it; resolves with its id. */
+  /** Creates a stage and starts it; resolves with its id. */
   begin(title: string, steps: Steps, fields?: object): Promise<string>;
   send(method: 'GET' | 'POST' | 'PATCH', path: string, data?: object): Promise<{ [name: string]: unknown }>;
 }

@@ -39,7 +39,7 @@ export const night = {
 };
 `;
 
-/** Calls the REST API with the tests' token. With a model, scripts are kept there, so that prompts read well. */
+/** Calls the REST API with the tests' token. With a model, scripts are stored there, so that prompts read well. */
 export function apiOf(origin: string, model?: ScriptedModel) {
   const send = async (method: 'GET' | 'POST' | 'PATCH', path: string, data?: object) => {
     const response = await callApi(origin, method, path, data);
@@ -62,18 +62,18 @@ export function apiOf(origin: string, model?: ScriptedModel) {
 }
 
 export interface Scene {
-  /** The stages by what is to be seen of them. */
+  /** The stages by what they show. */
   running: string;
   review: string;
   failed: string;
-  /** Those that ask. */
+  /** The stages that ask. */
   approval: string;
   edit: string;
   question: string;
   plan: string;
 }
 
-/** Something in every column, and a request of each kind. */
+/** Creates something in every column, and a request of each kind. */
 export async function makeScene(origin: string, model: ScriptedModel): Promise<Scene> {
   const api = apiOf(origin, model);
   const story: Step = { thinking: 'The form first, then the route.', text: STORY };
@@ -150,7 +150,7 @@ export async function makeScene(origin: string, model: ScriptedModel): Promise<S
   return { running, review, failed, approval, edit, question, plan };
 }
 
-/** Nine sessions of the real `claude` start beside each other. */
+/** Nine sessions of the real `claude` start at the same time. */
 const SCENE_MS = 120_000;
 
 async function untilIn(origin: string, wanted: Record<string, string>): Promise<void> {
@@ -164,7 +164,7 @@ async function untilIn(origin: string, wanted: Record<string, string>): Promise<
   await until(`the columns are ${JSON.stringify(wanted)}`, look, options);
 }
 
-/** A folder of stages as Markdown files, in the repository. */
+/** Creates a folder of stages as Markdown files, in the repository. */
 export async function writeStageFiles(repo: string): Promise<string> {
   const folder = join(repo, 'stages');
   await mkdir(folder);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
 
-/** A program of somebody else's that has a port, shows its own page to whoever comes, and keeps all it is given. */
+/** Another person's program that takes a port, shows its own page to every visitor, and keeps everything it receives. */
 export interface Squatter {
   origin: string;
   /** The headers of all requests. */

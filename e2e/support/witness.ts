@@ -1,17 +1,17 @@
 /**
- * Put into every page by `addInitScript`: writes down what a person did, what was on the screen when they did it, and
- * what was sent. It knows the page by what everybody can see of it, and nothing of how Callboard decides.
+ * Put into every page by `addInitScript`: records what a person did, what was on the screen at that moment, and
+ * what was sent. It sees only the visible page, and knows nothing about how Callboard decides.
  */
 export interface Act {
   at: number;
   kind: 'key' | 'press' | 'move' | 'focus' | 'wheel';
   key: string;
   isRepeat: boolean;
-  /** The command of the form that it went to; empty where it went to none. */
+  /** The command of the form that received it; empty if none did. */
   onto: string;
   /** The command of the form whose button is beneath, while that button can be pressed. */
   button: string;
-  /** Whether a field of the page holds text. */
+  /** Whether a field of the page contains text. */
   hasText: boolean;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;
@@ -20,27 +20,27 @@ export interface Act {
 export interface Sent {
   at: number;
   requestId: string;
-  /** The act that the browser made a click of, or the key. */
+  /** The act that the browser turned into a click, or the key. */
   by: 'key' | 'press';
-  /** Which of the acts it began with. */
+  /** The index of the act that started it. */
   act: number;
 }
 
 export interface Witness {
-  /** When the page was loaded: each load begins anew. */
+  /** When the page was loaded: each load begins a new record. */
   loadedAt: number;
   acts: Act[];
   sent: Sent[];
 }
 
-/** What the parts of the witness share, in the page. */
+/** The state that the parts of the witness share, in the page. */
 interface Shared {
   witness: Witness;
-  /** The command of the form around an element; empty where there is none. */
+  /** The command of the form around an element; empty if there is none. */
   commandOf(element: Element | null): string;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;
-  /** The act that comes before whatever is sent next. */
+  /** The act before the next message to the server. */
   last: { by: Sent['by']; act: number };
 }
 

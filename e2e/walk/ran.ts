@@ -10,7 +10,7 @@ interface Script {
   functions: readonly { ranges: readonly { startOffset: number; count: number }[] }[];
 }
 
-/** The functions that ran of each script. */
+/** The functions that ran in each script. */
 export function ranIn(scripts: readonly Script[]): Ran[] {
   return scripts.map(({ url, functions }) => ({
     url,

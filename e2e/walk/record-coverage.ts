@@ -1,6 +1,6 @@
 /**
- * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers it notes at each mark, and at SIGUSR2,
- * which functions have run since the one before, as a line of JSON in the file that `WALK_COVERAGE` and the server's name make.
+ * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers it records at each mark, and at SIGUSR2,
+ * which functions have run since the previous one, as a line of JSON in a file named after `WALK_COVERAGE` and the server.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ if (server !== undefined && process.env.WALK_COVERAGE !== undefined) {
   session.post('Profiler.enable');
   session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   const take = (step: unknown, of: unknown) =>
-    // Calls back at once, and counts from nought again.
+    // Calls back at once, and restarts the count at zero.
     session.post('Profiler.takePreciseCoverage', (error, taken) => {
       if (error !== null) throw error;
       appendFileSync(

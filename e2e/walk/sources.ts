@@ -18,15 +18,15 @@ const RawMap = z.looseObject({
 export type FindBundle = (url: string) => { path: string; map: string };
 
 /**
- * The project's own source files that functions came from, relative to the clone, sorted; what was bundled from packages is left out.
- * @param find where the bundled file and its source map lie
+ * Returns the project's own source files that functions came from, relative to the clone, sorted; code bundled from packages is left out.
+ * @param find where the bundled file and its source map are
  */
 export async function sourcesOf(ran: readonly Ran[], find: FindBundle): Promise<string[]> {
   const starts = Map.groupBy(ran, ({ url }) => url);
   const found = await Promise.all(
     [...starts].map(async ([url, parts]) => {
       const { path, map } = find(url);
-      if (!existsSync(map)) return []; // the bundler's own few lines
+      if (!existsSync(map)) return []; // the few lines of the bundler
       const [code, raw] = await Promise.all([readFile(path, 'utf8'), readFile(map, 'utf8')]);
       const sourceMap = new SourceMap({ ...RawMap.parse(JSON.parse(raw)), sourcesContent: [], sourceRoot: '' });
       const lines = lineStarts(code);

@@ -1,2 +1,2 @@
-/** A Node that does nothing: how late it is tells of the machine alone. */
+/** A Node that does nothing: its delays come from the machine alone. */
 process.stdin.resume().once('end', () => process.exit());

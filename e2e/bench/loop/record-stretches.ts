@@ -1,6 +1,6 @@
 /**
- * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers, and in the idle Node that the bench starts
- * beside them, it tells how long the event loop was held up. SIGUSR2 has what was recorded since the last one written to
+ * Loaded into every Node below by `NODE_OPTIONS=--import`. In Callboard's two servers, and in the idle Node that the bench starts
+ * beside them, it records how long the event loop was blocked. SIGUSR2 writes everything recorded since the last one to
  * `BENCH_STRETCHES.<name>.<number>`, as JSON. With `BENCH_PROFILES`, a folder, a CPU profile of the same time goes there.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ const name = /tools\/(orchestrator|web-server)\/dist\/(?:server\/)?main|(idle)-n
   ?.slice(1)
   .find(Boolean);
 const TICK_MS = 1;
-/** Shorter ones are nobody's business. */
+/** Shorter stretches do not matter. */
 const LONG_MS = 2;
 
-/** How long the main thread could have run and got no CPU until now, in ms; 0 where the system does not tell. */
+/** How long the main thread was ready to run but had no CPU until now, in ms; 0 if the system does not report it. */
 function waitedMs(): number {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;

@@ -9,7 +9,7 @@ import { descendants } from '../../support/processes.ts';
 import type { Partner } from './partner.ts';
 import { post } from './post.ts';
 
-/** How Callboard has started its `claude`, for the others to be started the same way. */
+/** How Callboard started its `claude`; the others are started the same way. */
 export interface Launch {
   command: string;
   args: readonly string[];
@@ -21,7 +21,7 @@ const RELAY = fileURLToPath(new URL('./relay.ts', import.meta.url));
 const Line = z.looseObject({ type: z.string(), request_id: z.string().optional() });
 const Wrote = z.object({ writtenAt: z.number(), syncMs: z.number() });
 
-/** As Callboard writes it: a message that a person wrote may name files, so it is not marked as composed. */
+/** The message as Callboard writes it: a person's message may name files, so it is not marked as composed. */
 const message = (text: string) => ({
   type: 'user',
   uuid: randomUUID(),
@@ -33,14 +33,14 @@ const answer = (request_id: string) => ({
   response: { subtype: 'success', request_id, response: { behavior: 'allow' } },
 });
 
-/** Tells the partner what a line of `claude` says. */
+/** Tells the partner what a line of `claude` reports. */
 export function take(partner: Partner, text: string): void {
   const { type, request_id } = Line.parse(JSON.parse(text));
   if (type === 'control_request') partner.onAsk?.(request_id ?? '');
   if (type === 'result') partner.onEnd?.();
 }
 
-/** A partner that is one `claude`. @param write writes a line to it */
+/** Creates a partner that is one `claude`. @param write writes a line to it */
 export const createPartner = (pid: number, write: (line: object) => Promise<null>): Partner => ({
   pids: [pid],
   claude: pid,
@@ -50,7 +50,7 @@ export const createPartner = (pid: number, write: (line: object) => Promise<null
   onEnd: null,
 });
 
-/** `claude` on plain pipes, with nothing between it and the one who measures. */
+/** `claude` on plain pipes, with nothing between it and the bench. */
 export function startRaw({ command, args, env, cwd }: Launch): Partner & { end(): void } {
   const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
   const write = async (line: object) => {

@@ -10,9 +10,9 @@ import type { Launch } from './baselines.ts';
 import type { Partner } from './partner.ts';
 import { post } from './post.ts';
 
-/** What marks a process as one of Callboard's. */
+/** The variables that mark a process as one of Callboard's. */
 const OURS = new Set(['CB_LAUNCH']);
-/** What is needed of an event of the stream. */
+/** The fields that the bench reads from an event of the stream. */
 const Data = z.looseObject({ requestId: z.string().optional(), state: z.string().optional() });
 
 export interface CallboardPartner extends Partner {
@@ -20,12 +20,12 @@ export interface CallboardPartner extends Partner {
   webServer: number;
   /** How its `claude` was started. */
   launch: Omit<Launch, 'cwd'>;
-  /** What each request shows. */
+  /** The headers that authorize each request. */
   headers: Record<string, string>;
   end(): void;
 }
 
-/** A stage of an installation that runs, with a client that has its page open. */
+/** A stage of a running installation, with a client that has its page open. */
 export async function startCallboardPartner(
   { folder }: Installation,
   { origin, supervisor }: Running,
@@ -81,7 +81,10 @@ export async function startCallboardPartner(
   });
 }
 
-/** The command line and environment of a process, for another of its kind: with a conversation of its own, and no part of Callboard. */
+/**
+ * Returns the command line and environment of a process for another one of its kind: with its own conversation, and not
+ * part of Callboard.
+ */
 export async function launchOf(pid: number): Promise<Omit<Launch, 'cwd'>> {
   const entries = async (name: string) => (await readFile(`/proc/${pid}/${name}`, 'utf8')).split('\0').slice(0, -1);
   const [command = '', ...args] = await entries('cmdline');

@@ -1,2 +1,2 @@
-/** Milliseconds by a clock that all processes of the machine share, and that nobody sets. */
+/** Milliseconds of the monotonic clock, which all processes of the machine share. */
 export const clock = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -13,7 +13,7 @@ export async function cpuMs(pid: number): Promise<number> {
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** What one process used: for each piece of work, beyond what it uses at rest in the same time; and that. */
+/** What one process used: per piece of work, beyond what it uses at rest in the same time; and at rest. */
 export interface CpuUse {
   msPerWork: number;
   msPerSecondAtRest: number;
@@ -29,7 +29,7 @@ export function createCpuAccount(pids: readonly number[]) {
     async begin(): Promise<void> {
       before = { cpu: await used(), at: performance.now() };
     },
-    /** What they did since `begin`. */
+    /** Adds what they used since `begin`. */
     async end(what: 'work' | 'rest'): Promise<void> {
       const { count, ms, cpu } = sums[what];
       const now = await used();
@@ -50,7 +50,7 @@ export function createCpuAccount(pids: readonly number[]) {
 }
 
 const LOOK_MS = 60;
-/** In so long a look a process that is at rest uses this much at most, for its timers. */
+/** In a check of this length a process at rest uses at most this much, for its timers. */
 const REST_MS = 4;
 const PATIENCE_MS = 3_000;
 

@@ -43,7 +43,7 @@ export function turnFigures({ raw, files, relay, callboard }: Turns): Figure[] {
   ];
 }
 
-/** What each `claude` used itself: more beside Callboard would be work of its own, more waiting a CPU that others have. */
+/** What each `claude` used: more CPU beside Callboard would be extra work in `claude`, more waiting a CPU that others occupy. */
 const claudeFigures = (turns: Turns): Figure[] =>
   Object.entries(turns).flatMap(([name, of]) => [
     figure(
@@ -60,7 +60,7 @@ const claudeFigures = (turns: Turns): Figure[] =>
 
 const middle = (turns: readonly Turn[], of: (turn: Turn) => number): number => percentile(turns.map(of), 0.5);
 
-/** How long a click takes until its line is in the pipe of `claude`, and how much of that the commit is. */
+/** How long a click takes until its line is in the pipe of `claude`, and how much of that is the commit. */
 export function clickFigures({ relay, callboard }: Turns): Figure[] {
   return [
     ...clicksOf('message', callboard, relay, (turn) => [turn.sentAt, turn.message]),
@@ -95,7 +95,10 @@ function clicksOf(
   ];
 }
 
-/** What a turn costs: CPU of both servers until they are at rest again, beyond what they use at rest; transactions, events at the client, and how late the event loops were. */
+/**
+ * What a turn costs: CPU of both servers until they are at rest again, beyond what they use at rest; transactions, events
+ * at the client, and the delay of the event loops.
+ */
 export function costFigures(
   turns: readonly Turn[],
   marks: readonly Mark[],
@@ -126,7 +129,7 @@ export function costFigures(
   ];
 }
 
-/** From where a commit begins until it is told. */
+/** The total time from the start of each commit to its report. */
 function commitMs(marks: readonly Mark[]): number {
   let begun: number | null = null;
   let sum = 0;

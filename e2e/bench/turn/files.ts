@@ -9,8 +9,8 @@ import type { Partner } from './partner.ts';
 const NEWLINE = 0x0a;
 
 /**
- * `claude` on what Callboard gives it: a FIFO for its input, a file for its output, in a session of its own. Nothing else of
- * Callboard is there, so what it is slower by than the raw pipe is the price of these files.
+ * `claude` on the files that Callboard gives it: a FIFO for its input, a file for its output, in its own session. Nothing else of
+ * Callboard is there, so the difference to the raw pipe is the price of these files.
  */
 export async function startOnFiles(
   { command, args, env, cwd }: Launch,
@@ -38,7 +38,7 @@ export async function startOnFiles(
   });
 }
 
-/** Calls `onLine` with each line that is appended; returns how to stop. */
+/** Calls `onLine` with each line that is appended; returns a function that stops it. */
 function follow(path: string, onLine: (line: string) => void): () => void {
   const file = openSync(path, 'r');
   const chunk = Buffer.allocUnsafe(256 * 1024);

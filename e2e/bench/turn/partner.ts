@@ -3,7 +3,7 @@ import { waitedForCpu } from '../../support/processes.ts';
 import { clock } from './clock.ts';
 import { cpuMs } from './cpu.ts';
 
-/** Something between a person and a `claude` of its own: nothing, files, the relay, or Callboard. */
+/** The layer between a person and their `claude`: nothing, files, the relay, or Callboard. */
 export interface Partner {
   /** All processes that a turn keeps busy. */
   readonly pids: readonly number[];
@@ -11,26 +11,26 @@ export interface Partner {
   readonly claude: number;
   send(text: string): Promise<Written | null>;
   allow(requestId: string): Promise<Written | null>;
-  /** Called when a request is at the client; null until somebody wants to know. */
+  /** Called when a request reaches the client; null until someone listens. */
   onAsk: ((requestId: string) => void) | null;
-  /** Called when the end of the turn is at the client. */
+  /** Called when the end of the turn reaches the client. */
   onEnd: (() => void) | null;
 }
 
-/** When the line was in the pipe of `claude`, and how long the commit before it took, if the partner tells. */
+/** When the line was in the pipe of `claude`, and how long the commit before it took, if the partner reports it. */
 export interface Written {
   writtenAt: number;
   syncMs: number;
 }
 
-/** When each step of a turn was reached at the client. */
+/** When each step of a turn reached the client. */
 export interface Turn {
   sentAt: number;
   askedAt: number;
   endedAt: number;
   message: Written | null;
   answer: Written | null;
-  /** What its `claude` used of the CPU, and for how long its main thread could have run and did not. */
+  /** The CPU time that its `claude` used, and for how long its main thread was ready to run but had no CPU. */
   claude: { cpuMs: number; waitedMs: number };
 }
 
@@ -44,7 +44,7 @@ const script = (n: number) =>
 
 const claudeTimes = async (pid: number) => ({ cpuMs: await cpuMs(pid), waitedMs: await waitedForCpu(pid) });
 
-/** A message, the request at the client, its answer at once, the tool, and the end of the turn at the client. */
+/** A message, the request at the client, its immediate answer, the tool, and the end of the turn at the client. */
 export async function permissionTurn(partner: Partner, n: number): Promise<Turn> {
   const asked = Promise.withResolvers<{ requestId: string; at: number }>();
   const ended = Promise.withResolvers<number>();
@@ -54,7 +54,7 @@ export async function permissionTurn(partner: Partner, n: number): Promise<Turn>
   const before = await claudeTimes(partner.claude);
   const sentAt = clock();
   const sending = partner.send(text);
-  // The reply to the message is not waited for, but must not fail.
+  // Nothing waits for the reply to the message, but it must not fail.
   const { requestId, at: askedAt } = await Promise.race([asked.promise, sending.then(() => asked.promise)]);
   const [endedAt, message, answer] = await Promise.all([ended.promise, sending, partner.allow(requestId)]);
   const after = await claudeTimes(partner.claude);

@@ -1,6 +1,6 @@
 /**
- * Loaded into every Node below by `NODE_OPTIONS=--import`: in Callboard's two servers it listens to the marks and appends
- * them to files, a line for each, when nothing has happened for a while. With `BENCH_PROFILES`, a folder, it leaves a CPU
+ * Loaded into every Node below by `NODE_OPTIONS=--import`. In Callboard's two servers it listens to the marks and appends
+ * them to files, one line each, when nothing has happened for a while. With `BENCH_PROFILES`, a folder, it leaves a CPU
  * profile of both there when they end.
  */
 import { subscribe } from 'node:diagnostics_channel';

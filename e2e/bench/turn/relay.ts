@@ -1,6 +1,6 @@
 /**
- * The least that can stand between `claude` and a page and keep what Callboard promises of durability: pipes, events over
- * a WebSocket, HTTP for messages and answers, and each of those in one synced commit before it is written. The arguments
+ * The minimum between `claude` and a page that still keeps Callboard's durability promises: pipes, events over
+ * a WebSocket, HTTP for messages and answers, and one synced commit for each of those before it is written. The arguments
  * are the database and the command; it prints its port.
  */
 import { spawn } from 'node:child_process';

@@ -10,11 +10,11 @@ export const Mark = z.object({
 });
 export type Mark = z.infer<typeof Mark>;
 
-/** A step on a way, and the words for the time that it takes: from the step before until its mark. */
+/** A step on a way, and the words for its time: from the previous step to its mark. */
 interface Step {
   words: string;
   step: string;
-  /** Only a mark of this frame or command. */
+  /** Only counts marks of this frame or command. */
   of?: string;
 }
 
@@ -42,10 +42,10 @@ const TO_CLIENT = 'web server -> client';
 
 const isOf = ({ step, of }: Step, mark: Mark) => mark.step === step && (of === undefined || mark.of === of);
 
-/** What took how long on the way of one line; each time ends at its step. A step without a mark counts into the next. */
+/** The times on the way of one line; each ends at its step. The time of a step without a mark counts toward the next one. */
 type Times = [words: string, ms: number][];
 
-/** From the click on: each step is the first of its kind behind the one before. */
+/** From the click onward: each step is the first of its kind after the previous step. */
 export function timesIn(marks: readonly Mark[], from: number, command: string): Times {
   let last = from;
   return wayIn(command).flatMap((step): Times => {
@@ -57,7 +57,7 @@ export function timesIn(marks: readonly Mark[], from: number, command: string): 
   });
 }
 
-/** Back from the event at the client: each step is the last of its kind before the one behind it. */
+/** Backward from the event at the client: each step is the last of its kind before the following step. */
 export function timesOut(marks: readonly Mark[], until: number, event: string): Times {
   let next = until;
   const times: Times = [];

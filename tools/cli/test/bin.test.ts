@@ -11,7 +11,7 @@ import { fixture, type Program, runProgram, untilGone } from './cli-process.ts';
 
 const bin = fileURLToPath(new URL('../bin/callboard.js', import.meta.url));
 
-/** The Node of the host, which may be an old one: the first on PATH that npm did not put there. */
+/** The host's Node, possibly an old one: the first on PATH that npm did not put there. */
 const hostPath = (process.env.PATH ?? '')
   .split(delimiter)
   .filter((entry) => !entry.includes(`node_modules${sep}.bin`))
@@ -27,7 +27,7 @@ appendFileSync('builds', 'x');
 writeFileSync(builtFrom('.'), fingerprint('.'));
 `;
 
-/** What a clone has beside its bundles, which are taken to be those of its sources. */
+/** Adds the files that a clone has beside its bundles, and marks the bundles as built from them. */
 async function addSources(root: string) {
   for (const tool of ['cli', 'contract', 'orchestrator', 'runtime', 'scripted-model', 'web-server']) {
     await mkdir(join(root, 'tools', tool, 'src'), { recursive: true });
@@ -42,7 +42,7 @@ async function addSources(root: string) {
 }
 
 /**
- * A clone with a stand-in for dist/main.js, or the package that people install; `bundled` makes its
+ * Creates a clone with a stand-in for dist/main.js, or the package that people install; `bundled` creates its
  * node_modules/node/bin/node.
  */
 async function install(bundled: (path: string) => Promise<void>, isClone = true) {
@@ -97,14 +97,14 @@ it('runs main.js by its real path, on the Node that came with it, with all argum
   expect(args).toEqual(['exit', '7', '--port=1', 'a b']);
 });
 
-it('becomes the program itself where it runs on the right Node already', async () => {
+it('becomes the program itself if it already runs on the right Node', async () => {
   const { linked } = await install(withNode);
   const program = runProgram(process.execPath, [linked, 'exit', '7', 'a b']);
   expect(await program.ended).toBe(7);
   expect(await said(program)).toMatchObject({ pid: program.child.pid, args: ['exit', '7', 'a b'] });
 });
 
-it('builds first what has changed in a clone, and says where it cannot', async () => {
+it('rebuilds a changed clone first, and says so if it cannot', async () => {
   const { root, linked } = await install(withNode);
   const builds = async () => (await readFile(join(root, 'builds'), 'utf8').catch(() => '')).length;
   const runs = async () => {
@@ -132,7 +132,7 @@ it('builds first what has changed in a clone, and says where it cannot', async (
   expect(words).toContain('the build failed. Run `npm install`, then `npm run build`');
 });
 
-it('ends as what it runs ends, by a signal too', async () => {
+it('ends like the program it runs, even by a signal', async () => {
   const { linked } = await install(withNode);
   const program = runProgram(hostNode, [linked, 'die']);
   expect(await program.ended).toBe('SIGKILL');
@@ -147,7 +147,7 @@ it('forwards signals and waits for the end', async () => {
   expect(program.stdout()).toContain('told to stop');
 });
 
-it.each(['start', 'demo'])('is told to stop when npm alone is, which ran its script "%s"', async (script) => {
+it.each(['start', 'demo'])('stops when only npm, which ran its script "%s", gets the signal', async (script) => {
   const { root } = await install(withNode);
   const { scripts } = Package.parse(
     JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')),
@@ -163,7 +163,7 @@ it.each(['start', 'demo'])('is told to stop when npm alone is, which ran its scr
   await untilGone(pid);
 });
 
-it('is noticed when it is killed', async () => {
+it('lets the program notice when the launcher is killed', async () => {
   const { linked } = await install(withNode);
   const program = runProgram(hostNode, [linked, 'wait']);
   const { pid } = await said(program);
@@ -173,14 +173,14 @@ it('is noticed when it is killed', async () => {
   expect(program.stdout()).toContain('launcher gone');
 });
 
-it('falls back to the Node that runs it where none came with it', async () => {
+it('falls back to the Node that runs it if none came with it', async () => {
   const { linked } = await install(withoutNode);
   const program = runProgram(process.execPath, [linked, 'exit', '0']);
   expect(await program.ended).toBe(0);
   expect((await said(program)).execPath).toBe(process.execPath);
 });
 
-it('runs on the Node of the host where it was installed as a package, and builds nothing', async () => {
+it('runs on the Node of the host if it was installed as a package, and builds nothing', async () => {
   const somebodyElses = (path: string) => writeFile(path, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
   const { linked } = await install(somebodyElses, false);
   const program = runProgram(process.execPath, [linked, 'exit', '0']);
@@ -195,7 +195,7 @@ it('runs on the Node of the host where it was installed as a package, and builds
   );
 });
 
-it('falls back to the Node that runs it where the other one is for another system', async () => {
+it('falls back to the Node that runs it if the bundled one is for another system', async () => {
   const { linked } = await install(async (path) => {
     await writeFile(path, 'not a program of this system');
     await chmod(path, 0o644);
@@ -208,7 +208,7 @@ it('falls back to the Node that runs it where the other one is for another syste
 it.each([
   ['was not found', withoutNode],
   ['cannot be started', (path: string) => writeFile(path, '')],
-])('says what it needs where there is no Node that is new enough: %s', async (reason, bundled) => {
+])('says what it needs if no Node is new enough: %s', async (reason, bundled) => {
   const { linked } = await install(bundled);
   const disguise = join(linked, '..', 'old.cjs');
   await writeFile(disguise, "Object.defineProperty(process, 'versions', { value: { node: '16.20.2' } });");

@@ -5,17 +5,17 @@ import { identify } from '@callboard/runtime/process-identity';
 import { onTestFinished } from 'vitest';
 import { eventually, waitFor } from '../../../test-support/until.ts';
 
-/** A program may bundle itself first, or run the doctor's trials; on a busy machine. */
+/** On a busy machine a program may first bundle itself, or run the doctor's trials. */
 const LONGEST_RUN_MS = 60_000;
 
 /** A real process under test. */
 export interface Program {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** What it wrote so far. */
+  /** Its output so far. */
   stdout(): string;
   stderr(): string;
-  /** Resolves, when it has ended and all was read, with its exit code, or the signal it died of. */
+  /** Resolves when it has ended and all output was read, with its exit code or the signal that ended it. */
   readonly ended: Promise<number | string>;
 }
 

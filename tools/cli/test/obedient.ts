@@ -8,12 +8,12 @@ const Report = z.object({
   /** The port it listens on. */
   port: z.int(),
   config: z.looseObject({ port: z.int() }),
-  /** Where it was told that the orchestrator is. */
+  /** The orchestrator's location, as the server was told. */
   orchestratorAt: z.url().nullable(),
 });
 export type Report = z.infer<typeof Report>;
 
-/** What the obedient server on a port says of itself; waits until there is one, of another process than `old`. */
+/** What the obedient server on a port reports about itself; waits until there is one, from another process than `old`. */
 export const reportOf = (port: number, old?: Report): Promise<Report> =>
   eventually(async () => {
     const report = Report.parse(await (await fetch(`http://127.0.0.1:${port}/`)).json());

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { REAL_CLAUDE } from '../../../test-support/real-claude.ts';
 import { waitFor } from '../../../test-support/until.ts';
 
-/** A line of the CLI, with the few fields that tests look for. */
+/** A line of the CLI, with the few fields that tests read. */
 const Line = z.looseObject({
   type: z.string(),
   subtype: z.string().optional(),
@@ -24,16 +24,16 @@ export type Line = z.infer<typeof Line>;
 /** A running `claude`, driven the way an orchestrator drives it. */
 export type Claude = {
   lines: readonly Line[];
-  /** The first line at or behind `from` that fits, past or coming. */
+  /** The first line at or after index `from` that fits, past or future. */
   waitFor: (predicate: (line: Line) => boolean, from?: number) => Promise<Line>;
   /** Sends a message; returns its uuid. */
   say: (content: string) => string;
   request: (request: object) => void;
-  /** Sends a control request; resolves with the reply, a refusal too. */
+  /** Sends a control request; resolves with the reply, even if it is a refusal. */
   ask: (request: object) => Promise<Record<string, unknown>>;
   /** Answers a `can_use_tool` request. */
   answer: (asked: Line, response: object) => void;
-  /** Closes stdin and waits for the end; gives the exit code. */
+  /** Closes stdin and waits for the end; resolves with the exit code. */
   finish: () => Promise<number | null>;
   kill: () => Promise<void>;
 };
@@ -43,7 +43,7 @@ const FLAGS = [
   ...['--include-partial-messages', '--replay-user-messages'],
 ];
 
-/** Starts the real CLI in a directory with nothing but the given environment. */
+/** Starts the real CLI in a directory with exactly the given environment. */
 export function startClaude(cwd: string, env: Record<string, string>, args: readonly string[] = []): Claude {
   const child = spawn(REAL_CLAUDE, [...FLAGS, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: Line[] = [];

@@ -8,7 +8,7 @@ const isAsked = (line: Line) => line.request?.subtype === 'can_use_tool';
 const touch = { tools: [{ name: 'Bash', input: { command: 'touch x' } }] };
 
 describe('the real CLI in trouble', () => {
-  it('tries again when the model is overloaded', async () => {
+  it('retries when the model is overloaded', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     claude.say(prompt({ steps: [{ text: 'At last.', error: { status: 529, times: 2 } }, { text: 'Second.' }] }));
@@ -27,7 +27,7 @@ describe('the real CLI in trouble', () => {
     expect(lab.model.requests.at(-1)?.stream).toBe(false);
   });
 
-  it('shows a script it cannot find as an error', async () => {
+  it('shows a missing script as an error', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     claude.say('[[script:@nobody]]');
@@ -36,7 +36,7 @@ describe('the real CLI in trouble', () => {
     expect(result.result).toContain('no script is named "nobody"');
   });
 
-  it('interrupts a reply that hangs and goes on with the next step', async () => {
+  it('interrupts a hanging reply and continues with the next step', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     claude.say(prompt({ steps: [{ hangs: true }, { text: 'Half a', hangs: true }, { text: 'The third.' }] }));
@@ -65,7 +65,7 @@ describe('the real CLI in a long conversation', () => {
     expect(await claude.waitFor(isResult, from)).toMatchObject({ result: 'Two.' });
   });
 
-  it('changes over to a script that arrives in the middle of a turn', async () => {
+  it('switches to a script that arrives in the middle of a turn', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     claude.say(prompt({ steps: [touch, { text: 'Never said.' }] }));
@@ -92,7 +92,7 @@ describe('the real CLI in a long conversation', () => {
     expect(lab.model.requests.map(({ kind }) => kind)).toEqual(['script', 'side', 'script', 'side']);
   });
 
-  it('goes on with the script after a restart of the CLI', async () => {
+  it('continues the script after a restart of the CLI', async () => {
     await using lab = await createLab();
     const first = lab.start();
     first.say(prompt({ steps: [{ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' }] }));

@@ -8,12 +8,12 @@ import { type Claude, startClaude } from './claude.ts';
 export type Lab = AsyncDisposable & {
   model: ScriptedModel;
   cwd: string;
-  /** A directory the CLI has to ask for. */
+  /** A directory that the CLI must ask for. */
   outside: string;
   start: (...args: string[]) => Claude;
 };
 
-/** Everything is gone once the lab is disposed of: processes, connections, files. */
+/** Disposing the lab removes everything: processes, connections, files. */
 export async function createLab(): Promise<Lab> {
   await using stack = new AsyncDisposableStack();
   const root = await temporaryFolder((end) => stack.defer(end));

@@ -6,7 +6,7 @@ import { prompt } from '../src/index.ts';
 import type { Claude, Line } from './claude.ts';
 import { createLab } from './lab.ts';
 
-/** Requests of the CLI that Callboard does not use yet and will rely on; what each one does stands in docs/protocol.md. */
+/** Requests of the CLI that Callboard does not use yet and will rely on; docs/protocol.md describes each one. */
 
 const CHECKPOINTS = ['--settings', '{"env":{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING":"1"}}'];
 const FREELY = ['--permission-mode', 'acceptEdits', '--allowedTools', 'Bash'];
@@ -14,7 +14,7 @@ const FREELY = ['--permission-mode', 'acceptEdits', '--allowedTools', 'Bash'];
 const write = (file_path: string, content: string) => ({ name: 'Write', input: { file_path, content } });
 const isResult = ({ type }: Line) => type === 'result';
 
-/** Sends a message and waits for the end of its turn: its uuid, and what was printed. */
+/** Sends a message and waits for the end of its turn; resolves with its uuid and the output. */
 async function turn(claude: Claude, content: string): Promise<{ uuid: string; lines: readonly Line[] }> {
   const from = claude.lines.length;
   const uuid = claude.say(content);
@@ -23,7 +23,7 @@ async function turn(claude: Claude, content: string): Promise<{ uuid: string; li
 }
 
 describe('rewind_files', () => {
-  it('takes back what Write and Edit did since a message, and nothing that Bash or a subagent did', async () => {
+  it('reverts the changes by Write and Edit since a message, but none by Bash or a subagent', async () => {
     await using lab = await createLab();
     const at = (name: string) => path.join(lab.cwd, name);
     await writeFile(at('old.txt'), 'one\n');
@@ -56,7 +56,7 @@ describe('rewind_files', () => {
     expect(await claude.ask(unknown)).toMatchObject({ subtype: 'error', error });
   });
 
-  it('is refused where no checkpoints are made', async () => {
+  it('is refused if checkpoints are off', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     const { uuid } = await turn(claude, prompt({ steps: [{ text: 'Hello.' }] }));
@@ -67,7 +67,7 @@ describe('rewind_files', () => {
 });
 
 describe('a fork', () => {
-  it('goes on from any message under an id of its own, and leaves the first conversation as it is', async () => {
+  it('continues from any message under its own id, and leaves the first conversation unchanged', async () => {
     await using lab = await createLab();
     const first = '10000000-0000-4000-8000-000000000001';
     const second = '20000000-0000-4000-8000-000000000002';
@@ -90,7 +90,7 @@ describe('a fork', () => {
 });
 
 describe('side_question', () => {
-  it('is answered while a tool waits for a person, and stands in no history', async () => {
+  it('is answered while a tool waits for a person, and appears in no history', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     const touch = { name: 'Bash', input: { command: 'touch asked', description: 'Touch' } };
@@ -105,7 +105,7 @@ describe('side_question', () => {
 });
 
 describe('reload_skills', () => {
-  it('finds a skill that was added since the start', async () => {
+  it('finds a skill that was added after the start', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     await turn(claude, prompt({ steps: [{ text: 'Hello.' }] }));

@@ -18,7 +18,7 @@ function turn(claude: Claude, ...steps: Script['steps']): Promise<Line> {
 }
 
 describe('the real CLI in a turn', () => {
-  it('prints a scripted text with its thinking, cut anywhere', async () => {
+  it('prints a scripted text with its thinking, split at any point', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     const text = 'Größe 🎈 — done';
@@ -54,7 +54,7 @@ describe('the real CLI in a turn', () => {
     expect(existsSync(path.join(lab.cwd, 'x'))).toBe(true);
   });
 
-  it('closes by itself when the script ends with a tool call', async () => {
+  it('ends the turn automatically when the script ends with a tool call', async () => {
     await using lab = await createLab();
     const claude = lab.start();
     expect(await turn(claude, { tools: [{ name: 'Bash', input: { command: 'echo hi' } }] })).toMatchObject({

@@ -7,7 +7,7 @@ let harness: Harness;
 afterEach(() => harness.stop());
 
 describe('the login link', () => {
-  it('gives a cookie once, to the page that has made a key', async () => {
+  it('gives a cookie once, to the page that has created a key', async () => {
     harness = await startHarness();
     harness.orchestrator.loginCodes.add('c1');
     const first = await newBrowser(harness).redeem('c1', { 'user-agent': 'X (X11; Linux) Firefox/140.0' });
@@ -22,7 +22,7 @@ describe('the login link', () => {
     expect(second.headers.get('set-cookie')).toBeNull();
   });
 
-  it('is not used up by whatever only looks at it: a picture of another page, a preview, a program', async () => {
+  it('is not used up by mere visits: an image request from another page, a preview, a program', async () => {
     harness = await startHarness();
     const { app, orchestrator } = harness;
     orchestrator.loginCodes.add('c1');
@@ -35,7 +35,7 @@ describe('the login link', () => {
     expect((await newBrowser(harness).redeem('c1')).status).toBe(200);
   });
 
-  it('says to try again while the orchestrator is away, and keeps the link good', async () => {
+  it('asks for a retry while the orchestrator is away, and keeps the link valid', async () => {
     harness = await startHarness({ orchestrated: false });
     const response = await newBrowser(harness).redeem('c1');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
@@ -43,7 +43,7 @@ describe('the login link', () => {
 });
 
 describe('a page', () => {
-  it('proves itself with the key of its login, and a cookie alone is refused with a code of its own', async () => {
+  it('proves itself with the key of its login; a cookie alone is refused with its own problem code', async () => {
     harness = await startHarness();
     const { app, orchestrator } = harness;
     const headers = await logIn(harness);
@@ -55,7 +55,7 @@ describe('a page', () => {
       expect([alone.statusCode, alone.json().code]).toEqual([401, 'page_not_proven']);
       expect(alone.json().detail).toContain('A cookie alone is no login');
     }
-    // Nobody is asked about those.
+    // These requests never reach the orchestrator.
     expect(orchestrator.inputsOf('get_board')).toHaveLength(1);
     expect(orchestrator.inputsOf('auth_check')).toHaveLength(0);
   });
@@ -77,7 +77,7 @@ describe('a page', () => {
     expect([made.status, made.json()]).toMatchObject([401, { code: 'page_not_proven' }]);
   });
 
-  it('proves itself anew to another server process: neither a token nor a proof of the one before is good', async () => {
+  it('proves itself anew to another server process: neither a token nor a proof of the previous one is valid', async () => {
     const before = await startHarness();
     const browser = newBrowser(before);
     before.orchestrator.loginCodes.add('c1');
@@ -103,7 +103,7 @@ describe('a page', () => {
     expect([statusCode, JSON.parse(body).code]).toEqual([401, 'page_not_proven']);
   });
 
-  it('has to prove itself again after a time', async () => {
+  it('must prove itself again after a time', async () => {
     let now = 0;
     harness = await startHarness({ now: () => now });
     const { app } = harness;
@@ -117,7 +117,7 @@ describe('a page', () => {
 });
 
 describe('the API', () => {
-  it('lets in a page and a bearer token, and nobody else', async () => {
+  it('admits a page and a bearer token, and nobody else', async () => {
     harness = await startHarness();
     const { app } = harness;
     const headers = await logIn(harness);
@@ -138,7 +138,7 @@ describe('the API', () => {
     expect(refused.json()).toMatchObject({ code: 'not_logged_in', detail: expect.stringContaining('login link') });
   });
 
-  it('asks nobody first: a login that is revoked is refused by its very next command', async () => {
+  it('needs no check before a command: a revoked login is refused at its very next command', async () => {
     harness = await startHarness();
     const { app, orchestrator } = harness;
     const headers = await logIn(harness);
@@ -151,7 +151,7 @@ describe('the API', () => {
     const withToken = async () =>
       (await app.inject({ url: '/api/pending', headers: { authorization: 'Bearer token' } })).statusCode;
     for (let i = 0; i < 3; i++) expect(await withToken()).toBe(200);
-    expect(orchestrator.inputsOf('auth_check')).toHaveLength(1); // for a token that was never seen, before its body is read
+    expect(orchestrator.inputsOf('auth_check')).toHaveLength(1); // for an unknown token, before its body is read
     orchestrator.logins.delete('token');
     expect(await withToken()).toBe(401);
   });
@@ -168,7 +168,7 @@ describe('the API', () => {
     expect((await app.inject({ url: '/api/board', headers })).json().code).toBe('not_logged_in');
   });
 
-  it('takes so many requests a second from one credential, and counts none that shows no login', async () => {
+  it('limits the requests per second of one credential, and counts none that shows no login', async () => {
     harness = await startHarness({ requestsPerSecond: 5 });
     const { app, orchestrator } = harness;
     orchestrator.logins.set('another', 'Ben');
@@ -181,7 +181,7 @@ describe('the API', () => {
     expect(refused?.headers['retry-after']).toBe('1');
     expect((await load({ authorization: 'Bearer another' })).statusCode).toBe(200);
     expect((await app.inject({ url: '/api/health', headers: bearer })).statusCode).toBe(200);
-    // Whoever has the cookie alone does not use up what the page may do.
+    // A client with the cookie alone does not use up the page's limit.
     for (let i = 0; i < 20; i++) expect((await load({ cookie: String(page.cookie) })).statusCode).toBe(401);
     expect((await load(page)).statusCode).toBe(200);
   });
@@ -206,7 +206,7 @@ describe('the origin of a request', () => {
     }
   });
 
-  it('must be our own page, or none', async () => {
+  it('must be the board’s own page, or none', async () => {
     harness = await startHarness();
     for (const origin of ['http://evil.example', 'http://localhost:5173', 'https://localhost:80', 'null']) {
       expect((await post({ origin })).statusCode).toBe(403);
@@ -217,7 +217,7 @@ describe('the origin of a request', () => {
     expect((await post({ origin: 'http://localhost:80' })).statusCode).toBe(204);
   });
 
-  it('may not be another site, also not another port of this machine', async () => {
+  it('may not be another site, including another port of this machine', async () => {
     harness = await startHarness();
     for (const site of ['cross-site', 'same-site']) {
       for (const url of ['/api/board', '/%61pi/board', '/api/health']) {
@@ -234,7 +234,7 @@ describe('the origin of a request', () => {
     expect(foreign.status).toBe(403);
   });
 
-  it('is told what our pages may load', async () => {
+  it('gets headers that say what the board’s pages may load', async () => {
     harness = await startHarness();
     const { headers } = await get('/api/health', {});
     expect(String(headers['content-security-policy']).split(';')).toEqual([

@@ -10,7 +10,7 @@ const isoAt = (n: number) => new Date(START + n).toISOString();
 const HEAD =
   'at,stageId,requestId,kind,toolName,asked,toolUseId,outcome,by,waitedMs,reason,answers,updatedInput,delivery,lost,settlement,stageTitle,projectId,denial';
 
-/** Newest first, one a millisecond, as the log has them. */
+/** Newest first, one per millisecond, as in the log. */
 const log = Array.from({ length: 2_500 }, (_, i) => ({ ...decision, at: isoAt(2_500 - i) }));
 
 let harness: Harness;
@@ -30,7 +30,7 @@ afterAll(() => harness.stop());
 const get = (query: string, accept = '*/*') =>
   harness.app.inject({ url: `/api/decisions${query}`, headers: { ...bearer, accept } });
 
-it('answers a page, and the rest when asked for it', async () => {
+it('answers with a page, and with the rest on request', async () => {
   const first = (await get('?limit=1000')).json();
   expect([first.decisions.length, first.next]).toEqual([1_000, isoAt(1_501)]);
   const last = (await get(`?limit=1000&before=${isoAt(501)}`)).json();
@@ -55,7 +55,7 @@ it.each([
   expect(harness.orchestrator.inputsOf('get_decisions')).toHaveLength(3);
 });
 
-it('exports as JSON lines, filtered, and no more than asked for', async () => {
+it('exports as JSON lines, filtered, and no more than requested', async () => {
   const response = await get('?format=jsonl&limit=1200&by=Ann');
   expect(response.headers['content-type']).toBe('application/jsonl; charset=utf-8');
   const lines = response.body.trimEnd().split('\n');
@@ -66,7 +66,7 @@ it('exports as JSON lines, filtered, and no more than asked for', async () => {
   ]);
 });
 
-it('exports what of Claude Code denied a call', async () => {
+it('exports which part of Claude Code denied a call', async () => {
   const denied = {
     ...decision,
     outcome: 'denied',
@@ -79,13 +79,13 @@ it('exports what of Claude Code denied a call', async () => {
   expect(harness.orchestrator.inputsOf('get_decisions')).toMatchObject([{ source: 'rule' }]);
 });
 
-it('exports an empty log as its head alone', async () => {
+it('exports an empty log as its header row alone', async () => {
   harness.orchestrator.handlers.get_decisions = () => ({ decisions: [], next: null });
   expect((await get('?format=csv')).body).toBe(`${HEAD}\r\n`);
   expect((await get('?format=jsonl')).body).toBe('');
 });
 
-it('is a problem, not a file, when the first page cannot be had', async () => {
+it('is a problem, not a file, when the first page cannot be read', async () => {
   harness.orchestrator.handlers.get_decisions = () => {
     throw new Refusal('unknown_stage', 'There is no such stage.');
   };
@@ -95,7 +95,7 @@ it('is a problem, not a file, when the first page cannot be had', async () => {
   expect(response.headers['content-disposition']).toBeUndefined();
 });
 
-it('ends the connection when a later page cannot be had, so that nobody takes a part for the whole', async () => {
+it('ends the connection when a later page cannot be read, so that nobody mistakes a part for the whole', async () => {
   const all = harness.orchestrator.handlers.get_decisions;
   harness.orchestrator.handlers.get_decisions = (input) => {
     if (input.before !== undefined || all === undefined) throw new Refusal('storage_failed', 'The disk is gone.');

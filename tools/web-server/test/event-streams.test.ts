@@ -33,7 +33,7 @@ async function start(options: HarnessOptions = {}) {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => i + first);
 
-it('begins with its id and the number it goes on from, then passes on what happens', async () => {
+it('begins with its id and the number from which it continues, then passes on new events', async () => {
   const { orchestrator, stream } = await start({ prepare: (fake) => void fake.store() });
   const opened = await stream();
   expect(opened.status).toBe(200);
@@ -51,7 +51,7 @@ it('begins with its id and the number it goes on from, then passes on what happe
     ]);
 });
 
-it('replays what came after Last-Event-ID, over many pages, without gap or duplicate', async () => {
+it('replays events after Last-Event-ID, over many pages, without gap or duplicate', async () => {
   const { orchestrator, stream } = await start();
   for (let i = 0; i < 1_700; i++) orchestrator.store();
   orchestrator.emit();
@@ -61,7 +61,7 @@ it('replays what came after Last-Event-ID, over many pages, without gap or dupli
   expect(opened.named('stream')).toMatchObject([{ data: { seq: 3 } }]);
 });
 
-it('takes ?since= where a browser cannot set a header', async () => {
+it('accepts ?since= where a browser cannot set a header', async () => {
   const { orchestrator, stream } = await start();
   for (let i = 0; i < 5; i++) orchestrator.emit();
   const opened = await stream('?since=2');
@@ -69,7 +69,7 @@ it('takes ?since= where a browser cannot set a header', async () => {
   expect((await stream('?since=two')).status).toBe(400);
 });
 
-it('keeps live events in place while the replay is still being read', async () => {
+it('keeps live events in order while the replay is still being read', async () => {
   const { orchestrator, stream } = await start();
   for (let i = 0; i < 5; i++) orchestrator.emit();
   const answered = Promise.withResolvers<void>();
@@ -88,9 +88,9 @@ it('keeps live events in place while the replay is still being read', async () =
   await expect.poll(opened.ids).toEqual(upTo(11));
 });
 
-it('asks for one page ahead of a client that does not read, and for no more', async () => {
+it('requests one page ahead of a client that does not read, and no more', async () => {
   const { orchestrator, stream, client } = await start();
-  const perPage = 200; // of 100 kB each: far more than the kernel takes for a socket that nobody reads
+  const perPage = 200; // of 100 kB each: far more than the kernel accepts for a socket that nobody reads
   for (let i = 0; i < 3 * perPage; i++) orchestrator.store(100_000);
   orchestrator.emit();
   await expect.poll(client.seq).toBe(3 * perPage + 1);
@@ -106,7 +106,7 @@ it('asks for one page ahead of a client that does not read, and for no more', as
 
   const quick = await stream('?since=0');
   await expect.poll(quick.ids).toEqual(upTo(3 * perPage + 1));
-  expect(asked().filter((since) => since > perPage)).toEqual([2 * perPage, 3 * perPage]); // by the quick one alone
+  expect(asked().filter((since) => since > perPage)).toEqual([2 * perPage, 3 * perPage]); // for the quick client alone
   slow.resume();
   await expect.poll(slow.ids).toEqual(upTo(3 * perPage + 1));
 });
@@ -118,7 +118,7 @@ it('shows each event once across a restart of the orchestrator', async () => {
   await expect.poll(first.ids).toEqual([1]);
   await orchestrator.kill();
   await expect.poll(() => first.named('orchestrator-status').at(-1)?.data).toEqual({ status: 'unreachable' });
-  expect((await stream('?since=0')).status).toBe(503); // whose it is cannot be found out now
+  expect((await stream('?since=0')).status).toBe(503); // its credential cannot be checked now
   for (let i = 0; i < 700; i++) orchestrator.store();
   await orchestrator.start();
   await client.whenReady(AbortSignal.timeout(WAIT_MS));
@@ -131,7 +131,7 @@ it('shows each event once across a restart of the orchestrator', async () => {
   ]);
 });
 
-it('goes on with the replay when the connection ends in the middle of it', async () => {
+it('continues the replay when the connection ends in the middle of it', async () => {
   const { orchestrator, stream, client } = await start();
   for (let i = 0; i < 1_200; i++) orchestrator.store();
   orchestrator.emit();
@@ -147,7 +147,7 @@ it('goes on with the replay when the connection ends in the middle of it', async
 });
 
 it.each([
-  ['what is asked for is no longer kept', '?since=1', 1],
+  ['the requested events are no longer kept', '?since=1', 1],
   ['the client is ahead of the log', '?since=99', 9],
 ])('sends resync with the current number when %s', async (_, query, since) => {
   const { orchestrator, stream } = await start();
@@ -173,7 +173,7 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
   await expect.poll(opened.ids).toEqual([2]);
 });
 
-it('passes on what the board says of the machine, and tells it to streams that begin later', async () => {
+it('passes on the board’s notices, and sends them to streams that begin later', async () => {
   const { orchestrator, stream } = await start();
   const first = await stream();
   const full = { warnings: [], paused: 'The disk is nearly full.', sandbox: SANDBOX_UNTRIED };
@@ -183,7 +183,7 @@ it('passes on what the board says of the machine, and tells it to streams that b
   await expect.poll(() => second.named('notices-updated').map(({ data }) => data)).toEqual([full]);
 });
 
-it('gives text only to the streams that watch its stage, also after a reconnect', async () => {
+it('sends text only to the streams that watch its stage, even after a reconnect', async () => {
   const { orchestrator, stream, watch } = await start();
   const [first, second] = [await stream(), await stream()];
   await expect.poll(() => first.events.length + second.events.length).toBe(6);
@@ -211,7 +211,7 @@ it('gives text only to the streams that watch its stage, also after a reconnect'
   await expect.poll(() => orchestrator.inputsOf('watch').at(-1)).toEqual({ stageIds: ['STAGE-2', 'STAGE-3'] });
 });
 
-it('answers 404 for a stream that is not open, and 400 for what is no id', async () => {
+it('answers 404 for a stream that is not open, and 400 for an invalid id', async () => {
   const { watch } = await start();
   const unknown = await watch('0198f2d4-7c1e-7000-8000-000000000000', []);
   expect(unknown.status).toBe(404);
@@ -219,13 +219,13 @@ it('answers 404 for a stream that is not open, and 400 for what is no id', async
   expect((await watch('no-id', [])).status).toBe(400);
 });
 
-it('cuts off a client that does not read, and lets it come back by replay', async () => {
+it('cuts off a client that does not read, and lets it catch up by replay', async () => {
   const { orchestrator, stream } = await start({ maxUnreadBytes: 64 * 1024 });
   const slow = await stream();
   const quick = await stream();
   await expect.poll(() => slow.events.length).toBe(3);
   slow.pause();
-  // Far more than the kernel takes for a socket that nobody reads, in portions that the quick one keeps up with.
+  // Far more than the kernel accepts for a socket that nobody reads, in portions that the quick client keeps up with.
   for (let sent = 1; sent <= 400; sent++) {
     orchestrator.emit(100_000);
     if (sent % 10 === 0) await expect.poll(() => quick.ids().length, { interval: 2 }).toBe(sent);
@@ -239,7 +239,7 @@ it('cuts off a client that does not read, and lets it come back by replay', asyn
   await expect.poll(again.ids).toEqual(upTo(400, got.length + 1));
 });
 
-it('sends a comment now and then, and ends a stream whose login is over', async () => {
+it('sends a comment at intervals, and ends a stream whose login has ended', async () => {
   const { orchestrator, stream } = await start({ heartbeatMs: 10 });
   const opened = await stream();
   await expect.poll(opened.text).toContain('\n\n: heartbeat\n\n');
@@ -269,7 +269,7 @@ it.each(['logs out', 'is revoked'])('ends the streams of a login that %s, at onc
   expect((await fetch(`${address}/api/events`, { headers: pages[0] ?? {} })).status).toBe(401);
 });
 
-it('has only so many streams for one credential', async () => {
+it('limits the streams of one credential', async () => {
   const { orchestrator, stream } = await start({ streamsPerLogin: 3 });
   orchestrator.logins.set('another', 'Ben');
   const open = await Promise.all([stream(), stream(), stream()]);
@@ -282,7 +282,7 @@ it('has only so many streams for one credential', async () => {
   await expect.poll(async () => (await stream()).status).toBe(200);
 });
 
-it('lets nobody choose the text of another credential’s stream', async () => {
+it('lets nobody change what another credential’s stream watches', async () => {
   const { address, orchestrator, stream } = await start();
   orchestrator.logins.set('another', 'Ben');
   const mine = await stream();
@@ -309,7 +309,7 @@ it('answers 503, not an empty stream, while the orchestrator was never reached',
   expect(refused.headers['retry-after']).toBe('1');
 });
 
-it('writes the events that come together once to each stream', async () => {
+it('writes events of one batch to each stream at once', async () => {
   const { orchestrator, stream } = await start();
   const streams = [await stream(), await stream()];
   for (const { events } of streams) await expect.poll(() => events.length).toBe(3);
@@ -323,7 +323,7 @@ it('writes the events that come together once to each stream', async () => {
   expect(told.map(([text]) => String(text).match(/^id: /gm)?.length)).toEqual([5, 5]);
 });
 
-it('keeps what is not stored behind the events that came before it', async () => {
+it('sends unstored messages after the events that came before them', async () => {
   const { orchestrator, stream } = await start();
   const opened = await stream();
   await expect.poll(() => opened.events.length).toBe(3);

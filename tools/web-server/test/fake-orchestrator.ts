@@ -1,6 +1,6 @@
 /**
  * The other side of the WebSocket, at the edge of the process: it speaks the contract's frames and keeps an event log.
- * Its insides can be used without the WebSocket as well, as a program in the orchestrator's own process would.
+ * Its parts also work without the WebSocket, as a program in the orchestrator's own process would use them.
  */
 import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ import {
 import { WebSocketServer } from 'ws';
 import { board, modeChanged } from './samples.ts';
 
-/** Thrown by a handler: the command is refused with this. */
+/** Thrown by a handler: refuses the command with this error. */
 export class Refusal extends Error {
   readonly error: { code: ProblemCode; message: string; decision?: unknown };
   constructor(code: ProblemCode, message: string, decision?: unknown) {
@@ -41,10 +41,10 @@ interface Received {
   actor: string | undefined;
 }
 
-/** Who gives a command. */
+/** The sender of a command. */
 interface Known {
   name: string;
-  /** Of a page. */
+  /** Set for a page. */
   login: { loginId: string; key: PageKey; origin: string } | null;
 }
 
@@ -66,10 +66,10 @@ const isSigned = (key: PageKey, text: string, signature: string): boolean => {
   return verify('sha256', Buffer.from(text), { key: publicKey, dsaEncoding: 'ieee-p1363' }, given);
 };
 
-/** Waits for ever: the command is never answered. */
+/** Never resolves: the command gets no answer. */
 export const noAnswer = (): Promise<never> => new Promise(() => undefined);
 
-/** The event log: what was stored, and from where on it is kept. */
+/** The event log: the stored events, and the oldest kept number. */
 function createEventLog() {
   const events: BoardEvent[] = [];
   /** Events up to this one are no longer kept. */
@@ -100,10 +100,10 @@ function createEventLog() {
   };
 }
 
-/** Who may give commands. @param onEnd is called when a login ends */
+/** The logins that may send commands. @param onEnd is called when a login ends */
 function createLogins(onEnd: (loginId: string) => void) {
   const loginCodes = new Set<string>();
-  /** API tokens, and whose they are. */
+  /** API tokens with the names of their owners. */
   const logins = new Map([[GOOD_TOKEN, 'Ann']]);
   /** Pages, by the secret of their cookie. */
   const pages = new Map<string, Known>();
@@ -156,7 +156,7 @@ interface ServerParts {
   execute: (text: string) => Promise<object>;
 }
 
-/** The WebSocket server, which can be started and killed over and over, on one port. */
+/** The WebSocket server, which the test can start and kill repeatedly, on one port. */
 function createServer({ autoPong, secret, init, execute }: ServerParts) {
   const wires = new Set<Socket>();
   let server: WebSocketServer | null = null;
@@ -189,14 +189,14 @@ function createServer({ autoPong, secret, init, execute }: ServerParts) {
       await once(server, 'listening');
       port = (server.address() as AddressInfo).port; // it listens on a port
     },
-    /** As if it were killed: connections end without a word. What it stored stays. */
+    /** As if it were killed: connections end without a close frame. Stored events stay. */
     async kill(): Promise<void> {
       const stopping = server;
       server = null;
       for (const client of stopping?.clients ?? []) client.terminate();
       await new Promise<void>((resolve) => (stopping === null ? resolve() : stopping.close(() => resolve())));
     },
-    /** All that `work` sends leaves in one write, like the events of one commit. */
+    /** Sends everything from `work` in one write, like the events of one commit. */
     together(work: () => void): void {
       for (const wire of wires) wire.cork();
       work();

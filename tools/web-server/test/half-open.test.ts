@@ -30,7 +30,7 @@ it.each([
     (host: string) =>
       `POST /api/login HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
   ],
-])('keeps only so many connections that have sent %s, and answers whoever asks', async (_what, sends) => {
+])('limits the connections that have sent %s, and answers other clients', async (_what, sends) => {
   const { origin, open } = await start({ maxHalfOpen: 20 });
   const sockets: Socket[] = [];
   for (let i = 0; i < 60; i++) sockets.push(await open(sends(new URL(origin).host)));
@@ -41,7 +41,7 @@ it.each([
   expect(closed().at(-1)).toBe(false);
 });
 
-it('does not count a stream that is open, or a request that is being answered', async () => {
+it('does not count an open stream, or a request that is being answered', async () => {
   const { origin, open } = await start({ maxHalfOpen: 5 });
   const stream = await fetch(`${origin}/api/events`, { headers: bearer });
   const reader = stream.body?.getReader();
@@ -61,7 +61,7 @@ it('does not count a stream that is open, or a request that is being answered', 
   await reader?.cancel();
 });
 
-it('waits only so long for the head of a request', async () => {
+it('limits the wait for the head of a request', async () => {
   const { origin, open } = await start({ headersTimeoutMs: 300 });
   const slow = await open(head(new URL(origin).host));
   await once(slow, 'close');

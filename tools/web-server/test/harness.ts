@@ -1,4 +1,4 @@
-/** The web server's own parts, wired as in start.ts, on a fake orchestrator. */
+/** The web server's own parts, wired as in start.ts, with a fake orchestrator. */
 import { join } from 'node:path';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import type { FastifyInstance } from 'fastify';
@@ -15,9 +15,9 @@ export interface HarnessOptions
   extends Partial<AppSettings>,
     Partial<Pick<EventHubParts, 'heartbeatMs' | 'maxUnreadBytes'>> {
   now?: () => number;
-  /** `error` without it. */
+  /** The default is `error`. */
   logLevel?: string;
-  /** False: the orchestrator is not there. */
+  /** False: the orchestrator does not run. */
   orchestrated?: boolean;
   /** Prepares the orchestrator before anything connects. */
   prepare?: (orchestrator: ReturnType<typeof createFakeOrchestrator>) => void;
@@ -25,7 +25,7 @@ export interface HarnessOptions
 
 const ERROR = pino.levels.values.error ?? 50;
 
-/** A logger that keeps what was logged; errors apart, so that a test fails on one it did not expect. */
+/** A logger that keeps its entries; errors separately, so that a test fails on an unexpected one. */
 export function createTestLog(level = 'error') {
   const errors: string[] = [];
   const logged: string[] = [];
@@ -68,7 +68,7 @@ export async function startHarness(options: HarnessOptions = {}) {
     ...(now === undefined ? {} : { now }),
     settings: {
       host: '127.0.0.1',
-      port: 80, // what inject says in its Host header
+      port: 80, // inject sends this in its Host header
       version: '0.1.0',
       clientDir: join(emptyDir, 'not-built'),
       requestsPerSecond: 10_000,
@@ -87,10 +87,10 @@ export async function startHarness(options: HarnessOptions = {}) {
     hub,
     app,
     dir: emptyDir,
-    /** What was logged as an error; a test that expects some empties it. */
+    /** Errors that were logged; a test that expects some empties it. */
     errors,
     logged,
-    /** Starts to listen; the address. */
+    /** Starts to listen; resolves with the address. */
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     async stop(): Promise<void> {
       await life.stop();

@@ -1,4 +1,4 @@
-/** What only a connection can do: be lost. */
+/** Behaviour that only a real connection has: it can be lost. */
 
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
@@ -50,7 +50,7 @@ function listen(transport: ReturnType<typeof createHttpTransport>, since?: numbe
   return { items, seqs, statuses, ended };
 }
 
-it('comes back after a lost connection: each event once, and what is watched is watched again', async () => {
+it('recovers from a lost connection: each event arrives once, and the watched stages are watched again', async () => {
   const { app, orchestrator, transport } = await start();
   await transport.command('watch', { stageIds: [stage.id] });
   const { seqs, statuses, items } = listen(transport);
@@ -68,7 +68,7 @@ it('comes back after a lost connection: each event once, and what is watched is 
   expect(items.filter(({ type }) => type === 'resync')).toEqual([]);
 });
 
-it('opens a stream anew that says nothing for too long', async () => {
+it('reopens a stream that is silent for too long', async () => {
   const { orchestrator, transport } = await start({ silenceMs: 50 });
   const { statuses, seqs } = listen(transport, 0);
   await expect
@@ -78,12 +78,12 @@ it('opens a stream anew that says nothing for too long', async () => {
   await expect.poll(seqs).toEqual([1]);
 });
 
-it('ends an event stream with the refusal where trying again does not help', async () => {
+it('ends an event stream with the refusal if a retry would not help', async () => {
   const { transport } = await start({ token: 'nobody' });
   expect(await listen(transport).ended).toMatchObject({ name: 'TransportError', status: 401, code: 'not_logged_in' });
 });
 
-it('tells a server that does not answer from one that is not Callboard', async () => {
+it('distinguishes an unreachable server from one that is not Callboard', async () => {
   const html = await serve((_request, response) => response.writeHead(502).end('<h1>Bad gateway</h1>'));
   const cut = await serve((_request, response) => response.writeHead(200).write('{"seq"', () => response.destroy()));
   const command = (origin: string) => createHttpTransport({ origin }).command('get_board', {});
@@ -92,7 +92,7 @@ it('tells a server that does not answer from one that is not Callboard', async (
   await expect(command(html)).rejects.toMatchObject({ status: 502, code: 'unreadable', isTransient: true });
 });
 
-it('reads a stream whatever the pieces that it comes in', async () => {
+it('reads a stream in pieces of any size', async () => {
   const text = `event: stream\ndata: {"streamId":"0198f2d4-7c1e-7000-8000-000000000000","seq":7}\n\n: a comment\n\nretry: 5\n\n
 event: some-news\nid: 8\ndata: {}\n\nevent: mode-changed\r\nid: 9\r\nat: 2026-01-02T03:04:05.678Z\r\ndata: {"stageId":"STAGE-1",\r\ndata: "mode":"plän"}\r\n\r\n`;
   const bytes = Buffer.from(text);
@@ -113,7 +113,7 @@ event: some-news\nid: 8\ndata: {}\n\nevent: mode-changed\r\nid: 9\r\nat: 2026-01
   }
 });
 
-it('says that an event is not understood rather than passing over it', async () => {
+it('reports an unknown event instead of skipping it', async () => {
   const text = 'event: mode-changed\nid: 1\nat: 2026-01-02T03:04:05.678Z\ndata: {"nonsense":true}\n\n';
   const transport = createHttpTransport({ origin: 'http://x', fetch: async () => new Response(text) });
   const error = await listen(transport).ended;

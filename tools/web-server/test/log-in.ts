@@ -37,7 +37,7 @@ const viaFetch =
     return { status: response.status, headers: response.headers, json: () => JSON.parse(text) };
   };
 
-/** A browser of one origin. `app.inject` says `localhost:80` in its Host header. */
+/** A browser of one origin. `app.inject` sends `localhost:80` in its Host header. */
 export function newBrowser(at: Pick<Harness, 'app'> | string) {
   const origin = typeof at === 'string' ? at : 'http://localhost';
   const send = typeof at === 'string' ? viaFetch(at) : viaInject(at);
@@ -53,10 +53,10 @@ export function newBrowser(at: Pick<Harness, 'app'> | string) {
       return answer;
     },
     nonce: async (): Promise<string> => Challenge.parse((await send('GET', '/api/login/nonce', {})).json()).nonce,
-    /** Shows a nonce, signed for a page of this origin or of another. */
+    /** Sends a nonce, signed for a page of this origin or of another. */
     prove: (nonce: string, forOrigin = origin): Promise<Answer> =>
       send('POST', '/api/login/proof', { cookie }, { nonce, signature: signFor(forOrigin, nonce) }),
-    /** What a page of this browser sends with each request. */
+    /** The headers that a page of this browser sends with each request. */
     async headers(): Promise<Record<string, string>> {
       const { token } = PageToken.parse((await this.prove(await this.nonce())).json());
       return { cookie, [PAGE_HEADER]: token };
@@ -64,7 +64,7 @@ export function newBrowser(at: Pick<Harness, 'app'> | string) {
   };
 }
 
-/** A browser that has followed a login link; what its page sends with each request. */
+/** A browser that has followed a login link; resolves with the headers that its page sends with each request. */
 export async function logIn({ app, orchestrator }: Harness, code = 'c1'): Promise<Record<string, string>> {
   const browser = newBrowser({ app });
   orchestrator.loginCodes.add(code);

@@ -86,12 +86,12 @@ it('has every route of the API, with a summary, a tag, and a shape for its succe
   }
 });
 
-it('answers to no route of the API without a login, but to health and to those who log in', async () => {
+it('answers no route of the API without a login, except health and the login itself', async () => {
   for (const route of appRoutes()) {
     const [method = '', path = ''] = route.split(' ');
     if (!path.startsWith('/api/') || path === '/api/health' || /^\/api\/login(\/|$)/.test(path)) continue;
     const url = path.replaceAll(/\{\w+\}/g, 'x');
-    const { statusCode } = await harness.app.inject({ method: method as 'GET', url }); // as the framework prints it
+    const { statusCode } = await harness.app.inject({ method: method as 'GET', url }); // the framework prints it in this form
     expect([route, statusCode]).toEqual([route, 401]);
   }
 });
@@ -116,7 +116,7 @@ it.each([
   expect(operationOf(operationId).responses[status]?.description).toContain(`\`${code}\``);
 });
 
-it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that its own schemas take', (type) => {
+it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that match its own schemas', (type) => {
   const { input, reply } = examples[type];
   expect(commands[type].input.parse(input)).toEqual(input);
   expect(commands[type].reply.parse(reply)).toEqual(reply);
@@ -129,7 +129,7 @@ it.each(Object.keys(examples) as RoutedCommand[])('has examples of %s that its o
   expect(hasBody).toBe(JSON.stringify(body ?? {}) !== '{}');
 });
 
-it('names the shapes that occur in many places, and refers to nothing that it does not have', () => {
+it('names the shapes that occur in many places, and refers only to shapes that it contains', () => {
   const names = Object.keys(document.components.schemas);
   expect(names).toEqual(expect.arrayContaining(['Problem', 'Project', 'StageView', 'SessionView', 'PendingRequest']));
   const referred = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
@@ -137,7 +137,7 @@ it('names the shapes that occur in many places, and refers to nothing that it do
   expect(names).toEqual(expect.arrayContaining([...new Set(referred)]));
 });
 
-it('says how to log in, with the name that the cookie really has', () => {
+it('says how to log in, with the actual name of the cookie', () => {
   expect(document.components.securitySchemes).toMatchObject({
     cookie: { type: 'apiKey', in: 'cookie', name: 'callboard_session_80' },
     page: { type: 'apiKey', in: 'header', name: 'x-callboard-page' },

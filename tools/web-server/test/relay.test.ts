@@ -108,7 +108,7 @@ const cases: Case[] = [
   [['DELETE', '/sessions/STAGE-1/queue/message-1'], 'remove_queued', onMessage, 200],
 ];
 
-it.each(cases)('%j is %s', async (call, command, input, status) => {
+it.each(cases)('translates %j to %s', async (call, command, input, status) => {
   harness.orchestrator.received.length = 0;
   const response = await send(...call);
   expect(response.json()).toEqual(command === 'get_board' ? board(41) : examples[command].reply);
@@ -117,14 +117,14 @@ it.each(cases)('%j is %s', async (call, command, input, status) => {
   expect(harness.orchestrator.received.at(-1)).toEqual({ type: command, input, actor: 'Ann' });
 });
 
-it('answers 201 for a project that is new, and 200 for one that was there', async () => {
+it('answers 201 for a new project, and 200 for an existing one', async () => {
   const created = await send('POST', '/projects', { path: '/new' });
   expect([created.statusCode, created.json()]).toEqual([201, { project, created: true }]);
   const found = await send('POST', '/projects', { path: '/old' });
   expect([found.statusCode, found.json()]).toEqual([200, { project, created: false }]);
 });
 
-it('takes the JSON type without a body where there is nothing to say', async () => {
+it('accepts the JSON type without a body for commands that need no input', async () => {
   const headers = { ...bearer, 'content-type': 'application/json' };
   for (const command of ['start', 'complete']) {
     const url = `/api/stages/STAGE-1/${command}`;
@@ -133,7 +133,7 @@ it('takes the JSON type without a body where there is nothing to say', async () 
   }
 });
 
-it('passes on nothing that the contract does not have', async () => {
+it('passes on only input that is in the contract', async () => {
   harness.orchestrator.received.length = 0;
   for (const [method, path, payload] of [
     ['POST', '/stages/STAGE-1/complete', { merge: true, force: true }],
@@ -153,7 +153,7 @@ it('passes on nothing that the contract does not have', async () => {
   expect(given.map(({ input }) => input)).toEqual([{ projectId: 'web', name: 'W' }]);
 });
 
-it('passes on the answer to a question of any text, and takes no such key for a field', async () => {
+it('passes on the answer to a question with any text, and never treats such a key as a field', async () => {
   const answers = '{"__proto__":"this","constructor":{"prototype":"that"}}';
   const url = '/api/sessions/STAGE-1/answer';
   const post = (payload: string) =>

@@ -1,4 +1,4 @@
-/** Small, whole values of the contract: those of the API's examples, and events. */
+/** Small, complete values of the contract: the examples of the API, and events. */
 import type { BoardEvent } from '@callboard/contract';
 import { stage } from '../src/server/openapi/example-values.ts';
 

@@ -17,7 +17,7 @@ async function start(...options: Parameters<typeof startHarness>): Promise<Harne
 }
 
 it('keeps the logins of two Callboards on one host apart', async () => {
-  const cookies = new Map<string, string>(); // what a browser has for 127.0.0.1, whatever the port
+  const cookies = new Map<string, string>(); // a browser's cookies for 127.0.0.1, whatever the port
   const logins = [await start(), await start()].map(async ({ orchestrator, listen }) => {
     orchestrator.loginCodes.add('c1');
     const origin = await listen();
@@ -80,7 +80,7 @@ it('never logs a login code, a cookie or a token, whatever happens', async () =>
   errors.length = 0;
 });
 
-it('answers what is no HTTP request, and logs nothing of it', async () => {
+it('answers a request that is not valid HTTP, and logs nothing of it', async () => {
   const { listen, logged } = await start({ logLevel: 'trace' });
   const { hostname, port } = new URL(await listen());
   const before = logged.length;
@@ -98,7 +98,7 @@ it('answers what is no HTTP request, and logs nothing of it', async () => {
   expect(logged.slice(before)).toEqual([]);
 });
 
-it('lets those who guess wait, and nobody else', async () => {
+it('makes clients that guess wait, and nobody else', async () => {
   let now = 0;
   const { app, orchestrator } = await start({ requestsPerSecond: 10, now: () => now });
   const statusWith = async (token: string, url = '/api/board') =>
@@ -107,14 +107,14 @@ it('lets those who guess wait, and nobody else', async () => {
   expect(await statusWith(known)).toBe(200);
   for (let i = 0; i < 9; i++) expect(await statusWith(`guess-${i}`)).toBe(401);
   expect(await statusWith('guess-10')).toBe(429);
-  expect(await statusWith('guess-11', '/api/health')).toBe(200); // which tells nothing more to a stranger
+  expect(await statusWith('guess-11', '/api/health')).toBe(200); // tells a stranger nothing more
   expect(await statusWith(known)).toBe(200);
   expect(orchestrator.inputsOf('auth_check')).toHaveLength(10);
   now = 1_000;
   expect(await statusWith('guess-12')).toBe(401);
 });
 
-it('tells no other site anything, and lets no page frame it or guess its types', async () => {
+it('reveals nothing to other sites, and lets no page frame it or guess its types', async () => {
   const { app } = await start();
   for (const url of ['/api/board', '/api/decisions?format=csv', '/login?code=x', '/']) {
     const { headers } = await app.inject({ url });

@@ -16,7 +16,7 @@ export interface SseEvent {
 export async function openStream(url: string, headers: Record<string, string> = {}) {
   const outgoing = request(url, { headers: { ...bearer, ...headers }, agent: false });
   outgoing.end();
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // that is what 'response' carries
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]; // the value that 'response' carries
   const events: SseEvent[] = [];
   const read = createMessageReader(({ name, id, data }) =>
     events.push({ event: name, id: id === '' ? null : id, data: JSON.parse(data) }),

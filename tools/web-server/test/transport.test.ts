@@ -1,4 +1,4 @@
-/** What every `Transport` promises, asked of each. */
+/** The promises that every `Transport` keeps, tested for each one. */
 import {
   createHttpTransport,
   createInProcessTransport,
@@ -48,7 +48,7 @@ const delta = (text: string) =>
   ({ stageId: stage.id, blockId: 'b', kind: 'text', text, offset: 0, parentToolUseId: null }) as const;
 
 describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
-  it('gives every command as it is, and returns its reply', async () => {
+  it('sends every command unchanged, and returns its reply', async () => {
     const { transport, orchestrator } = await start(kind);
     for (const [name, { input, reply }] of Object.entries(examples)) {
       const type = name as RoutedCommand; // a key of the table
@@ -59,7 +59,7 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     }
   });
 
-  it('refuses what breaks the contract before it is given', async () => {
+  it('refuses input that breaks the contract before sending it', async () => {
     const { transport, orchestrator } = await start(kind);
     for (const wrong of [{ stageId: '' }, { stageId: '../x' }]) {
       const refused = transport.command('start_stage', JSON.parse(JSON.stringify(wrong)));
@@ -68,7 +68,7 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     expect(orchestrator.received).toEqual([]);
   });
 
-  it('rejects with the status, the code, the words and the decision of a refusal', async () => {
+  it('rejects with the status, the code, the message and the decision of a refusal', async () => {
     const { transport, orchestrator } = await start(kind);
     orchestrator.handlers.interrupt = () => {
       throw new Refusal('already_decided', 'Ann was first', decision);
@@ -87,10 +87,10 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     orchestrator.handlers.get_stage = () => JSON.parse('{"stage":{"id":"STAGE-1"}}');
     const broken = transport.command('get_stage', { stageId: stage.id });
     await expect(broken).rejects.toMatchObject({ status: 500, code: 'internal' });
-    errors.length = 0; // the web server has told of it
+    errors.length = 0; // the web server has logged it
   });
 
-  it('ends the waiting when the signal aborts', async () => {
+  it('stops waiting when the signal aborts', async () => {
     const { transport, orchestrator } = await start(kind);
     orchestrator.handlers.interrupt = noAnswer;
     const over = new AbortController();
@@ -101,14 +101,14 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     await told;
   });
 
-  it('gives copies, which may be changed', async () => {
+  it('returns copies, which the caller may change', async () => {
     const { transport } = await start(kind);
     const board = await transport.command('get_board', {});
     board.stages.length = 0;
     expect((await transport.command('get_board', {})).stages).toEqual([stage]);
   });
 
-  it('replays what came after `since`, over many pages, and goes on with what happens', async () => {
+  it('replays events after `since`, over many pages, and continues with new ones', async () => {
     const { orchestrator, listen } = await start(kind);
     for (let i = 0; i < 1_200; i++) orchestrator.emit();
     const { items, seqs } = listen(0);
@@ -119,7 +119,7 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     await expect.poll(seqs).toEqual(upTo(1_211));
   });
 
-  it('begins with what happens next where no number is given', async () => {
+  it('begins with the next new event if no number is given', async () => {
     const { orchestrator, listen } = await start(kind);
     orchestrator.emit();
     const { items } = listen();
@@ -128,7 +128,7 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     await expect.poll(() => items).toEqual([READY, modeChanged(2)]);
   });
 
-  it('says resync when the log does not go back so far, and goes on after it', async () => {
+  it('sends resync if the log does not go back far enough, and continues after it', async () => {
     const { orchestrator, listen } = await start(kind);
     for (let i = 0; i < 9; i++) orchestrator.emit();
     orchestrator.prune(5);
@@ -139,7 +139,7 @@ describe.each(['HTTP', 'in-process'] as const)('the %s transport', (kind) => {
     await expect.poll(() => items).toEqual([READY, resync, modeChanged(10)]);
   });
 
-  it('passes on the text of watched stages alone, to streams old and new', async () => {
+  it('passes on text of watched stages only, to existing and new streams', async () => {
     const { transport, orchestrator, listen } = await start(kind);
     const first = listen();
     await expect.poll(() => first.items).toEqual([READY]);

@@ -23,7 +23,7 @@ it('is healthy exactly while the orchestrator can be reached, without a login', 
   await expect.poll(async () => (await app.inject({ url: '/api/health' })).statusCode).toBe(200);
 });
 
-it('tells more of its health to those who are logged in, and no less to the others', async () => {
+it('reports details of its health to logged-in clients, and the status to everyone else', async () => {
   harness = await startHarness({ prepare: (fake) => void fake.store() });
   const { app } = harness;
   expect((await app.inject({ url: '/api/health', headers: bearer })).json()).toEqual({
@@ -54,7 +54,7 @@ it('answers 503 with Retry-After at once while there is no orchestrator', async 
   expect(response.json()).toMatchObject({ code: 'orchestrator_unreachable' });
 });
 
-it('answers 503 with Retry-After after five seconds to a read while the orchestrator hangs', async () => {
+it('answers a read with 503 and Retry-After after five seconds while the orchestrator hangs', async () => {
   harness = await startHarness();
   const { app, orchestrator } = harness;
   orchestrator.handlers.get_board = noAnswer;
@@ -74,7 +74,7 @@ it('answers 503 with Retry-After after five seconds to a read while the orchestr
   }
 });
 
-it('does not pretend: a command whose reply is lost is 503 and says that the state must be looked at', async () => {
+it('answers 503 for a command whose reply is lost, and says to check the state', async () => {
   harness = await startHarness();
   const { app, orchestrator, client } = harness;
   orchestrator.handlers.interrupt = noAnswer;

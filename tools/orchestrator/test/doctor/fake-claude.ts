@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import { findMarkedProcesses } from '../../src/claude/processes/marked-processes.ts';
 
-/** A program that is called `claude` and is none. */
+/** Creates a program called `claude` that is not the real one. */
 export async function fakeClaude(folder: string, script: string): Promise<string> {
   const path = join(folder, 'claude');
   await writeFile(path, script);
@@ -12,13 +12,13 @@ export async function fakeClaude(folder: string, script: string): Promise<string
   return path;
 }
 
-/** The real CLI behind a program that breaks promises. */
+/** Creates a program that runs the real CLI and breaks promises. */
 export function lyingClaude(folder: string): Promise<string> {
   const program = fileURLToPath(new URL('lying-claude.ts', import.meta.url));
   return fakeClaude(folder, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${REAL_CLAUDE}' "$@"\n`);
 }
 
-/** Living processes that a doctor has started with `tmp` as its temporary folder. */
+/** Returns the living processes that a doctor started with `tmp` as its temporary folder. */
 export async function doctorsProcesses(tmp: string): Promise<number[]> {
   const marked = await findMarkedProcesses();
   const pids = [...marked].flatMap(([id, found]) => (id.startsWith('doctor-') ? found : []));

@@ -11,7 +11,7 @@ import { HandshakeReport, isWhole, runHandshake } from '../../src/doctor/doctor.
 import { doctorsProcesses, fakeClaude, lyingClaude } from './fake-claude.ts';
 
 const PATH = '/usr/local/bin:/usr/bin:/bin';
-/** For a busy machine. */
+/** Long enough for a busy machine. */
 const PATIENT = { stepMs: 60_000, wholeMs: 170_000 };
 
 let folder: string;
@@ -46,7 +46,7 @@ describe('the handshake', () => {
   });
 
   it('tells broken promises from kept ones', { timeout: 480_000 }, async () => {
-    // Wait a little longer for what never comes than this machine now needs for what does come.
+    // Wait a little longer for missing events than this machine currently needs for those that do come.
     const before = performance.now();
     await shakeHands(REAL_CLAUDE);
     const stepMs = 2_500 + Math.round((performance.now() - before) / 2);
@@ -98,14 +98,14 @@ describe('the handshake', () => {
     const claude = await fakeClaude(folder, script.startsWith('\u007f') ? script : `#!/bin/sh\n${script}\n`);
     const before = performance.now();
     const report = await shakeHands(claude, { stepMs, wholeMs: 170_000 });
-    expect(performance.now() - before).toBeLessThan(stepMs + 20_000); // not once for each promise
+    expect(performance.now() - before).toBeLessThan(stepMs + 20_000); // the wait does not repeat for each promise
     const { initialize, ...others } = verdicts(report);
     expect(initialize).toBe('no');
     expect(new Set(Object.values(others))).toEqual(new Set(['untried']));
     expect(whyOf(report, 'initialize')).toMatch(why);
   });
 
-  it('tries nothing more once it runs out of time', async () => {
+  it('tries nothing more once its time is up', async () => {
     const report = await shakeHands(REAL_CLAUDE, { stepMs: 60_000, wholeMs: 1 });
     expect(verdicts(report)).toMatchObject({ initialize: 'untried', end: 'untried' });
     expect(whyOf(report, 'end')).toBe('the handshake ran out of time');

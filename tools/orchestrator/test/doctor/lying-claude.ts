@@ -27,7 +27,7 @@ process.on('SIGTERM', () => child.kill('SIGTERM'));
 function distort(line: Line): Line | null {
   if (line.type === 'user') {
     delete line.client_composed; // runs commands
-    line.uuid = randomUUID(); // takes messages again
+    line.uuid = randomUUID(); // accepts repeated messages
   }
   if (line.request?.subtype === 'end_session') return null; // does not end
   const answer = line.response?.response;

@@ -1,4 +1,4 @@
-// Runs a handshake, to be killed in the middle of it.
+// Runs a handshake that the test kills in the middle.
 import { runHandshake } from '../../src/doctor/doctor.ts';
 
 const [claude = ''] = process.argv.slice(2);

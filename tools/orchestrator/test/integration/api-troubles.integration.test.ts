@@ -3,14 +3,14 @@ import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
 it.each([
-  ['a login that is refused', { error: { status: 401, times: 1 } }, /refuses the login \(401\).*attempt 1/],
+  ['a refused login', { error: { status: 401, times: 1 } }, /refuses the login \(401\).*attempt 1/],
   [
     'a rate limit',
     { error: { status: 429, times: 1, retryAfterSeconds: 1 } },
     /rate limit is reached \(429\).*attempt 1/,
   ],
   ['no answer', { cut: 'before' as const, cutTimes: 1 }, /could not be reached.*attempt 1/],
-])('says in words that %s is tried again, and goes on when it works', async (_, trouble, words) => {
+])('reports that Claude Code retries after %s, and continues when the retry succeeds', async (_, trouble, words) => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ text: 'Here at last.', ...trouble }] }));
   await client.state(stageId, 'idle');
@@ -21,7 +21,7 @@ it.each([
   expect(entries).toContainEqual(expect.objectContaining({ kind: 'text', text: 'Here at last.' }));
 });
 
-it('takes a line of 6 MB as it takes a short one', async () => {
+it('reads a 6 MB line like a short one', async () => {
   const { client, startStage, model } = await createKit();
   const text = '€'.repeat(2_000_000);
   model.setScript('long', { steps: [{ text }] });

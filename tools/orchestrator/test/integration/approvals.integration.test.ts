@@ -10,10 +10,10 @@ const append = (file: string, word: string) => ({
   input: { command: `echo ${word} >> ${file}`, description: `Write ${word}` },
 });
 
-/** All text of the tool results in the newest request that the model was sent. */
+/** Returns all tool result text in the newest request to the model. */
 const toolResults = (request: { messages: unknown }) => JSON.stringify(request.messages);
 
-it('denies with a reason that the model reads, and the tool does not run', async () => {
+it('denies a tool with a reason that the model reads; the tool does not run', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'x')] }, { text: 'I see.' }] }));
   const { requestId } = await client.event('approval-requested');
@@ -42,7 +42,7 @@ it('runs an allowed tool exactly once, and tells a second answer which decision 
   expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('once\n');
 });
 
-it('runs what a person changed, instead of what was asked', async () => {
+it('runs the input that a person changed instead of the original', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ tools: [append('made.txt', 'theirs')] }, { text: 'Done.' }] }));
   const { requestId } = await client.event('approval-requested');
@@ -53,7 +53,7 @@ it('runs what a person changed, instead of what was asked', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8')).toBe('ours\n');
 });
 
-it('knows no request of another stage, and none that never was', async () => {
+it('rejects a request id of another stage and an unknown request id', async () => {
   const { client, startStage } = await createKit();
   const script = prompt({ steps: [{ tools: [append('made.txt', 'x')] }, { text: 'Done.' }] });
   const first = await startStage(script);
@@ -70,7 +70,7 @@ it('knows no request of another stage, and none that never was', async () => {
   expect((await client.command('get_pending')).pending).toHaveLength(2);
 });
 
-it('keeps two stages with three parallel requests each apart', async () => {
+it('keeps three parallel requests in each of two stages apart', async () => {
   const { client, startStage, folder, model } = await createKit();
   const outside = join(folder, 'outside');
   await mkdir(outside);
@@ -98,7 +98,7 @@ it('keeps two stages with three parallel requests each apart', async () => {
   await allSix();
   expect((await client.command('get_pending')).pending).toHaveLength(6);
 
-  // Answered in an order of no sense; every second one is denied with its own name.
+  // Answers come in an arbitrary order; every second request is denied with its own name as the reason.
   const { pending } = await client.command('get_pending');
   const mixed = pending.toSorted((a, b) => a.requestId.localeCompare(b.requestId));
   await Promise.all(
@@ -154,7 +154,7 @@ it('accepts labels and free text as answers to a question, and refuses incomplet
   expect(told).toContain('Search, Export');
 });
 
-it('lets a person decline to answer, and tells Claude so with the reason', async () => {
+it('tells Claude that a person declined to answer, with the reason', async () => {
   const { client, startStage, model } = await createKit();
   const options = ['SQLite', 'PostgreSQL'].map((label) => ({ label, description: label }));
   const questions = [{ question: 'Which database?', header: 'Database', multiSelect: false, options }];
@@ -170,7 +170,7 @@ it('lets a person decline to answer, and tells Claude so with the reason', async
   expect(told).toContain('The user declined to answer. The reason given: You know better');
 });
 
-it('accepts a plan with the mode that follows, and sends one back with comments', async () => {
+it('accepts a plan with the mode that follows it, and sends another plan back with comments', async () => {
   const { client, startStage, model } = await createKit();
   const exit = { name: 'ExitPlanMode', input: {} };
   const script = {

@@ -12,7 +12,7 @@ import { markedBy, OUTCOMES, outcomesIn, type Scene, setScene, thatWere } from '
 import type { Outcome } from '../support/attack/targets.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
-/** What a test needs of the machine; it is skipped by the name of what is not there. */
+/** Skips a test whose requirements the machine does not meet, and names them in the title. */
 const trial = await canIsolate({ PATH: process.env.PATH ?? '' });
 const needs = (...lacks: (string | null)[]) => {
   const lack = lacks.filter((one) => one !== null).join('; ');
@@ -26,22 +26,22 @@ const hasSocat = await promisify(execFile)('socat', ['-V']).then(
 const bubblewrap = trial.possible ? null : `needs bubblewrap: ${trial.detail}`;
 const socat = hasSocat ? null : 'needs socat';
 
-/** Whether the system lets a process look into another one of the same account. */
+/** Whether the system lets a process inspect another process of the same account. */
 const mayTrace = (await readFile('/proc/sys/kernel/yama/ptrace_scope', 'utf8').catch(() => '0')).trim() === '0';
-/** Only root's. */
+/** Only root may write it. */
 const KERNEL = '/proc/sys/kernel/core_pattern';
 const maySetKernel = await access(KERNEL, constants.W_OK).then(
   () => true,
   () => false,
 );
 
-/** What raises an alarm, and which. */
+/** Attacks that raise an alarm, with the code of the alarm. */
 const ALARMS = {
   ...{ 'fifo-path': 'foreign-control', 'fifo-proc': 'foreign-control', 'fifo-root': 'foreign-control' },
   'spool-path': 'forged-output',
   ...(mayTrace && { 'fifo-pidfd': 'foreign-control' }),
 };
-/** What raises none, so that one session can try it all. */
+/** Attacks that raise no alarm, so that one session can try them all. */
 const QUIET = [
   ...['store-read', 'store-write', 'data-dir', 'secret-files', 'settings-user', 'settings-user-state'],
   ...['settings-checkout', 'settings-checkout-local', 'settings-worktree', 'settings-worktree-local'],
@@ -52,7 +52,7 @@ const QUIET = [
   ...(maySetKernel ? ['kernel-settings'] : []),
 ];
 const LEAVES = ['survive', 'survive-apart'];
-/** New files in the worktree; those that are there are read-only. Told of as if Claude had written them (see below). */
+/** New files in the worktree; existing ones are read-only. Reported as if Claude had written them (see below). */
 const NOTICED_IN_ISOLATION = ['settings-worktree', 'settings-worktree-local', 'servers-worktree'];
 
 async function setUp(beside = { sandbox: false }): Promise<Kit & Scene> {
@@ -77,7 +77,7 @@ needs(bubblewrap, socat)('reaches nothing from a session in the sandbox, and lea
   expect(session).toMatchObject({ alarm: null, mode: 'default', isolation: { level: 'prevented' } });
   const told = (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
   expect(told).toEqual([]);
-  expect(await git(targets.worktree, 'log', '-1', '--format=%s')).toBe('Work'); // which it is there for
+  expect(await git(targets.worktree, 'log', '-1', '--format=%s')).toBe('Work'); // the sandbox allows committing, which is the stage's task
 });
 
 needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself', async () => {
@@ -86,7 +86,7 @@ needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself
   await kit.client.state(stageId, 'idle');
   const place = {
     ...{ folder: targets.worktree, dataDir: kit.dataDir },
-    readable: [kit.folder, ...ATTACK_FILES], // more than any caller shows: the script is to find what it goes for
+    readable: [kit.folder, ...ATTACK_FILES], // more than any caller shows: the script must find its targets
     ...{ writable: [], hidden: [join(kit.env.HOME ?? '', '.claude.json')], network: 'none' as const },
   };
   const script = attackCommand(join(kit.folder, 'targets-ports.json'));
@@ -94,12 +94,12 @@ needs(bubblewrap)('reaches nothing from a command that Callboard isolates itself
   const { stdout } = await execa(command, args, { ...options, extendEnv: false });
   const outcomes: Record<string, Outcome> = JSON.parse(stdout);
   expect(thatWere(outcomes, 'reached')).toEqual(NOTICED_IN_ISOLATION);
-  expect(missing(outcomes)).toEqual(['ports-proxy', 'messaging']); // there is none to find
+  expect(missing(outcomes)).toEqual(['ports-proxy', 'messaging']); // neither exists here
   await until('nothing is left of it', async () => (await markedBy(targets.marker)).length === 0);
-  expect(kit.connections()).toBe(1); // of the session that has no sandbox
+  expect(kit.connections()).toBe(1); // from the session without a sandbox
 });
 
-it('gets at everything from a session without a sandbox, which Callboard tells of as far as it can', async () => {
+it('reaches everything from a session without a sandbox, and Callboard reports as much as it can detect', async () => {
   const { client, projectId, ...kit } = await setUp();
   const { stageId, targets } = await kit.attack([...QUIET, ...LEAVES], { sandbox: false });
   await client.state(stageId, 'idle');
@@ -128,10 +128,10 @@ it('gets at everything from a session without a sandbox, which Callboard tells o
   const { processes } = await client.command('get_leftovers', { stageId });
   const left = processes.filter((process) => process.command.includes(targets.marker));
   expect(left).toMatchObject([{ command: expect.stringContaining(`${targets.marker}-seen`) }]);
-  expect(await markedBy(targets.marker)).toHaveLength(2); // the other one is seen by nobody
+  expect(await markedBy(targets.marker)).toHaveLength(2); // nothing detects the other process
 });
 
-it('raises an alarm for each way into the input and the output of a session, be it another one', async () => {
+it('raises an alarm for each way to write to a session’s input or output, including another session’s', async () => {
   const kit = await setUp();
   for (const [attack, code] of Object.entries(ALARMS)) {
     const { stageId } = await kit.attack([attack], { sandbox: false });

@@ -16,7 +16,7 @@ it('raises no alarm when a background command ends while a turn waits for a pers
   const steps = [inBackground('echo short; sleep 1', 'Be quick'), asks, { text: 'Done.' }];
   const stageId = await startStage(prompt({ steps }));
   const { requestId } = await client.event('approval-requested');
-  // It was listed before its call had a result, so before this was asked.
+  // The task was listed before its call had a result, so before this request.
   await expect.poll(async () => (await client.command('get_tasks', { stageId })).tasks).toEqual([]);
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await client.state(stageId, 'idle');
@@ -24,7 +24,7 @@ it('raises no alarm when a background command ends while a turn waits for a pers
   expect(session).toMatchObject({ alarm: null, lastTurn: { outcome: 'succeeded' } });
 });
 
-it('lists a background command, shows what it prints, and stops it', async () => {
+it('lists a background command, shows its output, and stops it', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const command = 'echo listening; echo "$0" >&2; sleep 600';
@@ -61,7 +61,7 @@ it('lists a background command, shows what it prints, and stops it', async () =>
   await expect(client.command('stop_task', of)).rejects.toMatchObject(unknown);
   await expect(client.command('get_task_output', { stageId, taskId: 'nobody' })).rejects.toMatchObject(unknown);
 
-  // Claude is told with the next message, in a line that nobody sent.
+  // The next message tells Claude, in a line that no person sent.
   const turns = model.requests.length;
   await client.command('send_message', { stageId, message: 'Go on.' });
   await expect.poll(() => model.requests.length).toBeGreaterThan(turns);
@@ -77,7 +77,7 @@ it('lists a background command, shows what it prints, and stops it', async () =>
   expect(await client.command('get_tasks', { stageId })).toEqual({ tasks: [] });
 });
 
-it('stops a subagent, of which there is no output', async () => {
+it('stops a subagent, which has no output', async () => {
   const { client, startStage } = await createKit();
   const part = prompt({ steps: [{ text: 'Working.', hangs: true }] }, 'Do the part');
   const agent = { description: 'the part', prompt: part, subagent_type: 'general-purpose' };
@@ -99,7 +99,7 @@ it('stops a subagent, of which there is no output', async () => {
   expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
 });
 
-it('tells the state of MCP servers, and reconnects one that had failed', async () => {
+it('reports the state of MCP servers, and reconnects a failed one', async () => {
   const kit = await createKit();
   const { client, folder, repo } = kit;
   const broken = join(folder, 'broken');

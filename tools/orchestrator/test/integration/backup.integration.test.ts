@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { backupStore, restoreStore } from '../../src/backup.ts';
 import { createKit } from '../support/kit.ts';
 
-it('copies the store while it is written, and goes on from the copy', async () => {
+it('copies the store while it is being written, and continues from the copy', async () => {
   const kit = await createKit();
   const { client, dataDir, folder } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
@@ -28,7 +28,7 @@ it('copies the store while it is written, and goes on from the copy', async () =
   await kit.start();
   const { stages, seq } = kit.client.init.data;
   expect(stages).toHaveLength(proof.stages);
-  // Events that the copy lacks have had numbers, which are not given again.
+  // Events missing from the copy already had numbers; those are not reused.
   expect(seq).toBeGreaterThan(last);
   expect(await kit.client.command('get_events', { since: last })).toEqual({ events: [], resync: true });
   await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }) });
@@ -37,7 +37,7 @@ it('copies the store while it is written, and goes on from the copy', async () =
   await expect.poll(texts).toEqual(['First.', 'Second.']);
 });
 
-it('refuses a damaged backup and a damaged database, and leaves both as they are', async () => {
+it('refuses a damaged backup and a damaged database, and changes neither', async () => {
   const kit = await createKit();
   const backup = join(kit.folder, 'bad.sqlite');
   await writeFile(backup, 'this is no database, however long it may be');

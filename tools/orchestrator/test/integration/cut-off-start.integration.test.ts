@@ -3,10 +3,10 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-/** When after the stage was written the orchestrator is killed. Some of it hits a start in the middle, whatever the machine. */
+/** Delays in milliseconds from storing the stage to killing the orchestrator. Some hit the middle of a start on any machine. */
 const KILLED_AFTER_MS = [45, 60, 75, 90, 105, 120, 135];
 
-it('starts stages again by themselves whose start was cut off before anything ran, each once', async () => {
+it('automatically restarts, once each, stages whose start was cut off before anything ran', async () => {
   const kit = await createKit({ where: 'apart', maxParallel: 20 });
   const stages: string[] = [];
   for (const ms of KILLED_AFTER_MS) {
@@ -14,7 +14,7 @@ it('starts stages again by themselves whose start was cut off before anything ra
     const text = prompt({ steps: [{ text: 'Done.' }] }, `<${ms}>`);
     const { stage } = await kit.client.command('create_stage', { ...fields, prompt: text });
     stages.push(stage.id);
-    await sleep(ms); // what is tried is the moment itself
+    await sleep(ms); // the moment of the kill is what this test varies
     await kit.kill();
     await kit.start('apart');
   }

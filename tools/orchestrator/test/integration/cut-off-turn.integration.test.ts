@@ -17,11 +17,11 @@ async function killClaude(kit: Kit, stageId: string): Promise<void> {
   await kit.client.state(stageId, 'ended');
 }
 
-/** How often the newest request to the model holds the text. */
+/** How often the newest request to the model contains the text. */
 const timesTold = ({ model }: Kit, text: string): number =>
   JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
 
-/** Takes a message, and what came after it, out of the conversation, as a kill does that comes before they are written. */
+/** Removes a message and everything after it from the conversation, as a kill does that comes before they are written. */
 async function forget(file: string, messageId: MessageId): Promise<void> {
   const lines = (await readFile(file, 'utf8')).split('\n');
   const from = lines.findIndex((line) => line.includes(`"uuid":"${messageId}"`));
@@ -29,7 +29,7 @@ async function forget(file: string, messageId: MessageId): Promise<void> {
   await writeFile(file, `${lines.slice(0, from).join('\n')}\n`);
 }
 
-it('tells Claude once of a message that was folded into a turn whose process died', async () => {
+it('tells Claude once about a message that was folded into a turn whose process died', async () => {
   const kit = await createKit();
   const { client } = kit;
   const stageId = await kit.startStage(prompt({ steps: [bash('touch a'), bash('touch b'), { text: 'Done.' }] }));
@@ -37,7 +37,7 @@ it('tells Claude once of a message that was folded into a turn whose process die
   const { messageId } = await client.command('send_message', { stageId, message: '<by the way>', mode: 'steer' });
   await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   await client.event('approval-requested', (request) => request.requestId !== requestId);
-  await untilWritten(kit, stageId, 'touch b'); // the call that came of it, so the message as well
+  await untilWritten(kit, stageId, 'touch b'); // the call that followed the message, so the message is written as well
   expect(await readFile(await conversationFile(kit, stageId), 'utf8')).toContain(`"source_uuid":"${messageId}"`);
   await killClaude(kit, stageId);
   await client.command('start_stage', { stageId });
@@ -45,7 +45,7 @@ it('tells Claude once of a message that was folded into a turn whose process die
   expect(timesTold(kit, '<by the way>')).toBe(1);
 });
 
-it('tells Claude once of messages that were joined into one turn whose process died', async () => {
+it('tells Claude once about messages that were joined into one turn whose process died', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
@@ -63,7 +63,7 @@ it('tells Claude once of messages that were joined into one turn whose process d
   expect([timesTold(kit, '<one>'), timesTold(kit, '<two>')]).toEqual([1, 1]);
 });
 
-it('tells Claude again what its process had not written down, and then what was sent since, a turn for each', async () => {
+it('repeats to Claude the message that its process had not written down, then sends the newer ones, one turn each', async () => {
   const kit = await createKit();
   const { client } = kit;
   const stageId = await kit.startStage(said('First.'));
@@ -73,7 +73,7 @@ it('tells Claude again what its process had not written down, and then what was 
   const asked = await client.event('approval-requested');
   await untilWritten(kit, stageId, `"uuid":"${lost.messageId}"`);
   const file = await conversationFile(kit, stageId);
-  process.kill((await livingProcess(kit, stageId)).pid, 'SIGSTOP'); // writes no more
+  process.kill((await livingProcess(kit, stageId)).pid, 'SIGSTOP'); // prevents further writes
   await forget(file, lost.messageId);
   await killClaude(kit, stageId);
   await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Third.' }] }, '<next>') });

@@ -8,7 +8,7 @@ import { createKit, type Kit } from '../support/kit.ts';
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command } }] });
 const say = (...steps: Script['steps']) => prompt({ steps: [...steps, { text: 'Done.' }] });
 
-/** The user's own settings: what no repository has to be trusted for. */
+/** The user's own settings, which need no trust in a repository. */
 async function userSettings({ env }: Kit, settings: Record<string, unknown>): Promise<void> {
   const folder = join(env.HOME ?? '', '.claude');
   await mkdir(folder, { recursive: true });
@@ -34,7 +34,7 @@ const SETTINGS = {
   },
 };
 
-it('counts and logs what Claude Code itself denies, by a rule, a hook or its mode, and needs a person when it came last', async () => {
+it('counts and logs denials by Claude Code itself (rule, hook or mode), and needs a person when a denial came last', async () => {
   const kit = await createKit();
   const { client, startStage } = kit;
   await userSettings(kit, SETTINGS);
@@ -48,7 +48,7 @@ it('counts and logs what Claude Code itself denies, by a rule, a hook or its mod
     openDenial: { source: 'rule', detail: 'Bash(npm run *)', asked: 'Bash npm run foo' },
   });
 
-  // A file tool under a rule, of which no line of its own tells; then a call that runs.
+  // A file tool under a rule, which has no line for the denial; then a call that runs.
   const read = { tools: [{ name: 'Read', input: { file_path: '/etc/hostname' } }] };
   await client.command('send_message', { stageId, message: say(read, bash('ls')) });
   await client.event('session-updated', ({ denials, state }) => denials === 2 && state === 'idle');
@@ -87,7 +87,7 @@ it('counts and logs what Claude Code itself denies, by a rule, a hook or its mod
   expect(entries.filter((entry) => entry.kind === 'notice' && entry.code === 'permission-denied')).toEqual([]);
 });
 
-it('does not count what a person denies', async () => {
+it('does not count denials by a person', async () => {
   const kit = await createKit();
   const { client, startStage } = kit;
   const stageId = await startStage(say(bash('touch x')));

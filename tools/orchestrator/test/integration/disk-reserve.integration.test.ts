@@ -7,7 +7,7 @@ const MB = 1_000_000;
 const said = (text: string) => prompt({ steps: [{ text }] });
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
-/** A kit whose disk has as much space as the test says. The reply to a message that is to go now waits out `confirmationMs`. */
+/** Creates a kit whose free disk space the test sets. The reply to a "now" message waits for `confirmationMs`. */
 async function createKitOnDisk() {
   const disk = { free: 500 * MB };
   const edges = { ...nodeEdges, freeBytes: () => disk.free };
@@ -19,7 +19,7 @@ async function createKitOnDisk() {
 const texts = async ({ client }: Kit, stageId: string) =>
   (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : []));
 
-it('refuses to start below the reserve, and stages start by themselves once there is room', async () => {
+it('refuses to start a stage below the reserve, and starts stages automatically once there is room', async () => {
   const { disk, client, paused } = await createKitOnDisk();
   disk.free = 120 * MB;
   const { stage } = await client.command('create_stage', {
@@ -43,7 +43,7 @@ it('refuses to start below the reserve, and stages start by themselves once ther
   await client.state(stage.id, 'idle');
 });
 
-it('keeps messages queued below the reserve and delivers them by itself, while answers go through', async () => {
+it('keeps messages queued below the reserve and delivers them automatically later; answers go through', async () => {
   const { disk, client, kit, paused } = await createKitOnDisk();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'First.' }] }));
   const { requestId } = await client.event('approval-requested');
@@ -63,7 +63,7 @@ it('keeps messages queued below the reserve and delivers them by itself, while a
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'By now.', 'By append.', 'By steer.']);
 });
 
-it('resumes an ended session for what was sent to it below the reserve, also across a restart', async () => {
+it('resumes an ended session for a message sent below the reserve, even after a restart', async () => {
   const { disk, client, kit } = await createKitOnDisk();
   const stageId = await kit.startStage(said('First.'));
   await client.state(stageId, 'idle');
@@ -79,7 +79,7 @@ it('resumes an ended session for what was sent to it below the reserve, also acr
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
 });
 
-it('shows a gap in what runs when the disk was full for a while, and goes on with the same process', async () => {
+it('shows a gap in a running session after the disk was full for a while, and continues with the same process', async () => {
   const { disk, client, kit } = await createKitOnDisk();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'Done.' }] }));
   const idleId = await kit.startStage(said('Idle.'));

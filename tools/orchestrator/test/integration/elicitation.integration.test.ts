@@ -26,7 +26,7 @@ async function ask(kit: Kit) {
 const result = async (kit: Kit, stageId: string) =>
   (await kit.client.transcript(stageId)).flatMap((entry) => (entry.kind === 'tool-result' ? entry.text : [])).at(-1);
 
-it('puts an MCP server’s question to a person, with its form, and checks what comes back', async () => {
+it('shows an MCP server’s question to a person with its form, and checks the answer', async () => {
   const kit = await createKit();
   const { stageId, requestId } = await ask(kit);
   const fill = (updatedInput: object) =>

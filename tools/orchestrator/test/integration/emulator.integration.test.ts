@@ -14,9 +14,9 @@ const ask = {
   input: { questions: [{ question: 'Which?', header: 'Which', options, multiSelect: false }] },
 };
 
-/** What people and accidents do to one session; the same on both. */
+/** Actions by people and accidents in one session; the real claude and the emulator run the same ones. */
 const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
-  async 'allow, deny with words, a question, a command that fails'(kit) {
+  async 'allow, deny with a reason, a question, a failing command'(kit) {
     const steps = [
       { thinking: 'Hm.', text: 'I begin.', tools: [run('touch a')] },
       { tools: [run('touch b')] },
@@ -36,10 +36,10 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     const steps = [{ tools: [run('touch a'), run('touch b')] }, { text: 'never said' }];
     const stageId = await kit.startStage(prompt({ steps }));
     await nthRequest(kit, 1);
-    await entries(kit, stageId, 'tool-use', 2); // it asks for the first one, and shows the second one a moment later
+    await entries(kit, stageId, 'tool-use', 2); // the CLI asks for the first call and shows the second one a moment later
     await say(kit, stageId, prompt({ steps: [{ text: 'From the queue.' }] }));
     await say(kit, stageId, prompt({ steps: [{ tools: [run('touch c')] }, { text: 'Steered.' }] }), 'steer');
-    // One after the other, so that what is stored has one order.
+    // One after the other, so that they are stored in a fixed order.
     for (const nth of [1, 2, 3]) {
       await decide(kit, stageId, nth, { decision: 'allow' });
       await entries(kit, stageId, 'tool-result', nth);
@@ -48,7 +48,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
     await kit.client.state(stageId, 'idle');
     return stageId;
   },
-  async 'an interrupt with an open request, a held queue that is let go, and words without a script'(kit) {
+  async 'an interrupt with an open request, a held queue that is released, and a message without a script'(kit) {
     const stageId = await kit.startStage(prompt({ steps: [{ tools: [run('touch a')] }, { text: 'Next step.' }] }));
     await nthRequest(kit, 1);
     await say(kit, stageId, 'go on');
@@ -98,7 +98,7 @@ const SCENARIOS: Record<string, (kit: Kit) => Promise<string>> = {
   },
 };
 
-it.each(Object.keys(SCENARIOS))('makes Callboard store what the real claude makes it store: %s', async (name) => {
+it.each(Object.keys(SCENARIOS))('stores the same with the emulator as with the real claude: %s', async (name) => {
   const play = SCENARIOS[name];
   if (play === undefined) throw new Error(name);
   const where = name.startsWith('an orchestrator that is killed') ? 'apart' : 'here';
@@ -110,7 +110,7 @@ it.each(Object.keys(SCENARIOS))('makes Callboard store what the real claude make
   expect(onReal.transcript.length).toBeGreaterThan(3);
 });
 
-it('drops a message that it has had, also after a resume', async () => {
+it('drops a message that it already received, even after a resume', async () => {
   const kit = await createKit({ isEmulated: true });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
   await turns(kit, stageId, 1);
@@ -127,7 +127,7 @@ it('drops a message that it has had, also after a resume', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'ran'), 'utf8')).toBe('once\n');
 });
 
-it('denies a call that is too large to be shown, in words that Claude reads, and goes on', async () => {
+it('denies a call that is too large to show, tells Claude why, and continues', async () => {
   const kit = await createKit({ isEmulated: true });
   const steps = [{ tools: [{ name: 'Paste', input: { chars: 20_000_000 } }] }, { text: 'In smaller pieces, then.' }];
   const stageId = await kit.startStage(prompt({ steps }));
@@ -140,7 +140,7 @@ it('denies a call that is too large to be shown, in words that Claude reads, and
   await kit.client.state(stageId, 'idle');
 });
 
-it('does not take a process for busy after a restart whose turn ended in what was lost', async () => {
+it('does not consider a process busy after a restart if the end of its turn was in the lost output', async () => {
   const kit = await createKit({ where: 'apart', isEmulated: true });
   const steps = [{ tools: [run('until test -e go; do sleep 0.05; done')] }, { text: 'Done.' }];
   const stageId = await kit.startStage(prompt({ steps }));
@@ -186,7 +186,7 @@ async function answer(kit: Kit, stageId: string, n: number): Promise<void> {
 const say = (kit: Kit, stageId: string, message: string, mode = 'append') =>
   kit.client.command('send_message', { stageId, message, mode });
 
-/** Waits until that many entries of a kind are there. */
+/** Waits until there are that many entries of a kind. */
 async function entries(kit: Kit, stageId: string, kind: TranscriptEntry['kind'], count: number): Promise<void> {
   const seen = async () => (await kit.client.transcript(stageId)).filter((entry) => entry.kind === kind).length;
   await expect.poll(seen, { interval: 5 }).toBeGreaterThanOrEqual(count);
@@ -194,7 +194,7 @@ async function entries(kit: Kit, stageId: string, kind: TranscriptEntry['kind'],
 
 const turns = (kit: Kit, stageId: string, n: number) => entries(kit, stageId, 'turn-end', n);
 
-/** The CLI writes its transcript a little after it has asked; what is not in it when it is killed never happened for it. */
+/** The CLI writes its transcript shortly after it asks; after a kill, anything missing from the transcript never happened for the CLI. */
 async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
   const claude = join(kit.env.HOME ?? '', '.claude');
   const holds = async () => {
@@ -205,7 +205,7 @@ async function onDisk(kit: Kit, toolUseId: string): Promise<void> {
   await expect.poll(holds, { interval: 5 }).toBe(true);
 }
 
-/** All that Callboard kept of a session, without what differs between any two runs of the same claude. */
+/** Everything that Callboard stored about a session, without the values that differ between any two runs of the same claude. */
 async function stored(kit: Kit, stageId: string) {
   const { decisions } = await kit.client.command('get_decisions', { limit: 100 });
   const { session } = await kit.client.command('get_session', { stageId });
@@ -244,7 +244,7 @@ function lasting(entry: TranscriptEntry): string {
   }
 }
 
-/** How often each thing was told; how often a session is said to be updated depends on how lines came in. */
+/** How often each event was sent. The number of session updates is left out: it depends on how lines arrived. */
 function countsOf(events: readonly BoardEvent[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { type } of events) {

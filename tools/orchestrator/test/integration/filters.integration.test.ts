@@ -10,8 +10,8 @@ import type { FilterName } from '../support/filters.ts';
 import { createKit, type Kit, untilConfirmed } from '../support/kit.ts';
 
 /**
- * A CLI of tomorrow, or of long ago: the real one with one thing changed. Each change is harmless, or people are told;
- * none lets a session stand still. `npm run test:all` tries all of them.
+ * A future CLI, or an old one: the real CLI with one thing changed. Each change is harmless or is reported to people; none
+ * leaves a session stuck. `npm run test:all` tries all of them.
  */
 const ALL = process.env.CALLBOARD_TEST_ALL === '1';
 
@@ -52,7 +52,7 @@ describe('harmless', () => {
     await client.state(stageId, 'idle');
     expect(await made(kit, stageId)).toBe('once\n');
     expect(await codes(kit, stageId)).not.toContain('foreign-answer');
-    // The next message is worked on as well: nothing of the first turn is left over.
+    // Claude handles the next message as well: nothing is left over from the first turn.
     await client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'And that.' }] }) });
     await expect
       .poll(async () => (await client.transcript(stageId)).filter(({ kind }) => kind === 'turn-end').length)
@@ -62,7 +62,7 @@ describe('harmless', () => {
     expect(session).toMatchObject({ queued: 0, lastTurn: { outcome: 'succeeded' } });
   });
 
-  it('says of a session without a request that it is idle, although the list of requests is left out', async () => {
+  it('reports a session without a request as idle even if the list of requests is left out', async () => {
     const { client, startStage } = await kitWith('an empty list of open requests is left out');
     const stageId = await startStage(prompt({ steps: [{ text: 'Nothing to ask.' }] }));
     await client.event('session-updated', (session) => session.lastTurn?.outcome === 'succeeded');
@@ -70,15 +70,15 @@ describe('harmless', () => {
   });
 });
 
-describe('told', () => {
-  it('a second reply to what was answered: an alarm, since somebody else may have asked', async () => {
+describe('reported', () => {
+  it('a second reply to an answered request raises an alarm, since someone else may have asked', async () => {
     const kit = await kitWith('every line comes twice');
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Twice.' }] }));
     expect(await kit.alarm(stageId)).toMatchObject({ code: 'foreign-control' });
     await kit.client.state(stageId, 'ended');
   });
 
-  it('a request for permission under another name: denied, and told in the session and its transcript', async () => {
+  it('a permission request under another name is denied, and reported in the session and its transcript', async () => {
     const kit = await kitWith('permission requests have another subtype');
     const { client } = kit;
     const stageId = await kit.startStage(script());
@@ -88,7 +88,7 @@ describe('told', () => {
     expect(await made(kit, stageId)).toBe('');
   });
 
-  it('a request that the release does not know: refused in words, and kept as what it lacks', async () => {
+  it('a request that the release does not know is refused with an explanation, and recorded as a gap', async () => {
     const { client, startStage } = await kitWith('output of tasks is refused');
     const stageId = await startStage(prompt({ steps: [{ text: 'Hello.' }] }));
     await client.state(stageId, 'idle');
@@ -100,7 +100,7 @@ describe('told', () => {
     expect((await client.command('get_session', { stageId })).session.cliGaps).toContain(lack);
   });
 
-  it('a session without CLAUDE.md and hooks: its card and its transcript say so, once', async () => {
+  it('a session without CLAUDE.md and hooks says so once on its card and in its transcript', async () => {
     const folder = await temporaryFolder();
     const minimal = await fakeClaude(folder, `#!/bin/sh\nexec '${REAL_CLAUDE}' --bare "$@"\n`);
     const kit = await createKit({ claudePath: minimal });
@@ -115,7 +115,7 @@ describe('told', () => {
     expect((await codes(kit, stageId)).filter((code) => code === 'cli-gaps')).toHaveLength(1);
   });
 
-  it('a refusal of initialize: the start fails at once, with its words', async () => {
+  it('a refusal of initialize fails the start at once, with the text of the refusal', async () => {
     const kit = await kitWith('initialize is refused');
     await expect(kit.startStage(script())).rejects.toMatchObject({
       code: 'launch_failed',
@@ -123,7 +123,7 @@ describe('told', () => {
     });
   });
 
-  it('the end of a turn under another name: the session does not work for ever, and says what it does not know', async () => {
+  it('the end of a turn under another name does not leave the session working forever; the session reports the unknown message', async () => {
     const kit = await kitWith('results have another type');
     const { client } = kit;
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'Done.' }] }));
@@ -133,7 +133,7 @@ describe('told', () => {
     expect(kinds).toContain('unknown');
   });
 
-  it.runIf(ALL)('a request that does not say what would run: denied, and in the transcript', async () => {
+  it.runIf(ALL)('a request that does not say what would run is denied, and shown in the transcript', async () => {
     const kit = await kitWith('permission requests do not say what would run');
     const stageId = await kit.startStage(script());
     await kit.client.event('session-updated', (session) => session.cliGaps.length > 0);
@@ -142,7 +142,7 @@ describe('told', () => {
     expect(await made(kit, stageId)).toBe('');
   });
 
-  it.runIf(ALL)('what the model says under another name: shown as it came', async () => {
+  it.runIf(ALL)('the model’s words under another name are shown as they came', async () => {
     const kit = await kitWith('messages of the model have another type');
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'A word of the model.' }] }));
     await kit.client.state(stageId, 'idle');

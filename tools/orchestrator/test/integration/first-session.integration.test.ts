@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 import { withoutGaps } from '../support/without-gaps.ts';
 
-it('runs a stage, asks, is allowed, and goes on to its end', async () => {
+it('runs a stage that asks for permission, gets it, and runs to its end', async () => {
   const { client, startStage, repo } = await createKit();
   const touch = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make a file' } };
   const stageId = await startStage(

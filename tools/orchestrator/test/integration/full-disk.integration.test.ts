@@ -11,7 +11,7 @@ const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'M
 
 const workOnSmallDisk = (...steps: Parameters<typeof prompt>[0]['steps']) => workOnDisk(nodeEdges, ...steps);
 
-/** A session at work on a small disk of its own, which says the rest of its script when the test has it go. */
+/** Creates a working session on its own small disk; the session continues its script when the test releases it. */
 async function workOnDisk(edges: Edges, ...steps: Parameters<typeof prompt>[0]['steps']) {
   const disk = await mountSmallDisk(16);
   const kit = await createKit({ dataDir: disk.folder, limits: { diskLookMs: 50 }, edges });
@@ -22,7 +22,7 @@ async function workOnDisk(edges: Edges, ...steps: Parameters<typeof prompt>[0]['
   return { disk, kit, stageId };
 }
 
-/** Fills the disk until the store refuses even small things: its log may still have room in what it had used before. */
+/** Fills the disk until the store refuses even small writes: its log may still have room in space that it used before. */
 async function fillUntilRefused(disk: SmallDisk, { client }: Kit, stageId: string): Promise<unknown> {
   await disk.fill();
   let refusal: unknown;
@@ -41,20 +41,20 @@ async function fillUntilRefused(disk: SmallDisk, { client }: Kit, stageId: strin
   }
 }
 
-/** What the CLI has written down of its conversations, on another disk. */
+/** Where the CLI writes its conversations: another disk. */
 const noticesIn = async ({ client }: Kit, stageId: string) =>
   (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
 
-it.runIf(canMount)('shows a gap after a full disk, and asks again for what was lost in it', async () => {
+it.runIf(canMount)('shows a gap after a full disk, and asks again for the lost request', async () => {
   const { disk, kit, stageId } = await workOnSmallDisk(
     { text: 'Said before.', tools: [bash] },
     { text: 'Said after.' },
   );
   const { client, model } = kit;
-  // What the store writes to find out whether it can may still have room: it may be told for a moment only.
+  // The store's own write check may still find room, so the notice may appear for a moment only.
   const told = client.notices(
     ({ warnings }) => warnings.some((words) => words.startsWith('Nothing can be stored')),
-    { withinMs: 60_000 }, // the disk is filled meanwhile, with thousands of writes
+    { withinMs: 60_000 }, // meanwhile thousands of writes fill the disk
   );
   expect(await fillUntilRefused(disk, kit, stageId)).toMatchObject({
     code: 'storage_failed',
@@ -63,7 +63,7 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   await told;
   model.release('go');
   await untilWritten(kit, stageId, '"tool_use"');
-  await untilAtRest(await livingProcess(kit, stageId)); // the request is printed by itself, into nothing
+  await untilAtRest(await livingProcess(kit, stageId)); // the process prints the request unprompted; the output is lost
   expect((await client.command('get_pending')).pending).toEqual([]);
   await disk.free();
   const { requestId } = await client.event('approval-requested');
@@ -76,7 +76,7 @@ it.runIf(canMount)('shows a gap after a full disk, and asks again for what was l
   expect(last).toMatchObject({ text: 'Said after.' });
 });
 
-it.runIf(canMount)('shows the gap also where no look met with the full disk, and only a write failed', async () => {
+it.runIf(canMount)('shows the gap even if no disk check saw the full disk and only a write failed', async () => {
   const { disk, kit, stageId } = await workOnDisk(
     { ...nodeEdges, freeBytes: () => 1_000_000_000 },
     { text: 'Said after.' },
@@ -89,14 +89,14 @@ it.runIf(canMount)('shows the gap also where no look met with the full disk, and
   await kit.client.state(stageId, 'idle');
 });
 
-it.runIf(canMount)('has a person look at a turn whose end was lost, and goes on', async () => {
+it.runIf(canMount)('asks a person to check a turn whose end was lost, and continues', async () => {
   const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Said into nothing. '.repeat(500) });
   const { client, model } = kit;
   await fillUntilRefused(disk, kit, stageId);
   model.release('go');
   await untilWritten(kit, stageId, 'Said into nothing.');
   await untilWritten(kit, stageId, '"end_turn"');
-  await untilAtRest(await livingProcess(kit, stageId)); // the end of the turn is printed by itself, into nothing as well
+  await untilAtRest(await livingProcess(kit, stageId)); // the process prints the end of the turn unprompted; it is lost as well
   await disk.free();
   await client.state(stageId, 'idle');
   const { stage } = await client.command('get_stage', { stageId });
@@ -108,7 +108,7 @@ it.runIf(canMount)('has a person look at a turn whose end was lost, and goes on'
   await expect.poll(async () => JSON.stringify(await client.transcript(stageId))).toContain('Still here.');
 });
 
-it.runIf(canMount)('refuses an interrupt that cannot be stored, and leaves the process alone', async () => {
+it.runIf(canMount)('refuses an interrupt that cannot be stored, and does not touch the process', async () => {
   const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Said after all.' });
   const { client, model } = kit;
   const identity = await livingProcess(kit, stageId);
@@ -120,7 +120,7 @@ it.runIf(canMount)('refuses an interrupt that cannot be stored, and leaves the p
   await client.state(stageId, 'idle');
 });
 
-it.runIf(canMount)('settles a process that died while the disk was full once there is room', async () => {
+it.runIf(canMount)('settles a process that died on a full disk once there is room', async () => {
   const { disk, kit, stageId } = await workOnSmallDisk({ text: 'Never said.' });
   const identity = await livingProcess(kit, stageId);
   await fillUntilRefused(disk, kit, stageId);

@@ -4,11 +4,11 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-it('tells what an approved command has put into the git settings, and runs nothing of it until a person agrees', async () => {
+it('reports what an approved command wrote into the git settings, and runs none of it until a person agrees', async () => {
   const kit = await createKit();
   const { client, startStage, projectId, folder } = kit;
   const [script, trace] = [join(folder, 'monitor.sh'), join(folder, 'ran')];
-  // Git of Callboard is told apart from that of Claude Code by an editor that only ours is given.
+  // An editor that only Callboard's git gets distinguishes it from Claude Code's git.
   await writeFile(script, `#!/bin/sh\necho "by \${GIT_SEQUENCE_EDITOR-another}" >> ${trace}\nexit 1\n`);
   await chmod(script, 0o755);
   const ranByUs = async () => (await readFile(trace, 'utf8').catch(() => '')).includes('by :');

@@ -8,7 +8,7 @@ import { createKit, type Kit } from '../support/kit.ts';
 const touch = (file: string) =>
   prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: `touch ${file}` } }] }, { text: 'Done.' }] });
 
-/** Settings with a hook that allows every tool, and says so for itself that hooks are to run. */
+/** Settings with a hook that allows every tool; they also explicitly leave hooks on. */
 const ALLOW_ALL = JSON.stringify({
   disableAllHooks: false,
   hooks: {
@@ -34,7 +34,7 @@ async function write(file: string): Promise<void> {
 const entriesOf = async ({ client }: Kit, stageId: string) =>
   (await client.command('get_transcript', { stageId, limit: 100 })).entries;
 
-it('asks in a repository that nobody trusts, whatever its hooks allow, and says what a hook allowed in one that is', async () => {
+it('asks in an untrusted repository even if its hooks allow the tool, and reports what a hook allowed in a trusted one', async () => {
   const kit = await createKit();
   const { client, startStage, repo } = kit;
   await write(join(repo, '.claude', 'settings.json'));
@@ -62,7 +62,7 @@ it('stops a session whose tool was allowed by a hook that was written while Clau
   await client.state(stageId, 'idle');
   const { stage } = await client.command('get_stage', { stageId });
   await write(join(stage.worktree?.path ?? '', '.claude', 'settings.local.json'));
-  // The CLI notices the file by itself, a moment later; until then it asks.
+  // The CLI notices the file on its own a moment later; until then it asks.
   const answered = new Set<string>();
   const settled = async () => {
     await client.command('send_message', { stageId, message: touch('one') });
@@ -82,7 +82,7 @@ it('stops a session whose tool was allowed by a hook that was written while Clau
   );
 });
 
-it('says of a tool that the user’s own hook allowed that a hook did, and goes on', async () => {
+it('reports that the user’s own hook allowed a tool, and continues', async () => {
   const kit = await createKit();
   const { client, startStage, env } = kit;
   await write(join(env.HOME ?? '', '.claude', 'settings.json'));

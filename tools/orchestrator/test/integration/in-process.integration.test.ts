@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createKit } from '../support/kit.ts';
 
-it('is driven from within its own process as over the network', async () => {
+it('works from within its own process as it does over the network', async () => {
   const kit = await createKit();
   await kit.stop();
   const { dataDir, claudePath } = kit.config;
@@ -32,7 +32,7 @@ it('is driven from within its own process as over the network', async () => {
     }
     await started;
     expect(text).toBe('All done.');
-    // Spawning and storing have kept the loop from its timers for a while.
+    // Spawning and storing have delayed the event loop's timers for a while.
     const counts = await execute(JSON.stringify({ type: 'get_counts', id: 'counts' }), () => undefined);
     expect(counts).toMatchObject({ ok: true });
     const { data } = z.object({ data: commands.get_counts.reply }).parse(counts);

@@ -6,14 +6,14 @@ import { createKit, type Kit } from '../support/kit.ts';
 import { livingProcess } from '../support/living-process.ts';
 
 /**
- * `claude` tells that it has read a message a moment before it writes it into its conversation. A SIGKILL in between takes
- * the message along; a person who ends the turn at the same moment must not make that go unsaid.
+ * `claude` reports that it has read a message a moment before it writes the message into its conversation. A SIGKILL in
+ * between loses the message; this must be reported even if a person ends the turn at the same moment.
  */
 const LOST = '<the lost message>';
 
 /**
- * A session whose process was stopped when the model was asked about `LOST`, before it had written that down, and then got
- * this signal.
+ * Creates a session whose process was stopped when the model was asked about `LOST`, before the process had written that
+ * down, and then got this signal.
  */
 async function cutOff(signal: NodeJS.Signals, limits = {}): Promise<Kit & { stageId: string }> {
   const kit = await createKit({ limits });
@@ -39,7 +39,7 @@ const notices = async ({ client, stageId }: Kit & { stageId: string }) =>
 const timesTold = ({ model }: Kit, text: string): number =>
   JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
 
-/** Either Claude knows of the message by now, or the transcript says that it does not. */
+/** Either Claude knows about the message by now, or the transcript says that it does not. */
 async function requireAccounted(kit: Kit & { stageId: string }): Promise<void> {
   const { client, stageId } = kit;
   await client.state(stageId, 'ended').catch(() => undefined);
@@ -52,7 +52,7 @@ async function requireAccounted(kit: Kit & { stageId: string }): Promise<void> {
   else expect(told).toBeUndefined();
 }
 
-it('says that Claude does not know of a message whose process was killed before an interrupt, and blames no one', async () => {
+it('reports, without blaming anyone, that Claude does not know a message whose process was killed before an interrupt', async () => {
   const kit = await cutOff('SIGKILL');
   const { client, stageId } = kit;
   await client.command('interrupt', { stageId }).then(
@@ -65,7 +65,7 @@ it('says that Claude does not know of a message whose process was killed before 
   await requireAccounted(kit);
 });
 
-it('says so when the session is stopped', async () => {
+it('reports it when the session is stopped', async () => {
   const kit = await cutOff('SIGKILL');
   const { client, stageId } = kit;
   await client.command('stop_stage', { stageId }).catch(() => undefined);
@@ -73,7 +73,7 @@ it('says so when the session is stopped', async () => {
   await requireAccounted(kit);
 });
 
-it('says so when another message is to go now, which goes', async () => {
+it('reports it when another message is sent now, and delivers that message', async () => {
   const kit = await cutOff('SIGKILL');
   const { client, stageId } = kit;
   const now = prompt({ steps: [{ text: 'Second.' }] }, '<now>');
@@ -86,7 +86,7 @@ it('says so when another message is to go now, which goes', async () => {
   if (timesTold(kit, LOST) === 0) expect(told?.text).toContain(LOST);
 });
 
-it('says so when a process that reacts to nothing is ended for an interrupt', async () => {
+it('reports it when an unresponsive process is ended for an interrupt', async () => {
   const kit = await cutOff('SIGSTOP', { graces: { interruptMs: 200, endSessionMs: 200, signalMs: 500 } });
   const { client, stageId } = kit;
   const { session } = await client.command('interrupt', { stageId });

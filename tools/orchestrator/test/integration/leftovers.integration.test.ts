@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const process of started.splice(0)) if (await isAlive(process)) await killProcess(process);
 });
 
-/** A session whose one command was allowed and has ended. */
+/** Creates a session whose single command was allowed and has ended. */
 async function afterCommand(command: string): Promise<{ kit: Kit; stageId: string }> {
   const kit = await createKit({ where: 'apart' });
   const steps = [{ tools: [{ name: 'Bash', input: { command } }] }, { text: 'Done.' }];
@@ -23,7 +23,7 @@ async function afterCommand(command: string): Promise<{ kit: Kit; stageId: strin
   return { kit, stageId };
 }
 
-/** What it has left, once that was told. */
+/** Resolves with the left processes once they are reported. */
 async function leftBy({ client }: Kit, stageId: string, count: number): Promise<ProcessIdentity[]> {
   await client.event('session-updated', (session) => session.stageId === stageId && session.leftovers > 0);
   const { processes } = await client.command('get_leftovers', { stageId });
@@ -35,14 +35,14 @@ async function leftBy({ client }: Kit, stageId: string, count: number): Promise<
 }
 
 const QUIET = '>/dev/null 2>&1 </dev/null';
-/** Without the marker: one that prints, one in a session with it, one in a session of its own that prints. */
+/** Processes without the marker: one that prints, one in a session with the marker, one in its own session that prints. */
 const HIDES = [
   `env -u CB_LAUNCH sh -c 'sleep 300 & sleep 301 ${QUIET} &'`,
   `env -i sh -c 'sleep 302 ${QUIET} &'`,
   `env -i setsid sleep 303 &`,
 ].join('\n');
 
-it('lists processes that outlive a stop without the marker, and ends only those that a person names', async () => {
+it('lists processes without the marker that outlive a stop, and ends only those that a person names', async () => {
   const { kit, stageId } = await afterCommand(HIDES);
   expect(await kit.client.command('get_leftovers', { stageId })).toEqual({ processes: [] });
   await kit.client.command('stop_stage', { stageId });
@@ -84,7 +84,7 @@ const hidden = [
 ] as const;
 
 it.each(variants(hidden))(
-  'finds one that %s by its shell, and lists it while the session goes on',
+  'finds a process that %s through its shell, and lists it while the session continues',
   async (_what, command) => {
     const { kit, stageId } = await afterCommand(`nohup sleep 306 ${QUIET} & ${command}`);
     await kit.client.command('stop_stage', { stageId });

@@ -17,9 +17,9 @@ const question = {
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId' | 'toolUseId'>;
 
-/** The answer gets into the pipe of a process that reads no more and is killed: nobody knows whether it counted. */
+/** Sends the answer into the pipe of a process that no longer reads and is killed: nobody knows whether it took effect. */
 async function killWithAnswer(kit: Kit, { stageId, requestId, toolUseId }: Place, answer: () => Promise<unknown>) {
-  await untilWritten(kit, stageId, toolUseId); // without its call in it a resume would make the call again
+  await untilWritten(kit, stageId, toolUseId); // if the conversation lacked the call, a resume would make it again
   const claude = await livingProcess(kit, stageId);
   process.kill(claude.pid, 'SIGSTOP');
   await answer();
@@ -37,7 +37,7 @@ async function made(kit: Kit, stageId: string): Promise<string> {
 
 const columnOf = async (kit: Kit, stageId: string) => (await kit.client.command('get_stage', { stageId })).stage.column;
 
-it('shows what is known, and Retry resumes the session, tells Claude, and the tool asks again', async () => {
+it('shows the known facts; Retry resumes the session, tells Claude, and the tool asks again', async () => {
   const kit = await kitOf();
   const steps = [{ tools: [append] }, { text: 'I do it again.', tools: [append] }, { text: 'Done.' }];
   const stageId = await kit.startStage(prompt({ steps }));
@@ -76,7 +76,7 @@ it('shows what is known, and Retry resumes the session, tells Claude, and the to
   expect(users).toMatchObject([{}, { by: 'Ada', text: expect.stringContaining('Your process ended just after') }]);
 });
 
-it('gives the answers to a question along', async () => {
+it('includes the answers to a question', async () => {
   const kit = await kitOf();
   const steps = [{ tools: [{ name: 'AskUserQuestion', input: { questions: [question] } }] }, { text: 'Blue it is.' }];
   const stageId = await kit.startStage(prompt({ steps }));
@@ -92,7 +92,7 @@ it('gives the answers to a question along', async () => {
   expect(await columnOf(kit, stageId)).toBe('review');
 });
 
-it('needs a person until Dismiss, also when the session goes on, and sends nothing by itself', async () => {
+it('needs a person until Dismiss, even if the session continues, and sends nothing automatically', async () => {
   const kit = await kitOf();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [append] }, { text: 'Never mind.' }] }));
   const asked = await kit.client.event('approval-requested');
@@ -117,7 +117,7 @@ it('needs a person until Dismiss, also when the session goes on, and sends nothi
   await expect(access(await made(kit, stageId))).rejects.toThrow();
 });
 
-it('still offers it after a restart of everything, where the process had died meanwhile', async () => {
+it('still offers Retry and Dismiss after a full restart if the process had died meanwhile', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [append] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');

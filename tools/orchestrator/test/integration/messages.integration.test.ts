@@ -7,7 +7,7 @@ import { createKit } from '../support/kit.ts';
 
 const said = (text: string) => prompt({ steps: [{ text }] });
 
-it('takes a follow-up into the same process', async () => {
+it('delivers a follow-up message to the same process', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(said('First.'));
   await client.state(stageId, 'idle');
@@ -22,7 +22,7 @@ it('takes a follow-up into the same process', async () => {
   expect(texts).toEqual(['First.', 'Second.']);
 });
 
-it('queues while Claude works, one row a turn, in order, and never into an open request', async () => {
+it('queues messages while Claude works and delivers them in order, one per turn, never during an open request', async () => {
   const { client, startStage, model } = await createKit();
   const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [ask] }, { text: 'First.' }] }));
@@ -53,7 +53,7 @@ it('queues while Claude works, one row a turn, in order, and never into an open 
   });
 });
 
-it('replaces what waits and returns its texts', async () => {
+it('replaces the waiting messages and returns their texts', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
   await client.command('send_message', { stageId, message: 'one' });
@@ -66,7 +66,7 @@ it('replaces what waits and returns its texts', async () => {
     .toEqual(['First.', 'Instead.']);
 });
 
-it('interrupts, holds what is queued, and goes on with the next message', async () => {
+it('interrupts, holds queued messages, and continues with the next message', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
   await model.waitForRequest((request) => JSON.stringify(request.messages).includes('script'));
@@ -80,13 +80,13 @@ it('interrupts, holds what is queued, and goes on with the next message', async 
     queue: [{ text: said('Held.') }],
   });
   expect((await client.command('send_message', { stageId, message: said('Onwards.') })).status).toBe('sent');
-  // The turn that succeeds lets the held row go as well.
+  // The turn that succeeds releases the held message as well.
   await expect
     .poll(async () => (await client.transcript(stageId)).flatMap((entry) => (entry.kind === 'text' ? entry.text : [])))
     .toEqual(['Onwards.', 'Held.']);
 });
 
-it('interrupts a turn that waits for a person: the request is closed and a late answer is told so', async () => {
+it('interrupts a turn that waits for a person: closes the request and rejects a late answer', async () => {
   const { client, startStage } = await createKit();
   const ask = { name: 'Bash', input: { command: 'touch a.txt', description: 'Make it' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [ask] }, { text: 'First.' }] }));
@@ -100,7 +100,7 @@ it('interrupts a turn that waits for a person: the request is closed and a late 
   });
 });
 
-it('resumes an ended session with a message, and knows what was said', async () => {
+it('resumes an ended session with a message, and remembers the conversation', async () => {
   const { client, startStage, model } = await createKit();
   const stageId = await startStage(said('First.'));
   await client.state(stageId, 'idle');
@@ -124,7 +124,7 @@ it('sends text as text: a leading slash runs no command', async () => {
   expect((await client.command('get_session', { stageId })).session.sessionId).toBe(sessionId);
 });
 
-it('refuses what cannot be: an empty message, a stage that was never started', async () => {
+it('refuses an empty message and a message to a stage that was never started', async () => {
   const { client } = await createKit();
   const { stage } = await client.command('create_stage', { projectId: 'shop', title: 'A', prompt: 'B' });
   await expect(client.command('send_message', { stageId: stage.id, message: ' ' })).rejects.toMatchObject({

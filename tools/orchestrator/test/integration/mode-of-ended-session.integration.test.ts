@@ -2,7 +2,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-it('accepts a mode for the next start as soon as a session has ended, while its leftovers are still being stopped', async () => {
+it('accepts a mode for the next start as soon as a session has ended, while its remaining processes are still being stopped', async () => {
   const kit = await createKit({ limits: { graces: { interruptMs: 30_000, endSessionMs: 30_000, signalMs: 3_000 } } });
   const { client } = kit;
   const command = `nohup sh -c 'trap "" TERM; while :; do sleep 1; done' >/dev/null 2>&1 &`;

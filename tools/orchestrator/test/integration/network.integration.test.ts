@@ -12,7 +12,7 @@ const works = (command: string, ...args: string[]) =>
   );
 const hasSandbox = (await works('bwrap', '--version')) && (await works('socat', '-V'));
 
-/** It resolves nowhere (RFC 6761): an allowed connection reaches nothing. */
+/** Resolves nowhere (RFC 6761): an allowed connection reaches nothing. */
 const HOST = 'nowhere.invalid';
 const curl = (path: string, seconds = 20) => {
   const command = `curl -sS --max-time ${seconds} http://${HOST}:8080/${path}`;
@@ -21,7 +21,7 @@ const curl = (path: string, seconds = 20) => {
 const fetches = (...paths: string[]) =>
   prompt({ steps: [...paths.map((path) => ({ tools: [curl(path)] })), { text: 'Done.' }] });
 
-/** An orchestrator whose sessions run their commands in the sandbox, without a question. */
+/** Starts an orchestrator whose sessions run their commands in the sandbox, without asking. */
 async function sandboxedKit(): Promise<Kit> {
   const kit = await createKit();
   const settings = { sandbox: true, sandboxAutoAllow: true };
@@ -31,14 +31,14 @@ async function sandboxedKit(): Promise<Kit> {
 }
 
 describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and socat)', () => {
-  it('asks for each host, keeps it for the project when told to, and asks again once that is taken back', async () => {
+  it('asks for each host, remembers it for the project on request, and asks again after that is revoked', async () => {
     const { client, startStage } = await sandboxedKit();
     const first = await startStage(fetches('one', 'two'));
     const { requestId, ...request } = await client.event('network-requested');
     expect(request).toMatchObject({ input: { host: HOST }, toolUseId: '', suggestions: [] });
     expect(request.commands.map(({ text }) => text)).toEqual([curl('one').input.command]);
     await client.command('approve_tool', { stageId: first, requestId, decision: 'allow', remember: 'project' });
-    await client.state(first, 'idle'); // the second one was not asked
+    await client.state(first, 'idle'); // the second connection needed no request
     const { rules } = await client.command('get_rules', { projectId: 'shop' });
     expect(rules).toMatchObject([{ kind: 'host', rule: HOST, scope: 'project', by: 'Ada' }]);
 
@@ -58,7 +58,7 @@ describe.skipIf(!hasSandbox)('the network of a sandbox (needs bubblewrap and soc
     expect(results.map(({ text }) => text.includes('user denied'))).toEqual([true, true]);
   });
 
-  it('closes a request once its command has given up, so that the next one asks anew', async () => {
+  it('closes a request once its command gives up, so that the next command asks again', async () => {
     const { client, startStage } = await sandboxedKit();
     const script = prompt({ steps: [{ tools: [curl('one', 1)] }, { text: 'Done.' }] });
     const stageId = await startStage(script);

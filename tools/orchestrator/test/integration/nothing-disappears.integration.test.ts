@@ -14,7 +14,7 @@ const texts = async ({ client }: Kit, stageId: string) =>
 const columnOf = async ({ client }: Kit, stageId: string) =>
   (await client.command('get_stage', { stageId })).stage.column;
 
-/** A stage that was worked on, and completed. */
+/** Creates a completed stage with work in it. */
 async function doneStage(kit: Kit, merge = false): Promise<string> {
   const { client } = kit;
   const stageId = await kit.startStage(said('First.'));
@@ -71,7 +71,7 @@ it('keeps the ignored files of a deleted stage and its decisions, and says so', 
   expect(await readFile(join(kit.folder, 'back', 'notes', 'plan.md'), 'utf8')).toBe('plan\n');
 });
 
-it('tells of each decision what its stage is called now', async () => {
+it('shows each decision with the current title of its stage', async () => {
   const { client, startStage } = await createKit({ isEmulated: true });
   const bash = { name: 'Bash', input: { command: 'touch a', description: 'Do it' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [bash] }] }));
@@ -107,7 +107,7 @@ it('reopens a done stage for a message, which Claude gets in the same conversati
   expect(await columnOf(kit, stageId)).toBe('review');
 });
 
-it('makes the worktree of a merged stage again, without its branch from the current commit, when that is reopened', async () => {
+it('recreates the worktree of a merged stage on reopening; if the branch is gone, from the current commit', async () => {
   const kit = await createKit();
   const { client, repo } = kit;
   const stageId = await doneStage(kit, true);
@@ -126,7 +126,7 @@ it('makes the worktree of a merged stage again, without its branch from the curr
   expect(notice).toMatchObject({ text: expect.stringContaining('current commit') });
 });
 
-it('refuses a message that would resume a session while there is no claude, and loses nothing of it', async () => {
+it('refuses a message that would resume a session while claude is missing, and loses none of its text', async () => {
   const kit = await createKit();
   const { client, folder, config } = kit;
   const program = join(folder, 'claude');
@@ -150,7 +150,7 @@ it('refuses a message that would resume a session while there is no claude, and 
   await expect.poll(() => texts(kit, stageId)).toEqual(['First.', 'Second.']);
 });
 
-it('takes a message again under its id, and no other one under that id', async () => {
+it('accepts a repeated message with the same id, and refuses a different message with that id', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
@@ -171,7 +171,7 @@ it('takes a message again under its id, and no other one under that id', async (
   expect(written.slice(1)).toEqual(['edited']);
 });
 
-it('shows a text as Claude is told it, where it holds what is no character', async () => {
+it('shows a text with invalid characters as Claude gets it', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(said('First.'));
@@ -183,7 +183,7 @@ it('shows a text as Claude is told it, where it holds what is no character', asy
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('odd \ufffd text');
 });
 
-it('names what an import makes nothing of, and refuses aliases that stand for far too much', async () => {
+it('names the parts of an import that it ignores, and refuses aliases that expand too far', async () => {
   const { client, repo } = await createKit({ isEmulated: true });
   const file = join(repo, 'stages', '1.md');
   await mkdir(join(repo, 'stages'));
@@ -201,12 +201,15 @@ it('names what an import makes nothing of, and refuses aliases that stand for fa
   await rm(file);
 });
 
-it.each([['../**'], ['/etc/hostname'], ['a/../../b']])('refuses to copy %s into worktrees, in words', async (glob) => {
-  const { client } = await createKit({ isEmulated: true });
-  const settings = { copyIgnored: [glob] };
-  const refusal = { code: 'bad_request', message: expect.stringContaining('stay inside it') };
-  await expect(client.command('update_project', { projectId: 'shop', settings })).rejects.toMatchObject(refusal);
-});
+it.each([['../**'], ['/etc/hostname'], ['a/../../b']])(
+  'refuses to copy %s into worktrees, and says why',
+  async (glob) => {
+    const { client } = await createKit({ isEmulated: true });
+    const settings = { copyIgnored: [glob] };
+    const refusal = { code: 'bad_request', message: expect.stringContaining('stay inside it') };
+    await expect(client.command('update_project', { projectId: 'shop', settings })).rejects.toMatchObject(refusal);
+  },
+);
 
 it('does not accept a plan into the mode that it ends', async () => {
   const { client, startStage } = await createKit();

@@ -12,14 +12,14 @@ import { untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, type Machine, type SpoolLeft, upTo, whole } from '../support/power-cut.ts';
 import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
 
-/** Whether a row of this kind that holds the text is there for Claude. */
+/** Whether the outbox has a delivered row of this kind that contains the text. */
 const isGiven = (store: DatabaseSync, kind: string, text: string): boolean =>
   store
     .prepare('select 1 from outbox where kind = ? and instr(body, ?) > 0 and launch_id is not null')
     .get(kind, text) !== undefined;
 
 it.each([true, false])(
-  'tells Claude once of a message whose mark and spool were lost; it had kept it: %s',
+  'tells Claude once about a message whose mark and spool were lost; Claude had kept it: %s',
   async (isKept) => {
     const { machine, kit } = await createMachineAndKit();
     const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.' }] }));
@@ -29,7 +29,7 @@ it.each([true, false])(
     await kit.client.command('send_message', { stageId, message: prompt({ steps: [{ text: 'Second.' }] }, '<two>') });
     await untilWritten(kit, stageId, 'Second.');
     const file = await conversationFile(kit, stageId);
-    // What the store has of the message is that it was given; that it was written was not on disk.
+    // The store knows that the message was delivered; the mark that Claude wrote it down was not on disk yet.
     await machine.cutPower(kit, firstTurn, async () => {
       if (!isKept) await truncate(file, before);
     });
@@ -46,9 +46,9 @@ it.each([true, false])(
 );
 
 it.each<[string, string, SpoolLeft]>([
-  ['nobody knows of it where the spool ends before Claude took it', 'unknown', upTo('"subtype":"can_use_tool"')],
-  ['nobody knows of it where the spool is gone', 'unknown', asSynced],
-  ['the spool knows that Claude took it', 'confirmed', whole],
+  ['delivery is unknown if the spool ends before Claude took the answer', 'unknown', upTo('"subtype":"can_use_tool"')],
+  ['delivery is unknown if the spool is gone', 'unknown', asSynced],
+  ['the spool shows that Claude took the answer', 'confirmed', whole],
 ])('keeps an answer whose mark was lost, and asks nobody again: %s', async (_, delivery, left) => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [bash] }, { text: 'After.', gate: 'go' }] }));
@@ -73,10 +73,10 @@ it.each<[string, string, SpoolLeft]>([
 
 const launched = 'select process from launches';
 it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
-  ['before it was begun', true, (store) => store.prepare('select id from stages').get() !== undefined],
+  ['before the start began', true, (store) => store.prepare('select id from stages').get() !== undefined],
   ['before its process was stored', true, (store) => store.prepare(launched).get() !== undefined],
   ['once its process was stored', false, (store) => store.prepare(launched).get()?.process != null],
-])('starts a stage once that was to start by itself and met a power cut %s', async (_, startsAgain, isLast) => {
+])('starts once a stage due to start automatically that met a power cut %s', async (_, startsAgain, isLast) => {
   const { machine, kit } = await createMachineAndKit();
   void machine.loseAllAfter(isLast);
   const text = prompt({ steps: [{ text: 'Done.' }] }, '<begin>');
@@ -86,7 +86,7 @@ it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
   const file = await conversationFile(kit, stageId);
   await machine.cutPower(kit, asSynced, () => rm(file));
   if (!startsAgain) {
-    await kit.client.state(stageId, 'failed'); // a process that is ending may still be seen at the start
+    await kit.client.state(stageId, 'failed'); // at the start the dying process may still be visible
     const { stage } = await kit.client.command('get_stage', { stageId });
     expect(stage).toMatchObject({ column: 'needs-you', session: { state: 'failed' } });
     await kit.client.command('start_stage', { stageId });
@@ -98,13 +98,13 @@ it.each<[string, boolean, (store: DatabaseSync) => boolean]>([
   expect(timesTold(kit, '<begin>')).toBe(1);
 });
 
-it('does not read a session anew that was stopped before the power was cut', async () => {
+it('does not reread a session that was stopped before the power cut', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', tools: [bash] }] }));
   const { requestId } = await kit.client.event('approval-requested');
   await kit.client.command('stop_stage', { stageId });
   const before = await kit.client.transcript(stageId);
-  await machine.cutPower(kit, asSynced); // the spool went with its session
+  await machine.cutPower(kit, asSynced); // the spool was removed with its session
   expect(await kit.client.transcript(stageId)).toEqual(before);
   const { stage } = await kit.client.command('get_stage', { stageId });
   expect(stage.session).toMatchObject({
@@ -115,7 +115,7 @@ it('does not read a session anew that was stopped before the power was cut', asy
   expect(decisions).toMatchObject([{ requestId, outcome: 'closed' }]);
 });
 
-it('brings what Claude said to the disk by itself', async () => {
+it('syncs Claude’s output to the disk automatically', async () => {
   const { machine, kit } = await createMachineAndKit({ syncMs: 10 });
   const said = `select 1 from transcript where document like '%"First."%'`;
   const onDisk = machine.loseAllAfter((store) => store.prepare(said).get() !== undefined);
@@ -125,7 +125,7 @@ it('brings what Claude said to the disk by itself', async () => {
   expect(await texts(kit, stageId)).toEqual(['First.']);
 });
 
-it('merges nothing while what is known of the work is not on disk', async () => {
+it('merges nothing until all facts about the work are on disk', async () => {
   let isBroken = false;
   const { kit } = await createMachineAndKit({
     wrap: ({ edges }) => ({
@@ -153,7 +153,7 @@ it('merges nothing while what is known of the work is not on disk', async () => 
 const canPunch = (await probeFileSystem(tmpdir())).holes === null;
 
 it.runIf(canPunch)(
-  'gives back of a spool only what the disk has as taken in: nothing is missing after a power cut',
+  'reclaims only the part of a spool that the disk has as ingested: nothing is missing after a power cut',
   async () => {
     let spool = '';
     const punchedBeforeSync: boolean[] = [];

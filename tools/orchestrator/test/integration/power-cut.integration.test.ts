@@ -6,7 +6,7 @@ import { type Kit, untilConfirmed } from '../support/kit.ts';
 import { asSynced, firstTurn, whole } from '../support/power-cut.ts';
 import { bash, createMachineAndKit, goOn, notices, queue, texts, timesTold } from '../support/power-cut-scene.ts';
 
-/** No event has a number that another one had, and whoever comes with an old number loads the board anew. */
+/** No two events share a number, and a client with an old number reloads the board. */
 async function expectNewEpoch({ client }: Kit, heard: readonly BoardEvent[]): Promise<void> {
   const { seq } = client.init.data;
   const last = heard.at(-1)?.seq ?? 0;
@@ -16,7 +16,7 @@ async function expectNewEpoch({ client }: Kit, heard: readonly BoardEvent[]): Pr
   expect((await client.command('get_events', { since: seq })).resync).toBe(false);
 }
 
-it('syncs a commit for a message and one for an answer, and none for all that Claude says', async () => {
+it('syncs one commit for a message and one for an answer, and none for Claude’s output', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
   await kit.client.state(stageId, 'idle');
@@ -33,7 +33,7 @@ it('syncs a commit for a message and one for an answer, and none for all that Cl
   expect(machine.syncedCommits() - before).toBe(2);
 });
 
-it('loses nothing that a person said in a power cut, decides nothing twice, and says what may be missing', async () => {
+it('survives a power cut without losing a person’s input or deciding anything twice, and reports what may be missing', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await kit.startStage(
     prompt({
@@ -78,7 +78,7 @@ it('loses nothing that a person said in a power cut, decides nothing twice, and 
   expect(timesTold(kit, '<next>')).toBe(1);
 });
 
-/** Two turns, the second one's message from the queue; the store has heard of neither turn's end when the power is cut. */
+/** Runs two turns, the second one's message from the queue; the store knows of neither turn's end when the power is cut. */
 async function runTwoTurns(kit: Kit): Promise<string> {
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
   await kit.model.waitForRequest(({ kind }) => kind === 'script');
@@ -91,7 +91,7 @@ async function runTwoTurns(kit: Kit): Promise<string> {
   return stageId;
 }
 
-it('takes lines in again that the store has lost and the spool has, without doubles and without an alarm', async () => {
+it('ingests again lines that the store lost and the spool has, without duplicates or an alarm', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await runTwoTurns(kit);
   const heard = kit.client.events;
@@ -105,7 +105,7 @@ it('takes lines in again that the store has lost and the spool has, without doub
   expect(timesTold(kit, '<two>')).toBe(1);
 });
 
-it('does not tell Claude twice of a message whose way to it was lost in a power cut', async () => {
+it('does not repeat to Claude a message whose delivery record was lost in a power cut', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await runTwoTurns(kit);
   await machine.cutPower(kit, firstTurn);
@@ -116,7 +116,7 @@ it('does not tell Claude twice of a message whose way to it was lost in a power 
   expect((await kit.client.command('get_session', { stageId })).session.alarm).toBeNull();
 });
 
-it('does not tell Claude twice of a phase that began right before a power cut', async () => {
+it('does not repeat to Claude a phase that began right before a power cut', async () => {
   const { machine, kit } = await createMachineAndKit();
   const phases = [
     { name: 'Plan', prompt: prompt({ steps: [{ text: 'Planned.' }] }, '<plan>') },
@@ -131,7 +131,7 @@ it('does not tell Claude twice of a phase that began right before a power cut', 
   expect(await queue(kit, stageId)).toEqual([]);
 });
 
-it('keeps what a person set in a running session once that was confirmed', async () => {
+it('keeps a person’s settings for a running session once they are confirmed', async () => {
   const { machine, kit } = await createMachineAndKit();
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.', tools: [bash] }] }));
   const { requestId } = await kit.client.event('approval-requested');

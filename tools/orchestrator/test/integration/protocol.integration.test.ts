@@ -29,7 +29,7 @@ it('asks in plan mode before Bash runs, instead of leaving it to a classifier', 
   await client.state(stageId, 'idle');
 });
 
-it('denies and ends the turn with it', async () => {
+it('denies and thereby ends the turn', async () => {
   const { client, startStage } = await createKit();
   const tools = [1, 2].map((n) => ({ name: 'Read', input: { file_path: `/etc/host${n}` } }));
   const stageId = await startStage(prompt({ steps: [{ tools }, { text: 'Not reached.' }] }));
@@ -41,7 +41,7 @@ it('denies and ends the turn with it', async () => {
   expect((await client.command('get_session', { stageId })).session.lastTurn?.outcome).toBe('interrupted');
 });
 
-it('waits for a foreground subagent, whose request comes under its name', async () => {
+it('waits for a foreground subagent, and shows its request under its name', async () => {
   const { client, startStage } = await createKit();
   const child = prompt({ steps: [{ tools: [bash('touch child.txt')] }, { text: 'Child done.' }] }, 'Do the part');
   const agent = { description: 'the part', prompt: child, subagent_type: 'general-purpose', run_in_background: false };
@@ -56,7 +56,7 @@ it('waits for a foreground subagent, whose request comes under its name', async 
   expect(ends).toHaveLength(1);
 });
 
-it('keeps several subagents’ requests apart, and their own turns when they finish', async () => {
+it('keeps the requests of several subagents apart, and gives each one its own turn when it finishes', async () => {
   const { client, startStage } = await createKit();
   const agents = ['red', 'green', 'blue'].map((name) => ({
     name: 'Agent',
@@ -75,7 +75,7 @@ it('keeps several subagents’ requests apart, and their own turns when they fin
   await client.state(stageId, 'idle');
 });
 
-it('tells of a compacted and of a cleared conversation', async () => {
+it('reports a compacted and a cleared conversation', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ text: 'First.' }] }));
   await client.state(stageId, 'idle');
@@ -88,7 +88,7 @@ it('tells of a compacted and of a cleared conversation', async () => {
   await expect.poll(codes).toContain('conversation-cleared');
 });
 
-it('does not call a turn a success whose message a hook kept from Claude', async () => {
+it('does not report a turn as successful if a hook kept its message from Claude', async () => {
   const { client, startStage, repo } = await createKit();
   const command = `echo '{"decision":"block","reason":"Not on Fridays"}'`;
   await mkdir(join(repo, '.claude'));

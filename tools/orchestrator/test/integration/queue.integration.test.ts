@@ -22,7 +22,7 @@ it('steers a message into the running turn, which reads it at its next step', as
   expect((await client.transcript(stageId)).filter((entry) => entry.kind === 'turn-end')).toHaveLength(1);
 });
 
-it('sends a message now by interrupting, before all that waits', async () => {
+it('sends a message now by interrupting, ahead of all waiting messages', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));
@@ -33,7 +33,7 @@ it('sends a message now by interrupting, before all that waits', async () => {
   await expect.poll(() => texts(kit, stageId)).toEqual(['At once.', 'Later.']);
 });
 
-it('reorders the queue, and sends a row of it at once', async () => {
+it('reorders the queue, and sends one of its messages at once', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'First.', gate: 'go' }] }));
@@ -49,7 +49,7 @@ it('reorders the queue, and sends a row of it at once', async () => {
   await expect.poll(() => texts(kit, stageId)).toEqual(['B.', 'C.', 'A.']);
 });
 
-it('takes a steered message back into the queue when the turn is interrupted before it was read', async () => {
+it('returns a steered message to the queue when the turn is interrupted before reading it', async () => {
   const kit = await createKit();
   const { client, model } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'never', gate: 'shut' }] }));

@@ -15,13 +15,13 @@ const run = promisify(execFile);
 const CALLBOARD = fileURLToPath(new URL('../../../cli/bin/callboard.js', import.meta.url));
 const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
 
-/** Runs `callboard start` until it gives up, and tells how. */
+/** Runs `callboard start` until it gives up, and returns how it ended. */
 async function startInVain(dataDir: string, env: Record<string, string>): Promise<{ code: unknown; stderr: string }> {
   const ports = ['--port', '0', '--orchestrator-port', '0'];
   try {
     await run(process.execPath, [CALLBOARD, 'start', '--data-dir', dataDir, '--no-open', ...ports], {
       env,
-      timeout: 60_000, // a start of Callboard, which may bundle it first
+      timeout: 60_000, // a start of Callboard, which may bundle first
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'stderr' in error) {
@@ -48,25 +48,22 @@ it.runIf(canMount)('says once at start that the data directory is read-only, and
   await disk.remount('rw');
 });
 
-it.runIf(canMount)(
-  'says once at start that the store alone cannot be written, and not that it is damaged',
-  async () => {
-    const disk = await mountSmallDisk(16);
-    const kit = await createKit({ dataDir: disk.folder });
-    await kit.stop();
-    const store = `${disk.folder}/store.sqlite`;
-    await run('mount', ['--bind', store, store]);
-    onTestFinished(async () => void (await run('umount', ['--lazy', store])));
-    await run('mount', ['-o', 'remount,bind,ro', store]);
-    const { code, stderr } = await startInVain(disk.folder, kit.env);
-    expect(code).toBeGreaterThan(0);
-    expect(stderr).toMatch(/The store in .* cannot be written: the data directory is read-only\. Make it writable/);
-    expect(stderr).not.toContain('damaged');
-    expect(stderr.split('cannot be written:')).toHaveLength(2);
-  },
-);
+it.runIf(canMount)('says once at start that only the store is read-only, and does not call it damaged', async () => {
+  const disk = await mountSmallDisk(16);
+  const kit = await createKit({ dataDir: disk.folder });
+  await kit.stop();
+  const store = `${disk.folder}/store.sqlite`;
+  await run('mount', ['--bind', store, store]);
+  onTestFinished(async () => void (await run('umount', ['--lazy', store])));
+  await run('mount', ['-o', 'remount,bind,ro', store]);
+  const { code, stderr } = await startInVain(disk.folder, kit.env);
+  expect(code).toBeGreaterThan(0);
+  expect(stderr).toMatch(/The store in .* cannot be written: the data directory is read-only\. Make it writable/);
+  expect(stderr).not.toContain('damaged');
+  expect(stderr.split('cannot be written:')).toHaveLength(2);
+});
 
-it('answers in words while the store is read-only, pretends nothing, and goes on when it is not any more', async () => {
+it('answers with an explanation while the store is read-only, claims no success, and continues once it is writable', async () => {
   const databases = watchDatabases();
   const kit = await createKit({ limits: { diskLookMs: 50 } });
   const { client } = kit;
@@ -91,7 +88,7 @@ it('answers in words while the store is read-only, pretends nothing, and goes on
   await client.state(stageId, 'idle');
 });
 
-it('takes in what was printed while the store was read-only, once, when it is not any more', async () => {
+it('ingests output printed while the store was read-only, once, when it is writable again', async () => {
   const databases = watchDatabases();
   const kit = await createKit({ limits: { diskLookMs: 50 } });
   const { client, model } = kit;
@@ -106,10 +103,10 @@ it('takes in what was printed while the store was read-only, once, when it is no
   expect(texts).toEqual(['Said meanwhile.']);
 });
 
-it('does not say that all is well when the store came to fail while that was being found out', async () => {
+it('does not report that all is well if the store begins to fail during that check', async () => {
   const databases = watchDatabases();
   const { client, dataDir } = await createKit({ limits: { diskLookMs: 60_000 } });
-  // What `doctor` found is read for it, and takes as long as the other end of this is held.
+  // The check reads `doctor`'s findings, and takes as long as the test holds the other end.
   const report = join(dataDir, 'doctor.json');
   await until('the version of claude is noted in it', () => existsSync(report));
   await rm(report);

@@ -9,7 +9,7 @@ import { findMarkedProcesses } from '../../src/claude/processes/marked-processes
 import { untilWritten } from '../support/conversation.ts';
 import { createKit } from '../support/kit.ts';
 
-it('takes a session of an earlier boot for interrupted, and leaves the process alone that has its number now', async () => {
+it('marks a session of an earlier boot as interrupted, and does not touch the process that now has its pid', async () => {
   const kit = await createKit({ where: 'apart' });
   const bash = { name: 'Bash', input: { command: 'touch made.txt', description: 'Make it' } };
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
@@ -25,7 +25,7 @@ it('takes a session of an earlier boot for interrupted, and leaves the process a
   await kit.kill();
   process.kill(claude ?? -1, 'SIGKILL');
 
-  // After a reboot another process may have its number, even its start time; the boot id alone tells them apart.
+  // After a reboot another process may have its pid, even its start time; only the boot id tells them apart.
   const innocent = spawn('sleep', ['600']);
   onTestFinished(() => void innocent.kill('SIGKILL'));
   await once(innocent, 'spawn');

@@ -66,7 +66,7 @@ it('recreates a deleted worktree from its branch', async () => {
   expect(await readFile(join(stage.worktree?.path ?? '', 'README.md'), 'utf8')).toBe('# Shop\n');
 });
 
-it('shows git’s own words when a worktree cannot be created, and creates it at the second attempt', async () => {
+it('shows git’s error text when a worktree cannot be created, and creates it at the second attempt', async () => {
   const kit = await createKit();
   await kit.stop();
   const path = kit.env.PATH ?? '';
@@ -88,7 +88,7 @@ it('shows git’s own words when a worktree cannot be created, and creates it at
   await kit.client.state(stage?.id ?? '', 'idle');
 });
 
-it('says that a conversation cannot be resumed, and starts over with the stage’s prompt', async () => {
+it('reports that a conversation cannot be resumed, and starts over with the stage’s prompt', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(said('First.'));
   await kit.client.state(stageId, 'idle');
@@ -107,7 +107,7 @@ it('says that a conversation cannot be resumed, and starts over with the stage�
   await expect.poll(texts).toEqual(['First.', 'First.', 'Second.']);
 });
 
-it('asks for attention when a working session is silent for long, and stops asking when it speaks', async () => {
+it('asks for attention when a working session is silent for long, and stops asking at its next output', async () => {
   const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'At last.', gate: 'go' }] }));
   await kit.client.event('session-updated', ({ stalledSince }) => stalledSince !== null);
@@ -118,7 +118,7 @@ it('asks for attention when a working session is silent for long, and stops aski
   await kit.client.event('session-updated', ({ stalledSince, state }) => stalledSince === null && state === 'idle');
 });
 
-/** The real `claude`, whose first request to a person gets lost on its way. */
+/** The real `claude`, whose first request to a person is lost on the way. */
 async function claudeThatLosesARequest(folder: string, claude: string): Promise<string> {
   const path = join(folder, 'claude-that-loses-a-request.mjs');
   const program = `#!/usr/bin/env node
@@ -135,7 +135,7 @@ for await (const line of createInterface({ input: child.stdout })) {
   return path;
 }
 
-it('asks a silent session what it waits for, which recovers a lost request', async () => {
+it('asks a silent session for its open requests, which recovers a lost one', async () => {
   const kit = await createKit({ attentionAfterMinutes: 0.4 / 60, limits: { watchdogLookMs: 50 } });
   kit.config.claudePath = await claudeThatLosesARequest(kit.folder, kit.config.claudePath ?? '');
   await kit.stop();
@@ -148,7 +148,7 @@ it('asks a silent session what it waits for, which recovers a lost request', asy
   expect((await kit.client.command('get_session', { stageId })).session).toMatchObject({ stalledSince: null });
 });
 
-it('shows the CLI’s own words when it does not start', async () => {
+it('shows the CLI’s error text when it does not start', async () => {
   const kit = await createKit();
   const start = kit.startStage(said('x'), { permissionMode: 'bypassPermissions' });
   if (process.getuid?.() === 0) {

@@ -13,7 +13,7 @@ async function written(kit: Kit, stageId: string): Promise<string> {
   return readFile(join(stage.worktree?.path ?? '', 'made.txt'), 'utf8');
 }
 
-it('answers, after SIGKILL of the orchestrator, the same request of the same process, once', async () => {
+it('answers, after a SIGKILL of the orchestrator, the same request of the same process, once', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
   const asked = await kit.client.event('approval-requested');
@@ -32,14 +32,14 @@ it('answers, after SIGKILL of the orchestrator, the same request of the same pro
   expect(kinds).toEqual(['user', 'tool-use', 'decision', 'tool-result', 'text', 'turn-end']);
 });
 
-it('tries again what could not be taken up, says so on the board meanwhile, and loses nothing of it', async () => {
+it('retries re-attaching to a session, reports it on the board meanwhile, and loses nothing of the session', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
   const input = await readlink(`/proc/${(await livingProcess(kit, stageId)).pid}/fd/0`);
   await kit.kill();
   await rename(input, `${input}.aside`);
-  await mkdir(input); // it cannot be opened for writing
+  await mkdir(input); // a folder cannot be opened for writing
   await kit.start('apart');
   expect(kit.client.init.data).toMatchObject({
     pending: [{ stageId, requestId }],
@@ -57,7 +57,7 @@ it('tries again what could not be taken up, says so on the board meanwhile, and 
   expect(await written(kit, stageId)).toBe('once\n');
 });
 
-it('takes in what happened while no orchestrator ran', async () => {
+it('ingests what happened while no orchestrator ran', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Meanwhile.', gate: 'go' }] }));
   await kit.model.waitForRequest((request) => JSON.stringify(request.messages).includes('script'));
@@ -91,7 +91,7 @@ it('shows a session whose process died meanwhile as interrupted, and continues i
   ).rejects.toMatchObject({ code: 'request_closed', decision: { outcome: 'closed' } });
 });
 
-it('notices the death of a process at once, closes its request and says what happened', async () => {
+it('detects the death of a process at once, closes its request and reports what happened', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(prompt({ steps: [{ tools: [appendOnce] }, { text: 'Done.' }] }));
   const { requestId } = await kit.client.event('approval-requested');
@@ -105,12 +105,12 @@ it('notices the death of a process at once, closes its request and says what hap
   expect(session.lastTurn).toMatchObject({ outcome: 'interrupted', message: expect.stringContaining('SIGKILL') });
 });
 
-it('refuses a second orchestrator on the same data, naming the first', async () => {
+it('refuses a second orchestrator on the same data, and names the first', async () => {
   const kit = await createKit();
   await expect(kit.start('apart')).rejects.toThrow(`process ${process.pid}`);
 });
 
-it('says why a session cannot start, and starts once the cause is gone', async () => {
+it('says why a session cannot start, and starts it once the cause is gone', async () => {
   const kit = await createKit();
   const claudePath = kit.config.claudePath;
   await kit.stop();

@@ -12,7 +12,7 @@ const rule = (ruleContent: string) => ({
   rules: [{ toolName: 'Bash', ruleContent }],
 });
 
-it('keeps an always-allow for the project, gives it to every launch, lists it and takes it back', async () => {
+it('keeps an always-allow rule for the project, gives it to every launch, lists it and revokes it', async () => {
   const { client, startStage } = await createKit();
   const twice = prompt({ steps: [{ tools: [bash('touch one')] }, { tools: [bash('touch two')] }, { text: 'Done.' }] });
   const first = await startStage(twice);
@@ -25,7 +25,7 @@ it('keeps an always-allow for the project, gives it to every launch, lists it an
     updatedPermissions,
     remember: 'project',
   });
-  await client.state(first, 'idle'); // the second one was not asked
+  await client.state(first, 'idle'); // the second call needed no request
   const { stage } = await client.command('get_stage', { stageId: first });
   await expect(readFile(join(stage.worktree?.path ?? '', '.claude', 'settings.local.json'))).rejects.toThrow();
 
@@ -41,9 +41,9 @@ it('keeps an always-allow for the project, gives it to every launch, lists it an
 });
 
 it.each([
-  ['when told to', { remember: 'stage' }],
-  ['by itself', {}],
-])('keeps a rule for one stage alone %s, also after its process ended', async (_, remember) => {
+  ['on request', { remember: 'stage' }],
+  ['by default', {}],
+])('keeps a rule for its stage only %s, even after its process ended', async (_, remember) => {
   const { client, startStage } = await createKit();
   const script = (file: string) => prompt({ steps: [{ tools: [bash(`touch ${file}`)] }, { text: 'Done.' }] });
   const stageId = await startStage(script('one'));
@@ -65,7 +65,7 @@ it.each([
   await client.event('approval-requested', (request) => request.stageId === other);
 });
 
-it('refuses a changed input that would not run, instead of having it turned into a denial', async () => {
+it('refuses a changed input that would not run, instead of letting it become a denial', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch one')] }, { text: 'Done.' }] }));
   const { requestId } = await client.event('approval-requested');
@@ -77,7 +77,7 @@ it('refuses a changed input that would not run, instead of having it turned into
   expect((await client.command('get_pending')).pending).toHaveLength(1);
 });
 
-it('denies in its own words what nobody answers within the time limit of the project', async () => {
+it('denies, with its own reason, requests that nobody answers within the project’s time limit', async () => {
   const { client, startStage, model } = await createKit();
   await client.command('update_project', { projectId: 'shop', settings: { requestTimeoutMs: 1_000 } });
   const stageId = await startStage(prompt({ steps: [{ tools: [bash('touch one')] }, { text: 'Then not.' }] }));

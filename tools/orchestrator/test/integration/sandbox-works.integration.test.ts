@@ -13,7 +13,7 @@ import { createKit, type Kit } from '../support/kit.ts';
 import { killProcess, livingProcess } from '../support/living-process.ts';
 import { write } from '../support/settings-files.ts';
 
-/** What `docs/sandbox.md` says of a session whose commands run in the sandbox, one row after the other. */
+/** What `docs/sandbox.md` says about a session whose commands run in the sandbox, row by row. */
 
 const run = promisify(execFile);
 const works = (command: string, ...args: string[]) =>
@@ -21,7 +21,7 @@ const works = (command: string, ...args: string[]) =>
     () => true,
     () => false,
   );
-/** To have the programs says nothing: the system may keep bubblewrap from making a sandbox. */
+/** Installed programs prove nothing: the system may keep bubblewrap from making a sandbox. */
 const hasSandbox = (await canIsolate({ PATH: process.env.PATH ?? '' })).possible && (await works('socat', '-V'));
 
 const SERVER = "require('http').createServer((q, r) => r.end('served')).listen(4567)";
@@ -33,11 +33,11 @@ test('listens', async () => {
   server.close();
 });`;
 
-/** Says where it runs: the sandbox has this variable set. */
+/** Prints where it runs: this variable is set in the sandbox. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is for a shell
 const WHERE = 'echo "ran ${SANDBOX_RUNTIME:+inside}"';
 
-/** A turn of many commands, such as builds and a server; one took 14 s on a busy machine. */
+/** A turn of many commands, including builds and a server; one took 14 s on a busy machine. */
 const WHOLE_TURN = { withinMs: 60_000 };
 
 const isThere = (path: string) =>
@@ -46,7 +46,7 @@ const isThere = (path: string) =>
     () => false,
   );
 
-/** A repository as projects are, with a dependency, a test that opens a port, a hook and a remote; and a person's own settings. */
+/** Creates a typical project repository with a dependency, a test that opens a port, a hook and a remote; and a person's own settings. */
 async function setUp(): Promise<Kit> {
   const kit = await createKit();
   const { client, projectId, repo, folder, env } = kit;
@@ -78,7 +78,7 @@ async function setUp(): Promise<Kit> {
 
 type Step = string | { name: string; input: Record<string, unknown> };
 
-/** Has a new stage run these one after the other; a person allows what is asked, but no network. @returns what each printed */
+/** Has a new stage run these commands one after the other; a person allows each request, but no network. @returns what each printed */
 async function runAll(
   kit: Kit,
   steps: readonly Step[],
@@ -120,7 +120,7 @@ const writable = (...folders: string[]) =>
     .join('; ');
 
 describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs bubblewrap and socat)', () => {
-  it('works on its branch, builds, tests and serves, and leaves the rest of the machine alone', async () => {
+  it('works on its branch, builds, tests and serves, and does not touch the rest of the machine', async () => {
     const kit = await setUp();
     const { client, repo, env } = kit;
     const { stageId, said } = await runAll(kit, [
@@ -139,7 +139,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     const [commit, more, refused, install, test, served, forked, folders, processes, later, long] = said;
     expect.soft(commit).toContain('ran inside');
     expect.soft(commit).toMatch(/One\n\n one.txt \| 1 \+\n 1 file changed/);
-    expect.soft(more).toMatch(/\nTwo\nOne$/); // with nothing new, nor changed, behind it
+    expect.soft(more).toMatch(/\nTwo\nOne$/); // no new or changed files follow
     expect.soft(refused).toMatch(/could not write config file.*\n4\n(touch: .*Read-only file system\n){3}/);
     expect.soft(install).toMatch(/added 1 package.*\n(.*\n)*dep\n(.*\n)*_cacache/);
     expect.soft(test).toMatch(/answered\n(.*\n)*.*pass 1/);
@@ -147,7 +147,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     expect.soft(forked).toMatch(/^from the child/);
     expect.soft(folders).toBe('yes\nyes\nno\nno\nno');
     expect.soft(processes).toMatch(/ended 143\nnot a tty\n\s*\d\d?$/);
-    expect.soft(later).toMatch(/^(Exit code 1\n)?kept\n/); // the last command of it fails
+    expect.soft(later).toMatch(/^(Exit code 1\n)?kept\n/); // its last command fails
     expect.soft(later).not.toContain('gone');
     expect.soft(later).not.toContain('secret');
     expect.soft(long).toContain('Output too large');
@@ -157,7 +157,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     expect.soft(await readFile(join(env.HOME ?? '', '.claude', '.credentials.json'), 'utf8')).toContain('secret');
   });
 
-  it('shows a server to its own command alone, and no file that only the sandbox puts there', async () => {
+  it('exposes a server only to its own command, and no file that exists only in the sandbox', async () => {
     const kit = await setUp();
     const { client, repo } = kit;
     const look = 'curl -sS http://127.0.0.1:4567; echo "curl $?"';
@@ -172,7 +172,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     const { stage } = await client.command('get_stage', { stageId });
     const ghost = join(stage.worktree?.path ?? '', '.bashrc');
     const lock = join(repo, '.git', 'config.lock');
-    expect([await isThere(ghost), await isThere(lock)]).toEqual([true, false]); // the server runs in the sandbox yet
+    expect([await isThere(ghost), await isThere(lock)]).toEqual([true, false]); // the server still runs in the sandbox
     await git(repo, 'config', 'user.nickname', 'Ada');
     const { diff } = await client.command('get_diff', { stageId });
     expect(diff.files.map(({ path }) => path)).toEqual(['new.txt']);
@@ -191,7 +191,7 @@ describe.skipIf(!hasSandbox)('a stage whose commands run in the sandbox (needs b
     expect(outside.said[1]).toBe('served');
   });
 
-  it('runs MCP servers, hooks and file tools outside, and opens sockets where the project says so', async () => {
+  it('runs MCP servers, hooks and file tools outside, and opens sockets where the project allows it', async () => {
     const kit = await setUp();
     const { client, folder, projectId } = kit;
     const socket = join(folder, 'daemon.sock');

@@ -25,7 +25,7 @@ const results = async ({ client }: Kit, stageId: string) =>
 const worktreeOf = async ({ client }: Kit, stageId: string) =>
   (await client.command('get_stage', { stageId })).stage.worktree?.path ?? '';
 
-/** A project whose commands run without a question, in the sandbox. */
+/** Creates a project whose commands run in the sandbox without asking. */
 async function inside(settings: Record<string, unknown> = {}, given: Parameters<typeof createKit>[0] = {}) {
   const kit = await createKit({ sandbox: true, ...given });
   await kit.client.command('update_project', {
@@ -37,7 +37,7 @@ async function inside(settings: Record<string, unknown> = {}, given: Parameters<
 
 let works = false;
 beforeAll(async () => {
-  // As root Callboard puts a `bwrap` of its own before this one, so that the machine alone is asked here.
+  // For root, Callboard puts its own `bwrap` before this one; this call asks the machine alone.
   const { state, why } = await checkSandbox({ PATH: process.env.PATH ?? '' });
   works = state === 'works' || (process.geteuid?.() === 0 && why?.includes('runs as root') === true);
 });
@@ -57,7 +57,7 @@ describe('a session in the sandbox', () => {
     const stageId = await kit.startStage(
       runs(attack, 'echo n >new.txt && git add -A && git commit -q -m "Work" && git status --short'),
     );
-    // A loop with variables is asked for whatever the sandbox allows.
+    // A loop with variables needs a request whatever the sandbox allows.
     const { requestId } = await client.event('approval-requested');
     await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
     await client.state(stageId, 'idle');
@@ -74,13 +74,15 @@ describe('a session in the sandbox', () => {
     );
   });
 
-  it('is in the way of no other of its repository, and of nobody who works in the main checkout', async ({ skip }) => {
+  it('does not get in the way of other sessions of its repository or of people in the main checkout', async ({
+    skip,
+  }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside();
     const { client, repo } = kit;
     const commands = Array.from({ length: 12 }, (_, index) => `echo ${index} >> ran.txt`);
     const stageIds = [await kit.startStage(runs(...commands)), await kit.startStage(runs(...commands))];
-    // Git does this by itself now and then. What was a file is none any more, and no empty one must hide it.
+    // Git does this now and then on its own. A former file is gone then, and no empty file may hide that.
     await git(repo, 'pack-refs', '--all');
     await git(repo, 'config', 'user.nickname', 'Ada');
     for (const stageId of stageIds) await client.state(stageId, 'idle');
@@ -103,13 +105,13 @@ describe('a session in the sandbox', () => {
     });
   });
 
-  it('asks for leaving it whatever rule there is, keeps nothing of the answer, and is noticed from then on', async ({
+  it('asks before leaving the sandbox whatever rule exists, remembers no answer, and is monitored from then on', async ({
     skip,
   }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside();
     const { client, folder } = kit;
-    // A rule that covers the command, and without which Claude Code would ask anyway.
+    // A rule that covers the command; without it Claude Code would ask anyway.
     await write(kit.env.HOME ?? '', { '.claude/settings.json': { permissions: { allow: ['Bash(touch *)'] } } });
     const outside = join(folder, 'outside');
     const stageId = await kit.startStage(
@@ -126,14 +128,14 @@ describe('a session in the sandbox', () => {
     await client.state(stageId, 'idle');
     await access(outside);
     expect(await isolationOf(kit, stageId)).toMatchObject({ level: 'noticed', reason: 'command-left' });
-    // A process of its own, in the sandbox again: what left before may still run.
+    // A new process, in the sandbox again: processes that left it before may still run.
     await client.command('stop_stage', { stageId });
     await client.command('send_message', { stageId, message: runs('touch again') });
     await client.state(stageId, 'idle');
     expect(await isolationOf(kit, stageId)).toMatchObject({ level: 'noticed', reason: 'command-left' });
   });
 
-  it('tells of settings that come to let commands out, and holds whatever they say', async ({ skip }) => {
+  it('reports settings that begin to let commands out, and keeps them in regardless', async ({ skip }) => {
     if (!works) skip('the sandbox does not work here');
     const kit = await inside({}, { limits: { settingsLookMs: 200 } });
     const { client } = kit;
@@ -166,13 +168,13 @@ it('runs commands outside, and says why, where the project or the stage says so'
   expect((await isolationOf(kit, off)).reason).toBe('off-for-stage');
 });
 
-it('says on the board whether it works here, and starts a new project’s session without it where it does not', async () => {
+it('shows on the board whether the sandbox works here, and starts a new project’s session without it where it does not', async () => {
   const kit = await createKit({ sandbox: true });
   const { client } = kit;
   const board = async () => (await client.command('get_board', {})).sandbox;
   await expect.poll(board).toMatchObject({ state: works ? 'works' : 'fails' });
   await kit.stop();
-  // The same machine with a `bwrap` that the system forbids to do anything.
+  // The same machine with a `bwrap` that the system allows nothing.
   const bin = join(kit.folder, 'bin');
   await mkdir(bin);
   await writeFile(join(bin, 'bwrap'), '#!/bin/sh\necho "bwrap: setting up uid map: Permission denied" >&2\nexit 1\n');

@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { until } from '../../../../test-support/until.ts';
 import { createKit, type Kit } from '../support/kit.ts';
 
-/** What each process writes down for the others of its account (2.1.330). */
+/** Where each process writes its record for the others of its account (2.1.330). */
 const Registered = z.object({ cwd: z.string(), messagingSocketPath: z.string() });
 
-/** Where the session of a stage can be written to. */
+/** Where other sessions can write to the session of a stage. */
 async function addressOf({ env, client }: Kit, stageId: string): Promise<string> {
   const { stage } = await client.command('get_stage', { stageId });
   const folder = join(env.HOME ?? '', '.claude', 'sessions');
@@ -24,7 +24,7 @@ async function addressOf({ env, client }: Kit, stageId: string): Promise<string>
   return `uds:${address}`;
 }
 
-/** Nothing of a file that is being written. */
+/** Returns nothing for a file that is still being written. */
 function parsed(text: string): z.infer<typeof Registered>[] {
   try {
     return [Registered.parse(JSON.parse(text))];
@@ -41,7 +41,7 @@ const noticesOf = async (kit: Kit, stageId: string) =>
 const turnsOf = async (kit: Kit, stageId: string) =>
   (await entriesOf(kit, stageId)).filter(({ kind }) => kind === 'turn-end').length;
 
-/** A session that rests, and another one that writes to it. */
+/** Creates an idle session, and another one that writes to it. */
 async function writeToAnother(kit: Kit): Promise<{ reader: string; writer: string }> {
   const { client, startStage } = kit;
   const reader = await startStage(prompt({ steps: [{ text: 'Ready.' }] }));
@@ -52,7 +52,7 @@ async function writeToAnother(kit: Kit): Promise<{ reader: string; writer: strin
   return { reader, writer };
 }
 
-it('refuses what another session writes, though the user’s own settings accept it', async () => {
+it('refuses messages from another session, even if the user’s own settings accept them', async () => {
   const kit = await createKit();
   const settings = join(kit.env.HOME ?? '', '.claude', 'settings.json');
   await mkdir(dirname(settings), { recursive: true });
@@ -65,7 +65,7 @@ it('refuses what another session writes, though the user’s own settings accept
   expect(await turnsOf(kit, reader)).toBe(1);
 });
 
-it('shows it with its sender, as no person’s words and without an alarm, where the project wants it', async () => {
+it('shows the message with its sender, not as a person’s words and without an alarm, where the project allows it', async () => {
   const kit = await createKit();
   await kit.client.command('update_project', { projectId: kit.projectId, settings: { sessionMessages: true } });
   const { reader } = await writeToAnother(kit);

@@ -18,7 +18,7 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
     code: 'refused_by_claude',
   });
   await client.command('set_model', { stageId, model: 'sonnet', effort: 'low' });
-  // What was chosen shows at once, and not from the next turn on.
+  // The choice shows at once, not only from the next turn on.
   expect((await client.command('get_session', { stageId })).session).toMatchObject({ model: 'sonnet', effort: 'low' });
   await client.command('send_message', { stageId, message: said('Second.') });
   await expect.poll(() => model.requests.at(-1)?.model).toContain('sonnet');
@@ -26,7 +26,7 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
   const { session } = await client.command('get_session', { stageId });
   expect(session).toMatchObject({ mode: 'acceptEdits', effort: 'low', model: expect.stringContaining('sonnet') });
 
-  // And again after the process ended: the mode is given anew, the model too.
+  // And again after the process ended: the mode and the model are passed again.
   await client.command('stop_stage', { stageId });
   if (process.getuid?.() === 0) {
     await expect(client.command('set_mode', { stageId, mode: 'bypassPermissions' })).rejects.toMatchObject({
@@ -42,7 +42,7 @@ it('changes mode, model and effort of a running session, confirmed by the CLI', 
   });
 });
 
-it('tells cost, tokens and how full the context is', async () => {
+it('reports cost, tokens and how full the context is', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(said('First.'));
   const { contextUsage } = await client.event('session-updated', (s) => s.contextUsage !== null);
@@ -52,7 +52,7 @@ it('tells cost, tokens and how full the context is', async () => {
   expect(session.tokens?.input).toBeGreaterThan(0);
 });
 
-it('moves cost, tokens and context while a turn runs, and has them exactly once after it', async () => {
+it('updates cost, tokens and context while a turn runs, and counts them exactly once after it', async () => {
   const { client, startStage } = await createKit();
   const stageId = await startStage(
     prompt({
@@ -79,7 +79,7 @@ it('moves cost, tokens and context while a turn runs, and has them exactly once 
   expect(session.tokens?.input).toBeGreaterThan(turnUsage?.tokens.input ?? Number.POSITIVE_INFINITY);
 });
 
-it('streams text to those who watch the stage, under the name that the stored entry has', async () => {
+it('streams text to viewers of the stage, under the id of the stored entry', async () => {
   const { client, startStage } = await createKit();
   const { stage } = await client.command('create_stage', {
     projectId: 'shop',
@@ -98,7 +98,7 @@ it('streams text to those who watch the stage, under the name that the stored en
   expect(client.deltas.every(({ stageId }) => stageId === stage.id)).toBe(true);
 });
 
-it('says in words that the API is overloaded, fails the turn in words, and goes on with the next message', async () => {
+it('explains that the API is overloaded, fails the turn with an explanation, and continues with the next message', async () => {
   const { client, startStage } = await createKit();
   const overloaded = { status: 529, type: 'overloaded_error', message: 'Overloaded', times: 1 };
   const stageId = await startStage(prompt({ steps: [{ text: 'There.', error: overloaded }] }));
@@ -115,7 +115,7 @@ it('says in words that the API is overloaded, fails the turn in words, and goes 
   await client.event('session-updated', ({ lastTurn, state }) => state === 'idle' && lastTurn?.outcome === 'succeeded');
 });
 
-it('shows subagents’ work under the call that started them, with their own requests, also after the turn', async () => {
+it('shows subagents’ work and requests under the call that started them, even after the turn', async () => {
   const { client, startStage } = await createKit();
   const touch = { name: 'Bash', input: { command: 'touch child.txt', description: 'Make it' } };
   const child = prompt({ steps: [{ tools: [touch] }, { text: 'Child done.' }] }, 'Do the part');
@@ -144,7 +144,7 @@ it('ends an idle process to free its memory, and resumes it with a message', asy
   await client.state(stageId, 'idle');
 });
 
-it('does not send a message that is held when it ends an idle process', async () => {
+it('does not send a held message when it ends an idle process', async () => {
   const { client, startStage, endIdle } = await createKit({ isEmulated: true });
   const bash = { name: 'Bash', input: { command: 'true', description: 'Do it' } };
   const stageId = await startStage(prompt({ steps: [{ tools: [bash] }] }));
@@ -157,7 +157,7 @@ it('does not send a message that is held when it ends an idle process', async ()
   expect(session).toMatchObject({ state: 'ended', queue: [{ text: 'go on' }] });
 });
 
-it('follows the list of tasks of a model that keeps one', async () => {
+it('follows the task list of a model that keeps one', async () => {
   const { client, startStage } = await createKit();
   const task = (name: string, input: Record<string, unknown>) => ({ name, input });
   const steps = [
@@ -176,7 +176,7 @@ it('follows the list of tasks of a model that keeps one', async () => {
   ]);
 });
 
-it('shows the words and thoughts of a subagent that its parent waits for, under its call', async () => {
+it('shows the text and thinking of a subagent that its parent waits for, under its call', async () => {
   const { client, startStage } = await createKit();
   const child = prompt({ steps: [{ thinking: 'How many?', text: 'I count them.', tools: [] }] }, 'Count them');
   const input = { description: 'count', prompt: child, subagent_type: 'general-purpose', run_in_background: false };

@@ -15,7 +15,7 @@ const SOON = { limits: { settingsLookMs: 200 } };
 const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
   (await client.transcript(stageId)).find((entry) => entry.kind === 'notice' && entry.code === code);
 
-/** Has `touch` tried until Claude Code does not ask for it: it takes a file over a moment after it was written. */
+/** Retries `touch` until Claude Code does not ask for it: it reads a file a moment after the file was written. */
 async function untilTaken({ client }: Kit, stageId: string): Promise<string | undefined> {
   const answered = new Set<string>();
   for (;;) {
@@ -30,7 +30,7 @@ async function untilTaken({ client }: Kit, stageId: string): Promise<string | un
   }
 }
 
-/** Where a script could write a rule that Claude Code takes over while it runs. */
+/** Where a script could write a rule that Claude Code adopts while it runs. */
 const places: [string, (kit: Kit, worktree: string) => string][] = [
   ['the worktree’s', (_kit, worktree) => join(worktree, LOCAL)],
   ['the main checkout’s', (kit) => join(kit.repo, LOCAL)],
@@ -38,7 +38,7 @@ const places: [string, (kit: Kit, worktree: string) => string][] = [
 ];
 
 it.each(variants(places))(
-  'raises the alarm when a tool ran under a rule that was slipped into %s settings',
+  'raises an alarm when a tool ran under a rule that was slipped into %s settings',
   async (_name, place) => {
     const kit = await createKit(SOON);
     const { client } = kit;
@@ -49,7 +49,7 @@ it.each(variants(places))(
     await expect
       .poll(() => noticeOf(kit, stageId, 'settings-changed'))
       .toMatchObject({ text: expect.stringContaining('Bash(touch *)') });
-    // What no new rule covers is no alarm.
+    // A tool that no new rule covers raises no alarm.
     await client.command('send_message', { stageId, message: runs('ls') });
     await client.state(stageId, 'idle');
     expect((await client.command('get_session', { stageId })).session.alarm).toBeNull();
@@ -58,7 +58,7 @@ it.each(variants(places))(
   },
 );
 
-it('raises the alarm when a hook allowed a tool that may be one slipped in beside the user’s own', async () => {
+it('raises an alarm when the hook that allowed a tool may have been slipped in beside the user’s own', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
   const hook = (command: string) => ({
@@ -74,7 +74,7 @@ it('raises the alarm when a hook allowed a tool that may be one slipped in besid
   expect((await kit.alarm(stageId)).detail).toContain('permissionDecision');
 });
 
-it('tells of a helper and a variable that are written while a session runs', async () => {
+it('reports a helper and a variable that are written while a session runs', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));
@@ -85,7 +85,7 @@ it('tells of a helper and a variable that are written while a session runs', asy
   expect(await notice()).toMatchObject({ text: expect.stringContaining('NODE_OPTIONS') });
 });
 
-it('tells of a rule that nothing ran under, asks for it at the next start, and takes “That was me” for an answer', async () => {
+it('reports a rule under which nothing ran, asks about it at the next start, and accepts “That was me” as an answer', async () => {
   const kit = await createKit(SOON);
   const { client } = kit;
   const stageId = await kit.startStage(prompt({ steps: [{ text: 'Ready.' }] }));

@@ -8,7 +8,7 @@ const parentOf = async (kit: Kit, stageId: string) =>
   (await readRow((await livingProcess(kit, stageId)).pid))?.parent ?? 0;
 const says = (text: string) => prompt({ steps: [{ text }] });
 
-it('starts sessions off its own process, and both go on when what started them is killed', async () => {
+it('starts sessions outside its own process, and both continue when the process that started them is killed', async () => {
   const kit = await createKit({ isEmulated: true });
   const { client } = kit;
   const stageId = await kit.startStage(says('First.'));
@@ -24,7 +24,7 @@ it('starts sessions off its own process, and both go on when what started them i
   await client.state(other, 'idle');
   expect([spawner, process.pid]).not.toContain(await parentOf(kit, other));
 
-  // That the first one ends is noticed without an exit event.
+  // The first session's end is detected without an exit event.
   process.kill((await livingProcess(kit, stageId)).pid, 'SIGKILL');
   await client.state(stageId, 'ended');
 });

@@ -21,7 +21,7 @@ const entries = ({ client }: Kit, stageId: string) => client.transcript(stageId)
 const lossIn = async (kit: Kit, stageId: string) =>
   (await entries(kit, stageId)).find((entry) => entry.kind === 'notice' && entry.code === 'output-lost');
 
-/** It was ended, says why where people look, and a message resumes it without reading anything twice. */
+/** Checks that the session was ended, says why where people look, and resumes with a message without reading anything twice. */
 async function expectEndedAndResumable(kit: Kit, stageId: string): Promise<void> {
   const { client } = kit;
   await client.state(stageId, 'ended');
@@ -39,8 +39,8 @@ async function expectEndedAndResumable(kit: Kit, stageId: string): Promise<void>
   expect((await said()).filter((text) => text === 'Before.')).toHaveLength(1);
 }
 
-it('ends a session whose spool is made shorter while it is read, and says so', async () => {
-  // Nothing that it still says is read, not even that it does as it is told.
+it('ends a session whose spool is truncated while it is being read, and says so', async () => {
+  // Nothing that it prints afterwards is read, not even that it obeys.
   const graces = { interruptMs: 500, endSessionMs: 5_000, signalMs: 30_000 };
   const kit = await createKit({ limits: { graces } });
   const stageId = await kit.startStage(asks);
@@ -51,7 +51,7 @@ it('ends a session whose spool is made shorter while it is read, and says so', a
   expect(await isAlive(identity)).toBe(false);
 });
 
-it('ends a session whose spool was made shorter while nobody read it, and says so', async () => {
+it('ends a session whose spool was truncated while nobody read it, and says so', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(asks);
   await kit.client.event('approval-requested');
@@ -61,7 +61,7 @@ it('ends a session whose spool was made shorter while nobody read it, and says s
   await expectEndedAndResumable(kit, stageId);
 });
 
-it('keeps half a line of a process that was killed while it wrote it', async () => {
+it('keeps half a line of a process that was killed while writing it', async () => {
   const kit = await createKit();
   const stageId = await kit.startStage(asks);
   await kit.client.event('approval-requested');
@@ -79,23 +79,23 @@ it('keeps half a line of a process that was killed while it wrote it', async () 
   });
 });
 
-it('asks a living process again for what was open when a line of it was cut off', async () => {
+it('asks a living process again for an open request whose line was cut off', async () => {
   const kit = await createKit();
   const { client } = kit;
   const stageId = await kit.startStage(asks);
   const { requestId } = await client.event('approval-requested');
   const asked = client.events.filter(({ type }) => type === 'approval-requested').length;
-  // What a disk that was full for a moment leaves: the beginning of a line, with the next whole one behind it.
+  // A disk that was full for a moment leaves this: the beginning of a line, directly followed by the next whole line.
   const line = JSON.stringify({ type: 'system', subtype: 'status', permissionMode: 'plan' });
   await appendFile(await spoolOf(kit, stageId), `{"type":"control_request","request_id":"lost","req${line}\n`);
   await client.event('mode-changed', ({ mode }) => mode === 'plan');
-  await client.event('mode-changed', ({ mode }) => mode === 'default'); // what the reply to `initialize` says
+  await client.event('mode-changed', ({ mode }) => mode === 'default'); // from the reply to `initialize`
   expect(client.events.filter(({ type }) => type === 'approval-requested')).toHaveLength(asked);
   const { decision } = await client.command('approve_tool', { stageId, requestId, decision: 'allow' });
   expect(decision.delivery).toBe('confirmed');
 });
 
-it('says that what a process printed last is lost, where its folder was deleted and it has ended', async () => {
+it('reports that the last output of a process is lost if its folder was deleted and it has ended', async () => {
   const kit = await createKit({ where: 'apart' });
   const stageId = await kit.startStage(asks);
   await kit.client.event('approval-requested');

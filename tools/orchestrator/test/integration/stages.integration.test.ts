@@ -37,7 +37,7 @@ it('runs the phases of a stage one after another, stops at a gate, and uses each
   await expect(client.command('advance_stage', { stageId })).rejects.toMatchObject({ code: 'not_at_gate' });
 });
 
-it('starts what may start by itself, in order of priority and dependencies, within the limit', async () => {
+it('starts eligible stages automatically, in order of priority and dependencies, within the limit', async () => {
   const { client, model } = await createKit({ maxParallel: 1 });
   const make = (title: string, fields: object) =>
     client.command('create_stage', {
@@ -72,7 +72,7 @@ it('starts what may start by itself, in order of priority and dependencies, with
   });
 });
 
-it('imports stages from Markdown files, again without doubling them, and refuses a folder with mistakes whole', async () => {
+it('imports stages from Markdown files, repeats it without duplicates, and refuses a folder with errors as a whole', async () => {
   const { client, repo } = await createKit();
   const folder = join(repo, 'stages');
   await mkdir(join(folder, 'epic'), { recursive: true });
@@ -119,7 +119,7 @@ it('names both files when another project already uses an id', async () => {
   expect(message).toContain(join(other, 'b.md'));
 });
 
-it('shows the change of a worktree, merges it when it is committed, and refuses before', async () => {
+it('shows the change of a worktree, merges it once it is committed, and refuses before', async () => {
   const { client, startStage, repo } = await createKit();
   const stageId = await startStage(said('Nothing yet.'));
   await client.state(stageId, 'idle');
@@ -152,7 +152,7 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
     code: 'merge_conflict',
   });
   expect(await git(repo, 'status', '--porcelain')).toBe('');
-  // What is refused changes nothing: its process is there as it was.
+  // A refusal changes nothing: its process still runs.
   expect((await client.command('get_session', { stageId })).session).toMatchObject({ state: 'idle' });
   await git(repo, 'reset', '--quiet', '--hard', 'HEAD~1');
   const { stage } = await client.command('complete_stage', { stageId, merge: true });
@@ -160,7 +160,7 @@ it('shows the change of a worktree, merges it when it is committed, and refuses 
   expect(await readFile(join(repo, 'nëu file.txt'), 'utf8')).toBe('new\n');
 });
 
-it('merges what was seen, and nothing else', async () => {
+it('merges exactly the commit that a person reviewed', async () => {
   const { client, startStage, repo } = await createKit();
   const stageId = await startStage(said('Nothing yet.'));
   await client.state(stageId, 'idle');
@@ -181,7 +181,7 @@ it('merges what was seen, and nothing else', async () => {
       message: expect.stringContaining(words),
     });
     expect(await git(repo, 'rev-parse', 'HEAD')).toBe(before);
-    // Refused before anything is done: its process is there as it was.
+    // Refused before anything is done: its process still runs.
     expect((await client.command('get_session', { stageId })).session).toMatchObject({ state: 'idle' });
   };
   await commit('seen\n');
@@ -230,7 +230,7 @@ it('copies listed ignored files into a new worktree, and keeps unmerged work whe
   expect(await readFile(join(path, 'work.txt'), 'utf8')).toBe('unsaved\n');
 });
 
-it('counts what a stage has changed once a turn has ended, and after a restart what was missed', async () => {
+it('counts a stage’s changes once a turn has ended, and after a restart those that were missed', async () => {
   const kit = await createKit();
   const { startStage } = kit;
   const write = { name: 'Write', input: { file_path: 'made.txt', content: 'one\ntwo\n' } };
@@ -253,7 +253,7 @@ it('never ends a turn that begins while its stage is being completed', async () 
   const { client, startStage } = await createKit({ isEmulated: true });
   const other = { projectId: 'shop', title: 'Another', prompt: 'Later.' };
   const asks = prompt({ steps: [{ tools: [{ name: 'Bash', input: { command: 'true', description: 'Do it' } }] }] });
-  // The store does one thing after another: the others' writes let the message come between any two steps.
+  // The store runs one operation at a time: the other writes let the message come between any two steps.
   for (const others of [0, 2, 4, 8, 16, 32]) {
     const stageId = await startStage(said('First.'));
     await client.state(stageId, 'idle');
@@ -262,7 +262,7 @@ it('never ends a turn that begins while its stage is being completed', async () 
     const completed = client.command('complete_stage', { stageId }).catch((error: unknown) => error);
     await Promise.all([...made, sent]);
     const outcome = await completed;
-    // Whichever was first: the message is worked on, without anybody doing anything more.
+    // Whichever was first: Claude handles the message without further action.
     await client.state(stageId, 'waiting');
     const { stage } = await client.command('get_stage', { stageId });
     if (stage.completedAt === null) expect(outcome).toMatchObject({ code: 'stage_running' });

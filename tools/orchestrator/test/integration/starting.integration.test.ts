@@ -2,7 +2,7 @@ import { prompt } from '@callboard/scripted-model';
 import { expect, it } from 'vitest';
 import { createKit } from '../support/kit.ts';
 
-/** Starts a stage, and comes back while its process is on its way. */
+/** Starts a stage, and returns while its process is being launched. */
 async function starting() {
   const { client } = await createKit();
   const said = prompt({ steps: [{ text: 'Hi.' }] });
@@ -12,7 +12,7 @@ async function starting() {
   return { client, stageId: stage.id, started };
 }
 
-it('keeps a mode and a model that were chosen while the session starts', async () => {
+it('keeps a mode and a model chosen during the start', async () => {
   const { client, stageId, started } = await starting();
   await client.command('set_mode', { stageId, mode: 'acceptEdits' });
   await client.command('set_model', { stageId, model: 'haiku' });
@@ -24,9 +24,9 @@ it('keeps a mode and a model that were chosen while the session starts', async (
   expect(stage.model).toBe('haiku');
 });
 
-it('stops a session that starts', async () => {
+it('stops a session during its start', async () => {
   const { client, stageId, started } = await starting();
-  started.catch(() => undefined); // it may not come up any more
+  started.catch(() => undefined); // it may never come up
   await client.command('stop_stage', { stageId });
   await client.state(stageId, 'ended');
 });

@@ -22,7 +22,7 @@ async function trustIt(kit: Kit, stageId?: string) {
   return kit.client.command('trust_project', { projectId: 'shop', hash });
 }
 
-/** Starts a stage and lets it come to the end of its turn, which asks for nothing. */
+/** Starts a stage and waits for the end of its turn, which asks for nothing. */
 async function finish(kit: Kit, text = says, fields = {}): Promise<string> {
   const stageId = await kit.startStage(text, fields);
   await kit.client.state(stageId, 'idle');
@@ -34,7 +34,7 @@ const noticeOf = async ({ client }: Kit, stageId: string, code: string) =>
 
 const holes: [name: string, files: (mark: (name: string) => string, path: (name: string) => string) => object][] = [
   ['a hook', (mark) => ({ '.claude/settings.json': hook('SessionStart', mark('ran')) })],
-  ['.mcp.json by itself', (_mark, path) => ({ '.mcp.json': markingServer('tracker', path('ran')) })],
+  ['.mcp.json alone', (_mark, path) => ({ '.mcp.json': markingServer('tracker', path('ran')) })],
   ['apiKeyHelper', (mark) => ({ '.claude/settings.json': { apiKeyHelper: `${mark('ran')}; echo key` } })],
   [
     '.mcp.json and enableAllProjectMcpServers',
@@ -53,7 +53,7 @@ const holes: [name: string, files: (mark: (name: string) => string, path: (name:
 ];
 
 it.each(variants(holes, 2))(
-  'runs nothing of a repository that nobody trusts, and all of it then: %s',
+  'runs nothing of an untrusted repository, and all of it once a person trusts it: %s',
   async (_name, files) => {
     const kit = await createKit();
     const marks = await createMarks(kit.folder);
@@ -69,7 +69,7 @@ it.each(variants(holes, 2))(
     expect(await noticeOf(kit, stageId, 'settings-left-out')).toMatchObject({ level: 'warning' });
     const { session } = await kit.client.command('get_session', { stageId });
     expect(session.leftOut?.summary).toMatch(/^1 (helper|hook|MCP server)|^2 MCP servers/);
-    // What it has to say is read all the same.
+    // Its text is read regardless.
     expect(JSON.stringify(kit.model.requests)).toContain('Words of the repository.');
 
     const { project } = await trustIt(kit);
@@ -107,7 +107,7 @@ it('sends the key and the conversation to no other address that the repository n
   await expect.poll(() => keys[0]).toBe('scripted-model');
 });
 
-it('keeps the deny and the ask rules of what it leaves out, and passes what was agreed to', async () => {
+it('keeps the deny and ask rules of the settings it leaves out, and passes on what was agreed to', async () => {
   const kit = await createKit();
   const { client, repo } = kit;
   await commit(repo, {
@@ -147,7 +147,7 @@ it('keeps the deny and the ask rules of what it leaves out, and passes what was 
   expect(await noticeOf(kit, stageId, 'settings-left-out')).toBeDefined();
 });
 
-it('keeps the user’s own settings, hooks and MCP servers in a repository that nobody trusts', async () => {
+it('keeps the user’s own settings, hooks and MCP servers in an untrusted repository', async () => {
   const kit = await createKit();
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, {
@@ -164,7 +164,7 @@ it('keeps the user’s own settings, hooks and MCP servers in a repository that 
   expect(await marks.left()).toEqual(['mine', 'server']);
 });
 
-it('asks anew when the settings change on a branch, and then trusts both', async () => {
+it('asks again when the settings change on a branch, and then trusts both', async () => {
   const kit = await createKit();
   const { client, repo } = kit;
   const marks = await createMarks(kit.folder);
@@ -178,7 +178,7 @@ it('asks anew when the settings change on a branch, and then trusts both', async
   await expect.poll(marks.left).toEqual(['old']);
   await client.command('stop_stage', { stageId });
 
-  // The settings stay the same, and what they run does not.
+  // The settings stay the same; what they run does not.
   const { stage } = await client.command('get_stage', { stageId });
   await write(stage.worktree?.path ?? '', { '.claude/begin.sh': script('new') });
   await client.command('start_stage', { stageId });
@@ -195,7 +195,7 @@ it('asks anew when the settings change on a branch, and then trusts both', async
   expect((await trustOf(kit)).needed).toBe(false);
 });
 
-it('agrees to what was looked at, and to nothing else', async () => {
+it('agrees to exactly what the person reviewed', async () => {
   const kit = await createKit();
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, { '.claude/settings.json': hook('SessionStart', marks.command('one')) });
@@ -210,7 +210,7 @@ it('agrees to what was looked at, and to nothing else', async () => {
   expect(await marks.left()).toEqual([]);
 });
 
-it('names the commands, agents and skills that fall away, and what an agent’s or a command’s own lines switch on', async () => {
+it('names the commands, agents and skills that are left out, and what the lines of an agent or a command switch on', async () => {
   const kit = await createKit();
   await commit(kit.repo, {
     '.claude/agents/helper.md': '---\nname: helper\ndescription: d\npermissionMode: acceptEdits\n---\nYou help.',
@@ -233,13 +233,13 @@ it('names the commands, agents and skills that fall away, and what an agent’s 
   await expect.poll(commands).toContain('deploy');
 });
 
-it('tells who still sends the settings that trust has replaced', async () => {
+it('reports who still sends the settings that trust has replaced', async () => {
   const { client } = await createKit();
   const old = client.command('update_project', { projectId: 'shop', settings: { runRepositoryHooks: true } });
   await expect(old).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('/trust') });
 });
 
-/** A `claude` that writes down what it was started with. */
+/** A `claude` that records its arguments and part of its environment. */
 async function recordingClaude(folder: string): Promise<{ path: string; started: () => Promise<string> }> {
   const path = join(folder, 'claude');
   const record = join(folder, 'started');
@@ -250,7 +250,7 @@ async function recordingClaude(folder: string): Promise<{ path: string; started:
   return { path, started: () => readFile(record, 'utf8') };
 }
 
-it('starts an ordinary repository as ever, whatever harmless its settings say', async () => {
+it('starts an ordinary repository as before, whatever harmless content its settings have', async () => {
   const claude = await recordingClaude(await temporaryFolder());
   const kit = await createKit({ claudePath: claude.path });
   await commit(kit.repo, {
@@ -293,7 +293,7 @@ it('starts an ordinary repository as ever, whatever harmless its settings say', 
   ]);
 });
 
-it('goes on with what held before trust was asked for, where hooks had been agreed to', async () => {
+it('continues with the consent from before trust existed, where hooks had been agreed to', async () => {
   const kit = await createKit();
   const marks = await createMarks(kit.folder);
   await commit(kit.repo, { '.claude/settings.json': hook('SessionStart', marks.command('ran')) });

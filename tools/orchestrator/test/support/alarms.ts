@@ -1,13 +1,13 @@
 import type { SessionAlarm } from '@callboard/contract';
 import type { Limit, TestClient } from './client.ts';
 
-/** All alarms that the clients of a test were told of. */
+/** Watches the alarms that the clients of a test receive. */
 export interface WatchedAlarms {
-  /** From now on what this client is told counts, too. */
+  /** Also watches this client from now on. */
   watch(client: TestClient): void;
-  /** Waits until the stage's session is under alarm, and expects that from now on. */
+  /** Waits until the stage's session is under alarm, and expects that alarm from now on. */
   wait(client: TestClient, stageId: string, limit?: Limit): Promise<SessionAlarm>;
-  /** @throws where a session came under an alarm that nobody waited for */
+  /** @throws if a session came under an alarm that nobody waited for */
   requireExpected(): void;
 }
 
@@ -23,7 +23,7 @@ export function watchAlarms(): WatchedAlarms {
         (told) => told.stageId === stageId && told.alarm !== null,
         limit,
       );
-      if (alarm === null) throw new Error('no alarm'); // it was waited for
+      if (alarm === null) throw new Error('no alarm'); // cannot happen: the wait above requires an alarm
       return alarm;
     },
     requireExpected() {

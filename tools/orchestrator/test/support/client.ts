@@ -15,12 +15,12 @@ import {
 import { WebSocket } from 'ws';
 import { waitFor } from '../../../../test-support/until.ts';
 
-/** How long to wait, where that is more than usual. */
+/** How long to wait if it is more than usual. */
 export interface Limit {
   withinMs?: number;
 }
 
-/** What the orchestrator refused, and how. */
+/** A command that the orchestrator refused, with its code. */
 class Refused extends Error {
   readonly code: string;
   readonly decision: unknown;
@@ -44,7 +44,7 @@ export interface TestClient {
     fits?: (data: Extract<BoardEvent, { type: T }>['data']) => boolean,
     limit?: Limit,
   ): Promise<Extract<BoardEvent, { type: T }>['data']>;
-  /** Resolves when the newest state of the stage's session is this. */
+  /** Resolves when the stage's session is in this state. */
   state(stageId: string, state: string, limit?: Limit): Promise<void>;
   transcript(stageId: string): Promise<TranscriptEntry[]>;
   /** Resolves when the newest notices of the board fit. */
@@ -52,7 +52,7 @@ export interface TestClient {
   close(): void;
 }
 
-/** A connection that keeps what it receives, and calls its watchers after each frame. */
+/** A connection that keeps everything it receives, and calls its watchers after each frame. */
 async function openConnection(port: number, secret: string) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, { headers: { authorization: `Bearer ${secret}` } });
   const events: BoardEvent[] = [];
@@ -74,7 +74,7 @@ async function openConnection(port: number, secret: string) {
   });
   const init = await waitFor('the first frame of the orchestrator', opened);
 
-  /** Resolves with what `look` finds, which it looks for after each frame. */
+  /** Resolves with the result of `look`, which runs after each frame until it finds something. */
   async function find<T>(what: string, look: () => T | undefined, limit: Limit = {}): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const watcher = () => {
@@ -103,7 +103,7 @@ async function openConnection(port: number, secret: string) {
   return { init, events, deltas, find, send, notices: () => notices ?? init.data, close: () => socket.terminate() };
 }
 
-/** Connects to an orchestrator; resolves when its first frame has come. */
+/** Connects to an orchestrator; resolves when its first frame has arrived. */
 export async function connect(port: number, secret: string): Promise<TestClient> {
   const { init, events, deltas, find, send, notices, close } = await openConnection(port, secret);
   const client: TestClient = {

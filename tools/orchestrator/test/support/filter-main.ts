@@ -1,14 +1,14 @@
-// Stands between a host and the real CLI, and changes one thing in what it prints.
+// Stands between a host and the real CLI, and changes one thing in the CLI's output.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { type FilterName, filters } from './filters.ts';
 
 const [real = '', name = '', ...args] = process.argv.slice(2);
-const filter = filters[name as FilterName]; // the caller's own name for it
+const filter = filters[name as FilterName]; // the caller passes a valid name
 const child = spawn(real, args, { stdio: ['pipe', 'pipe', 'inherit'] });
 process.on('SIGTERM', () => child.kill('SIGTERM'));
 process.stdin.pipe(child.stdin);
-child.stdin.on('error', () => undefined); // it has ended
+child.stdin.on('error', () => undefined); // the CLI has ended
 
 let code: number | null = null;
 let printing = Promise.resolve();

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { REAL_CLAUDE } from '../../../../test-support/real-claude.ts';
 import type { FilterName } from './filters.ts';
 
-/** A program called `claude` that is the real one, with one thing changed in what it prints. @returns its path */
+/** Creates a program called `claude` that runs the real one and changes one thing in its output. @returns its path */
 export async function filteredClaude(folder: string, filter: FilterName): Promise<string> {
   const program = fileURLToPath(new URL('filter-main.ts', import.meta.url));
   const path = join(folder, 'claude');

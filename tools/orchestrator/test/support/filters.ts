@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A line of the CLI, as far as filters look at it. */
+/** A line of the CLI, with the fields that filters read. */
 interface Line {
   type?: string;
   subtype?: string;
@@ -11,12 +11,12 @@ interface Line {
   [key: string]: unknown;
 }
 
-/** What is printed in the place of one line. */
+/** Returns the lines to print in place of one line. */
 type Filter = (line: Line) => object[] | Promise<object[]>;
 
 type Entries = [string, unknown][];
 
-/** A value with the keys of its objects changed, at every depth. What a tool is run with is not the CLI's own. */
+/** Returns a value with the keys of its objects changed, at every depth. Tool input stays as it is: its keys are not the CLI's. */
 function reshaped(value: unknown, change: (entries: Entries) => Entries): unknown {
   if (Array.isArray(value)) return value.map((each) => reshaped(each, change));
   if (typeof value !== 'object' || value === null) return value;
@@ -27,7 +27,7 @@ function reshaped(value: unknown, change: (entries: Entries) => Entries): unknow
 
 const isInitializeReply = ({ response }: Line) => response !== undefined && 'pending_permission_requests' in response;
 
-/** Each changes one thing in what the CLI prints. */
+/** Each filter changes one thing in the CLI's output. */
 export const filters = {
   'permission requests have another subtype': (line) =>
     line.request?.subtype === 'can_use_tool'

@@ -1,4 +1,4 @@
-/** What a script that Claude was allowed to run can do to its own session, as commands for the tool Bash. */
+/** What a script that Claude was allowed to run can do to its own session, as Bash commands. */
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** The shell of a Bash call is a child of `claude` itself. */
@@ -11,10 +11,10 @@ const linesTo = (place: string, lines: readonly object[]) =>
 /** Writes these lines into the input of `claude`. */
 export const forgeInput = (...lines: object[]): string => linesTo(INPUT, lines);
 
-/** Appends these lines to what `claude` has printed. */
+/** Appends these lines to the output of `claude`. */
 export const forgeOutput = (...lines: object[]): string => linesTo(SPOOL, lines);
 
-/** Leaves a process behind that allows whatever is asked for the call of that id. */
+/** Leaves a process behind that allows every request for the call with that id. */
 export function answerNext(toolUseId: string): string {
   const script = `
     const { readFileSync, appendFileSync } = require('node:fs');

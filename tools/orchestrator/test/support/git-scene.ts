@@ -6,22 +6,22 @@ import { createWorktrees, type Worktrees } from '../../src/worktrees/worktrees.t
 import { createGitLab, type GitLab } from './repository.ts';
 import { sampleProject, stageId } from './test-store.ts';
 
-/** A stage at work in a repository that a person has registered, whose main branch has gone on since. */
+/** A working stage in a repository that a person has registered, and whose main branch has moved on since. */
 export interface GitScene extends GitLab {
   path: string;
   project: Project;
   worktree: Worktree;
   worktrees: Worktrees;
-  /** A program that leaves a line behind whenever it runs, and fails. */
+  /** A program that writes a line whenever it runs, and fails. */
   canary: string;
-  /** What it has left behind. */
+  /** Returns the lines that the canary wrote. */
   ran(): Promise<string>;
   forget(): Promise<void>;
-  /** The names of all that nobody has agreed to. */
+  /** Returns the names of all settings that nobody has agreed to. */
   told(): string[];
-  /** Git for somebody who has agreed to all that stands in the repository now. */
+  /** Git for a person who has agreed to everything that is in the repository now. */
   agreeing(): Worktrees;
-  /** Git with more variables in its environment. */
+  /** Git with additional environment variables. */
   startedWith(env: Record<string, string>): Worktrees;
 }
 

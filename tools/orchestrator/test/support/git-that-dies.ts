@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GitLab } from './repository.ts';
 
-/** Has the first git that checks `file` out die while it does so, and the git above it if there is one, as in a crash. */
+/** Kills, as in a crash, the first git that checks out `file` while it does so, and its parent git if there is one. */
 export async function dieOnceAtCheckoutOf(lab: GitLab, repository: string, file: string): Promise<void> {
   const crash = join(lab.folder, 'crash.sh');
   const died = join(lab.folder, 'died');
@@ -11,7 +11,7 @@ export async function dieOnceAtCheckoutOf(lab: GitLab, repository: string, file:
     `touch ${died}`,
     'above=$(ps -o ppid= -p $PPID | tr -d " ")',
     'case "$(ps -o comm= -p $above)" in git*) ;; *) above= ;; esac',
-    'kill -9 $above $PPID', // from the top: a git whose helper died clears up behind it
+    'kill -9 $above $PPID', // parent first: a git whose helper died cleans up after it
   ];
   await writeFile(crash, `${lines.join('\n')}\n`);
   await lab.git(repository, 'config', 'filter.crash.smudge', `exec sh ${crash}`);
@@ -21,14 +21,14 @@ export async function dieOnceAtCheckoutOf(lab: GitLab, repository: string, file:
   await writeFile(join(repository, '.git', 'info', 'attributes'), `${file} filter=crash\n`);
 }
 
-/** Puts a hook that fails, saying so, into the repository. */
+/** Puts a hook into the repository that fails with a message. */
 export async function failingHook(repository: string, name: string): Promise<void> {
   const hook = join(repository, '.git', 'hooks', name);
   await writeFile(hook, '#!/bin/sh\necho "the hook says no" >&2\nexit 1\n');
   await chmod(hook, 0o755);
 }
 
-/** A PATH on which `git <command> ...` does `instead` first; `$real` is the real git. `folder` is the test's own. */
+/** Returns a PATH on which `git <command> ...` first runs `instead`; `$real` is the real git. `folder` belongs to the test. */
 export async function gitThat(folder: string, path: string, command: string, instead: string): Promise<string> {
   const bin = join(folder, 'bin');
   await mkdir(bin, { recursive: true });

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder that all packages lie in. */
+/** The folder of all packages. */
 const TOOLS = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** One import of a source file. */
 export interface Import {
   /** Relative to the folder of packages, with slashes: `orchestrator/src/main.ts`. */
   from: string;
-  /** The same for a file of ours; a module's name, such as `zod` or `node:fs`, for any other. */
+  /** The same for a project file; otherwise the module's name, for example `zod` or `node:fs`. */
   to: string;
   isOurs: boolean;
-  /** Nothing of it is left at run time. */
+  /** Whether nothing of it is left at run time. */
   isTypeOnly: boolean;
 }
 
@@ -28,7 +28,7 @@ const STATEMENT = /^(?:import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?['"]([^'"
 const DYNAMIC = /\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 const SKIPPED = new Set(['node_modules', 'dist', 'generated']);
 
-/** All TypeScript files below a folder that is given relative to the folder of packages. */
+/** Returns all TypeScript files below a folder; the folder is relative to the folder of packages. */
 export function sourcesBelow(folder: string): SourceFile[] {
   return readdirSync(join(TOOLS, folder), { withFileTypes: true }).flatMap((entry): SourceFile[] => {
     const path = `${folder}/${entry.name}`;
@@ -54,7 +54,7 @@ function sourceFile(path: string): SourceFile {
   return { path, lines: text.split('\n').length - 1, isTest, text, imports };
 }
 
-/** Every ring of files that import each other, as the way around it; none is what one hopes for. */
+/** Returns every cycle of files that import each other, as the path around it; ideally there is none. */
 export function cyclesOf(files: readonly SourceFile[]): string[] {
   const importsOf = new Map(files.map((file) => [file.path, file.imports.filter((one) => one.isOurs)]));
   const finished = new Set<string>();

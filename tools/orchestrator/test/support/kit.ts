@@ -20,8 +20,8 @@ import { type RunningOrchestrator, startApart, startHere } from './run-orchestra
 const run = promisify(execFile);
 const SECRET = 'a secret of the tests only';
 /**
- * What would be given up on a busy machine, and is no part of what a test is about. An orchestrator in a process of its
- * own keeps to what is usual.
+ * Time limits that a busy machine would exceed, although the test is not about them. An orchestrator in its own process keeps
+ * the usual limits.
  */
 const PATIENT: Partial<TimeLimits> = {
   graces: { interruptMs: 30_000, endSessionMs: 30_000, signalMs: 30_000 },
@@ -29,18 +29,18 @@ const PATIENT: Partial<TimeLimits> = {
   confirmationMs: 30_000,
 };
 
-/** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in a folder of their own. */
+/** A repository, a scripted model and an orchestrator that runs the real `claude` on it, in their own folder. */
 export interface Kit {
   readonly folder: string;
   readonly repo: string;
   readonly dataDir: string;
   readonly projectId: ProjectId;
   readonly model: ScriptedModel;
-  /** The environment that the orchestrator is started with. */
+  /** The environment in which the orchestrator starts. */
   readonly env: Record<string, string>;
   readonly config: OrchestratorConfig;
   client: TestClient;
-  /** Starts an orchestrator on the same data, in a process of its own if it is to be killed. */
+  /** Starts an orchestrator on the same data; in its own process (`apart`) if the test kills it. */
   start(where?: 'here' | 'apart'): Promise<void>;
   /** Stops the orchestrator as SIGTERM would. */
   stop(): Promise<void>;
@@ -48,9 +48,9 @@ export interface Kit {
   kill(): Promise<void>;
   /** Ends the processes of all idle sessions, as happens after an hour. */
   endIdle(): Promise<void>;
-  /** Waits until the session is under alarm. A test whose sessions come under an alarm that it did not wait for fails. */
+  /** Waits until the session is under alarm. A test fails if one of its sessions comes under an alarm that it did not wait for. */
   alarm(stageId: string, limit?: Limit): Promise<SessionAlarm>;
-  /** Makes a stage with this prompt, and starts it. */
+  /** Creates a stage with this prompt, and starts it. */
   startStage(prompt: string, fields?: Record<string, unknown>): Promise<string>;
 }
 
@@ -60,18 +60,18 @@ export interface KitOptions {
   limits?: Partial<TimeLimits>;
   /** Whether the emulator runs in place of the real `claude`. */
   isEmulated?: boolean;
-  /** Leave the project as any new one is: its commands run in the sandbox where that works. Most tests look at something else. */
+  /** Leaves the project as any new one is: its commands run in the sandbox where that works. Most tests are about something else. */
   sandbox?: boolean;
   /** For an orchestrator in the test's own process. */
   edges?: Edges;
-  /** An existing folder, such as one on a file system of its own. */
+  /** An existing folder, for example one on its own file system. */
   dataDir?: string;
   diskReserveMb?: number;
   attentionAfterMinutes?: number;
   claudePath?: string;
 }
 
-/** Makes what an orchestrator needs before it starts. */
+/** Creates everything an orchestrator needs before it starts. */
 async function prepare(given: KitOptions) {
   const folder = await temporaryFolder();
   const repo = await createRepository(join(folder, 'shop'));
@@ -96,7 +96,7 @@ async function prepare(given: KitOptions) {
   return { folder, repo, model, env, config, dataDir: config.dataDir };
 }
 
-/** Starts a kit; all of it is gone when the test is over, and a process that is left fails the test. */
+/** Starts a kit; removes all of it at the end of the test, and fails the test if a process is left. */
 export async function createKit(options: KitOptions = {}): Promise<Kit> {
   const { where = 'here', limits = {}, sandbox = false, edges } = options;
   const prepared = await prepare(options);
@@ -149,7 +149,7 @@ export async function createKit(options: KitOptions = {}): Promise<Kit> {
   return kit;
 }
 
-/** Resolves when Claude has confirmed the answer: the reply to it waits for that for two seconds, which may not be enough. */
+/** Resolves when Claude has confirmed the answer: the reply waits only two seconds for that, which may not be enough. */
 export async function untilConfirmed({ client }: Kit, requestId: string): Promise<void> {
   await client.event(
     'decision-updated',

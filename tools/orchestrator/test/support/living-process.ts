@@ -8,8 +8,8 @@ import { findMarkedProcesses } from '../../src/claude/processes/marked-processes
 import type { Kit } from './kit.ts';
 
 /**
- * The one `claude` of a stage that runs; what it has started meanwhile carries the same marker, but not its input. A child
- * has that for a moment, between its fork and its exec.
+ * Returns the single running `claude` of a stage. Processes that it started carry the same marker, but not its input; a child
+ * has that input only for a moment, between its fork and its exec.
  */
 export async function livingProcess(kit: Kit, stageId: string): Promise<ProcessIdentity> {
   let found: ProcessIdentity[] = [];
@@ -22,7 +22,7 @@ export async function livingProcess(kit: Kit, stageId: string): Promise<ProcessI
   return only;
 }
 
-/** All that read what is written to a stage's `claude`. */
+/** Returns all processes that read the input of a stage's `claude`. */
 async function processesOn({ client, dataDir }: Kit, stageId: string): Promise<ProcessIdentity[]> {
   const { session } = await client.command('get_session', { stageId });
   const launchId = session.launchId ?? '';
@@ -40,8 +40,8 @@ const LOOKS_AT_REST = 20;
 const BETWEEN_LOOKS_MS = 50;
 
 /**
- * Resolves when a process has nothing to do any more, for what it does where nobody can see it: at many looks in a row
- * no thread of it runs or would like to, however busy the machine is.
+ * Resolves when a process has nothing left to do, for work that nobody can see from outside: in many consecutive checks
+ * no thread of it runs or is ready to run, however busy the machine is.
  */
 export async function untilAtRest({ pid }: ProcessIdentity): Promise<void> {
   let looks = 0;

@@ -7,7 +7,7 @@ export const bash = { name: 'Bash', input: { command: 'touch made.txt', descript
 
 /**
  * @param wrap what else happens at the edge of the orchestrator
- * @param syncMs without it the background sync is out of the way: what has no sync of its own waits for the next commit that has one
+ * @param syncMs the default keeps the background sync out of the way: a write without its own sync waits for the next synced commit
  */
 export async function createMachineAndKit({
   wrap = ({ edges }: Machine) => edges,
@@ -30,11 +30,11 @@ export const notices = async ({ client }: Kit, stageId: string) =>
 export const queue = async ({ client }: Kit, stageId: string) =>
   (await client.command('get_queue', { stageId })).queue.map(({ text }) => text);
 
-/** How often the newest request to the model holds the text. */
+/** How often the newest request to the model contains the text. */
 export const timesTold = ({ model }: Kit, text: string): number =>
   JSON.stringify(model.requests.findLast(({ kind }) => kind === 'script')?.messages).split(text).length - 1;
 
-/** Resumes the session with a message that Claude answers, so that the model is told all that it is to know. */
+/** Resumes the session with a message that Claude answers, so that the model receives everything it should know. */
 export async function goOn(kit: Kit, stageId: string): Promise<void> {
   const answered = prompt({ steps: [{ text: 'Here again.' }] }, '<go on>');
   await kit.client.command('send_message', { stageId, message: answered, mode: 'now' });

@@ -10,12 +10,12 @@ import { findMarkedProcesses } from '../../src/claude/processes/marked-processes
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 import type { Kit } from './kit.ts';
 
-/** What is left of a spool, given all of it and how much of it was synced: a length in bytes. */
+/** Returns how many bytes of a spool are left, given its content and its synced length in bytes. */
 export type SpoolLeft = (content: Buffer, synced: number) => number;
 
 export const whole: SpoolLeft = (content) => content.length;
 export const asSynced: SpoolLeft = (_, synced) => synced;
-/** All up to the end of the line that holds the text first. */
+/** Everything up to the end of the first line that contains the text. */
 export const upTo =
   (text: string): SpoolLeft =>
   (content) => {
@@ -23,20 +23,20 @@ export const upTo =
     if (found === -1) throw new Error(`nothing was printed with ${text}`);
     return content.indexOf('\n', found) + 1;
   };
-/** All that was printed until the first turn was over. */
+/** Everything printed until the first turn was over. */
 export const firstTurn: SpoolLeft = upTo('"type":"result"');
 
-/** A machine that knows what is on its disk for certain, for an orchestrator in the test's own process. */
+/** A machine that knows exactly what is on its disk, for an orchestrator in the test's own process. */
 export interface Machine {
   readonly dataDir: string;
   readonly edges: Edges;
   /** How many commits SQLite has synced. */
   syncedCommits(): number;
-  /** Once this is on disk nothing else gets there: the power is to be cut right behind it. Resolves when that is so. */
+  /** Once this is on disk nothing else gets there: the test cuts the power right after it. Resolves when that has happened. */
   loseAllAfter(isLast: (store: DatabaseSync) => boolean): Promise<void>;
   /**
-   * Cuts the power, and starts Callboard on the store as of its last sync and on what is left of the spools, under another boot id.
-   * @param alsoLost what else the disk has not, to be done before the start
+   * Cuts the power, and starts Callboard on the store as of its last sync and on the rest of the spools, under another boot id.
+   * @param alsoLost removes what else the disk lacks; runs before the start
    */
   cutPower(kit: Kit, left: SpoolLeft, alsoLost?: () => Promise<void>): Promise<void>;
 }
@@ -47,11 +47,11 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (systemCode(error) !== 'ESRCH') throw error; // it went in between
+    if (systemCode(error) !== 'ESRCH') throw error; // it ended in between
   }
 }
 
-/** Calls `then` right after each commit that SQLite syncs itself: seen where Node hands it its statements. */
+/** Calls `then` right after each commit that SQLite syncs itself, detected by spying on the statements that Node passes to it. */
 function onSyncedCommit(then: () => void): void {
   let isFull = true;
   let hasWritten = false;
@@ -75,7 +75,7 @@ function onSyncedCommit(then: () => void): void {
   });
 }
 
-/** Ends all processes of these launches. What `claude` and its commands wrote last is in no file, or in one that is put back. */
+/** Ends all processes of these launches. The last output of `claude` and its commands is in no file, or in one that is put back. */
 async function endAll(launches: ReadonlySet<string>): Promise<void> {
   await until('all processes are gone', async () => {
     const pids = [...(await findMarkedProcesses())].flatMap(([id, marked]) => (launches.has(id) ? marked : []));
@@ -96,7 +96,7 @@ export async function createMachine(): Promise<Machine> {
   let isLast: ((store: DatabaseSync) => boolean) | undefined;
   let onLast = Promise.withResolvers<void>();
 
-  /** Called where all that is in the store reaches the disk; in one go, so that nothing is written meanwhile. */
+  /** Called when everything in the store reaches the disk; synchronous, so that nothing is written meanwhile. */
   function keepStore(): void {
     if (!isOn) return;
     for (const name of FILES) if (existsSync(join(dataDir, name))) copyFileSync(join(dataDir, name), join(disk, name));

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished, vi } from 'vitest';
 
-/** Lets a test make the stores that are opened from now on in its process read-only, with SQLite's own refusals. */
+/** Lets a test make stores opened from now on in its process read-only, with SQLite's own refusals. */
 export function watchDatabases(): { setReadOnly(isReadOnly: boolean): void } {
   const databases = new Set<DatabaseSync>();
   const { prepare } = DatabaseSync.prototype;

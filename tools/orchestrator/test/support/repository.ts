@@ -8,13 +8,13 @@ const run = promisify(execFile);
 
 /** Folders and an environment in which git reads no configuration of the machine. */
 export interface GitLab {
-  /** An empty folder for whatever the test makes. */
+  /** An empty folder for the test's own files. */
   readonly folder: string;
   readonly env: Record<string, string>;
   git(cwd: string, ...args: string[]): Promise<string>;
   /** Writes a file and commits it. */
   commit(cwd: string, file: string, content: string): Promise<void>;
-  /** A new repository, with one commit. */
+  /** Creates a repository with one commit. */
   repository(name: string): Promise<string>;
 }
 

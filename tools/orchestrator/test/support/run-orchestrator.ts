@@ -8,7 +8,7 @@ import type { TimeLimits } from '../../src/compose/start-context.ts';
 import { startOrchestrator } from '../../src/compose.ts';
 import { type Edges, nodeEdges } from '../../src/lib/edges.ts';
 
-/** A process starts from its sources and loads all of them; on a busy machine, at the same time as others. */
+/** The process starts from its sources and loads all of them, on a busy machine at the same time as others. */
 const START_MS = 60_000;
 
 export interface RunningOrchestrator {
@@ -30,7 +30,7 @@ export async function startHere(
   return { port, stop, endIdle, kill: () => Promise.reject(new Error('it runs in the process of the test')) };
 }
 
-/** Runs it in a process of its own, as the supervisor does. */
+/** Runs an orchestrator in its own process, as the supervisor does. */
 export async function startApart(
   config: OrchestratorConfig,
   env: Record<string, string>,

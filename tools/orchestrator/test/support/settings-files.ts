@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { git } from '../../../../test-support/git.ts';
 import { mcpServer } from '../../../../test-support/mcp-server.ts';
 
-/** Writes files below a folder; what is no text becomes JSON. */
+/** Writes files below a folder; content that is not a string becomes JSON. */
 export async function write(folder: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
@@ -12,22 +12,22 @@ export async function write(folder: string, files: Readonly<Record<string, unkno
   }
 }
 
-/** Writes them and commits them, and nothing else. */
+/** Writes these files and commits only them. */
 export async function commit(repo: string, files: Readonly<Record<string, unknown>>): Promise<void> {
   await write(repo, files);
   await git(repo, 'add', '--force', '--', ...Object.keys(files));
   await git(repo, 'commit', '--quiet', '-m', 'Settings');
 }
 
-/** A folder in which commands of settings leave a file each, and how they do. */
+/** Creates a folder in which each command from a settings file leaves a mark, a file of its name. */
 export async function createMarks(folder: string) {
   const marks = join(folder, 'marks');
   await mkdir(marks, { recursive: true });
   return {
-    /** A command that says that it was run. */
+    /** Returns a command that leaves a mark when it runs. */
     command: (name: string) => `touch ${join(marks, name)}`,
     path: (name: string) => join(marks, name),
-    /** What was run. */
+    /** Resolves with the names of the commands that ran. */
     left: async () => (await readdir(marks)).toSorted(),
   };
 }
@@ -37,5 +37,5 @@ export const hook = (event: string, command: string) => ({
   hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] },
 });
 
-/** The configuration of an MCP server that leaves a mark when it is started. */
+/** The configuration of an MCP server that leaves a mark when it starts. */
 export const markingServer = (name: string, mark: string) => ({ mcpServers: { [name]: mcpServer({ mark }) } });

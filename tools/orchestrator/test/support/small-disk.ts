@@ -11,9 +11,9 @@ const run = promisify(execFile);
 /** A file system in memory, of a few megabytes. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Writes until not a byte more can be written. */
+  /** Writes until not even one more byte fits. */
   fill(): Promise<void>;
-  /** Takes back what `fill` wrote. */
+  /** Removes what `fill` wrote. */
   free(): Promise<void>;
   /** Makes it read-only, or writable again. */
   remount(mode: 'ro' | 'rw'): Promise<void>;
@@ -22,7 +22,7 @@ export interface SmallDisk {
 /** Whether this account may mount one. */
 export const canMount = process.getuid?.() === 0;
 
-/** Mounted until the test is over. */
+/** Mounts it until the test is over. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await temporaryFolder();
   await run('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'callboard-test', folder]);

@@ -6,7 +6,7 @@ import type { TestSession, Told } from './test-session.ts';
 export const ALLOWED = { subtype: 'success', response: { behavior: 'allow' } };
 const VERDICT = { outcome: 'allowed', by: 'Ada', reason: null, answers: null, updatedInput: null } as const;
 
-/** A person decides what is asked, as the approval service stores it. */
+/** Stores a person's decision on a request, as the approval service does. */
 export async function decide(
   session: TestSession,
   id: string,
@@ -25,22 +25,22 @@ export async function decide(
   });
 }
 
-/** A person allows what is asked. */
+/** Stores that a person allows the request. */
 export const allow = (session: TestSession, id = 'r1', response: Record<string, unknown> = ALLOWED): Promise<void> =>
   decide(session, id, response, VERDICT);
 
-/** The answer is in the process's input. */
+/** Marks the answer as written to the process's input. */
 export async function write(session: TestSession, id = 'r1'): Promise<void> {
   const row = (await session.outbox()).find((other) => other.kind === 'answer' && other.wireId === id);
   if (row === undefined) throw new Error(`no answer to ${id}`);
   await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
 }
 
-/** What is stored of how a request ended. */
+/** Returns the stored outcome of a request. */
 export const decision = async ({ store, stageId }: TestSession, id = 'r1'): Promise<Decision | null> =>
   (await store.read.requests.find(stageId, RequestId.parse(id)))?.decision ?? null;
 
-/** The CLI says which answer counted. */
+/** The CLI's report of which answer took effect. */
 export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r1'): Told => ({
   type: 'response',
   requestId,

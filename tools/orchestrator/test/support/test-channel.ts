@@ -1,7 +1,7 @@
 import type { Channel } from '../../src/claude/launch/channel.ts';
 import type { SpoolLine } from '../../src/claude/wire/line-reader.ts';
 
-/** A channel that says what the test has it say. */
+/** A channel whose output the test controls. */
 export function createTestChannel() {
   const batches: SpoolLine[][] = [];
   let wake = () => undefined as undefined;

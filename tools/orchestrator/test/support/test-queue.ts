@@ -2,7 +2,7 @@ import { createBell } from '../../src/lib/bell.ts';
 import { createMessageQueue, type MessageQueue, type MessageQueueParts } from '../../src/messages/message-queue.ts';
 import type { TestSession } from './test-session.ts';
 
-/** The message queue on a test session's store; nothing is resumed or interrupted but by what is given. */
+/** The message queue on a test session's store; only the given parts resume or interrupt anything. */
 export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQueueParts> = {}): MessageQueue =>
   createMessageQueue({
     store,

@@ -27,17 +27,17 @@ export interface TestSession {
   readonly stageId: StageId;
   /** The database file. */
   readonly file: string;
-  /** Of the newest launch. */
+  /** Returns the id of the newest launch. */
   launchId(): LaunchId;
   /** How many alarms were raised. */
   alarms(): number;
   /** Applies these events in one transaction, like a batch of the spool. */
   tell(...events: Told[]): Promise<SessionRecord>;
-  /** Begins a launch, optionally for a queued message. The process is not up before it reports so. */
+  /** Begins a launch, optionally for a queued message. The process is not up until it reports that. */
   begin(messageId?: string): Promise<void>;
-  /** Ends the process. These messages were found in its conversation; null: it could not be read. */
+  /** Ends the process. `inConversation` lists the messages found in its conversation; null if it could not be read. */
   end(end?: LaunchEnd, inConversation?: readonly string[] | null): Promise<SessionRecord>;
-  /** Queues a message of a person; returns its id. */
+  /** Queues a message from a person; returns its id. */
   enqueue(text: string): Promise<string>;
   record(): Promise<SessionRecord>;
   pending(): Promise<PendingRequest[]>;
@@ -154,7 +154,7 @@ export const up = (open: Extract<LastingEvent, { type: 'initialized' }>['open'] 
 
 export const read = (messageId: string): Told => ({ type: 'message-progress', messageId, progress: 'consumed' });
 
-/** A turn began with these messages, joined into one if there are several. */
+/** Begins a turn with these messages, joined into one if there are several. */
 export const begun = (...messageIds: string[]): Told => ({
   type: 'turn-started',
   model: 'opus',

@@ -14,7 +14,7 @@ export { sampleProject, sampleStage };
 
 const START = Date.parse(AT);
 
-/** Edges whose clock goes on by a millisecond whenever somebody looks. */
+/** Edges whose clock advances by a millisecond at each reading. */
 export function tickingEdges(): Edges {
   let ticks = 0;
   return { ...nodeEdges, now: () => new Date(START + ticks++) };
@@ -25,13 +25,13 @@ export interface TestStore {
   readonly edges: Edges;
   /** The database file. */
   readonly file: string;
-  /** All that was published since the store was opened. */
+  /** All events published since the store was opened. */
   readonly events: BoardEvent[];
-  /** Adds a stage of its own. */
+  /** Adds a new stage. */
   addStage(fields?: Record<string, unknown>): Promise<StageId>;
 }
 
-/** A store in a file of its own, with one project; closed and removed when the test is over. */
+/** Opens a store in its own file, with one project; closes and removes it when the test is over. */
 export async function openTestStore(edges = tickingEdges()): Promise<TestStore> {
   const file = join(await temporaryFolder(), 'store.sqlite');
   const store = await openSqliteStore(file, edges, silent);
@@ -56,6 +56,6 @@ export async function openTestStore(edges = tickingEdges()): Promise<TestStore> 
 
 export const stageId = (id: string): StageId => StageId.parse(id);
 
-/** A copy of `base`, which may be a class's instance, with some of its fields replaced. */
+/** Returns a copy of `base`, which may be a class instance, with some of its fields replaced. */
 export const withFields = <T extends object>(base: T, fields: Partial<T>): T =>
   Object.create(base, Object.getOwnPropertyDescriptors(fields));

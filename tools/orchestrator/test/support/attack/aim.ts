@@ -12,10 +12,10 @@ import type { FileTarget, ProcessTarget, Targets } from './targets.ts';
 
 const SCRIPT = fileURLToPath(new URL('./attack.ts', import.meta.url));
 
-/** What the command needs to be shown where folders are hidden in which it may lie. */
+/** Paths that the command must be able to read even if the folders that contain them are hidden. */
 export const ATTACK_FILES = [dirname(process.execPath), fileURLToPath(new URL('../../../../..', import.meta.url))];
 
-/** A Bash command that tries the attacks of these names on what stands in the file; all without a name. */
+/** Returns a Bash command that runs the named attacks on the targets in the file; all attacks if none is named. */
 export const attackCommand = (targets: string, ...names: string[]): string =>
   [process.execPath, SCRIPT, targets, ...names].map((word) => `'${word}'`).join(' ');
 
@@ -30,10 +30,10 @@ async function processTarget(pid: number): Promise<ProcessTarget> {
   return { pid, startTime: identity.startTime };
 }
 
-/** What a test adds of its own. */
+/** Targets that the test provides. */
 type Given = Pick<Targets, 'ports' | 'sockets' | 'secretFiles' | 'secret' | 'inputLine' | 'outputLine'>;
 
-/** Writes down what a script in the first stage's session can go for; the second one is another session, which lives. */
+/** Writes down the targets of a script in the first stage's session; the second stage is another living session. */
 export async function aim(
   kit: Kit,
   file: string,
@@ -74,7 +74,7 @@ async function filesOf({ client, dataDir, env }: Kit, stageId: string) {
   const base = env.TMPDIR ?? '';
   const isSandboxed = session.isolation.reason === 'sandboxed';
   const own = isSandboxed ? await stageTemporaryFolder(base, dataDir, stageId) : base;
-  // Named after the worktree, as Claude Code names it.
+  // Named after the worktree, as Claude Code does it.
   const temporary = join(own ?? '', `claude-${process.getuid?.()}`, worktree.replaceAll(/[^A-Za-z0-9]/g, '-'));
   return { ...files, worktree, temporary };
 }

@@ -1,6 +1,6 @@
 /**
- * What a hostile script would try that Claude was allowed to run: `node attack.ts <file with targets> [names]` tries all, or those
- * named, one after another, and prints what came of each as JSON. It needs nothing but Node, and Perl for two calls of the kernel.
+ * What a hostile script would try if Claude was allowed to run it: `node attack.ts <file with targets> [names]` runs all attacks, or the
+ * named ones, one after another, and prints each outcome as JSON. It needs only Node, and Perl for two system calls.
  */
 import { readFileSync } from 'node:fs';
 import { fileAttacks } from './files.ts';

@@ -23,7 +23,7 @@ import type { Attack, FileTarget, Outcome } from './targets.ts';
 
 const { O_APPEND, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/** Opens `path`, and does something if it is that very file. */
+/** Opens `path`, and runs the action if it is exactly that file. */
 function withFile(path: string, flags: number, { id }: FileTarget, use: (fd: number) => Outcome): Outcome {
   const fd = openSync(path, flags | O_NONBLOCK);
   try {
@@ -40,13 +40,13 @@ const append = (path: string, target: FileTarget, line: string): Outcome =>
     return reached(path);
   });
 
-/** Every process that can be seen, ourselves included: what is inherited counts. */
+/** All visible processes, including this one: inherited files count. */
 export const visibleProcesses = (): number[] =>
   readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0);
 
-/** All open files of all visible processes that are this file. */
+/** All descriptors of visible processes that are open on this file. */
 function openedBy({ id }: FileTarget): string[] {
   const isIt = (path: string) => {
     try {
@@ -74,7 +74,7 @@ const throughProc = (target: FileTarget, line: string): Outcome => {
     : firstOf(places.map((path) => () => append(path, target, line)));
 };
 
-/** Replaces the text of a file in any way that works; what counts is what is read afterwards. */
+/** Replaces the text of a file in any way that works, and judges by reading the file afterwards. */
 function overwrite(path: string, text: string): Outcome {
   const isIn = () => (readFileSync(path, 'utf8') === text ? reached(path) : refused(`${path} has another text`));
   const folder = dirname(path);
@@ -101,7 +101,7 @@ function overwrite(path: string, text: string): Outcome {
 const SETTINGS = `${JSON.stringify({ permissions: { allow: ['Bash(attack *)'] } })}\n`;
 const SERVERS = `${JSON.stringify({ mcpServers: { attack: { command: 'true' } } })}\n`;
 
-/** Rewrites the file as it is, which shows that it can be rewritten and harms nothing; makes one where there is none. */
+/** Rewrites the file unchanged, which proves that it can be rewritten and does no harm; creates it if it is missing. */
 const rewrite = (path: string): Outcome => {
   const text = readFileSync(path, 'utf8');
   return text === '' ? refused(`${path} is hidden`) : withWriting(path, text);
@@ -115,7 +115,7 @@ function withWriting(path: string, text: string): Outcome {
     : outcome;
 }
 
-/** Makes a file in that very folder, and removes it again. */
+/** Creates a file in exactly that folder, and removes it again. */
 function makeFile(folder: FileTarget): Outcome {
   const { dev, ino } = statSync(folder.path, { bigint: true });
   if (`${dev}:${ino}` !== folder.id) return refused(`${folder.path} is another folder here`);
@@ -147,10 +147,10 @@ function throughGit(cwd: string, ...args: string[]): Outcome {
 export const fileAttacks: Record<string, Attack> = {
   'fifo-path': ({ fifo, inputLine }) => append(fifo.path, fifo, inputLine),
   'fifo-proc': ({ fifo, inputLine }) => throughProc(fifo, inputLine),
-  /** Through what another process has as its root. */
+  /** Goes through another process's root folder. */
   'fifo-root': ({ fifo, inputLine }) =>
     firstOf(visibleProcesses().map((pid) => () => append(`/proc/${pid}/root${fifo.path}`, fifo, inputLine))),
-  /** What hides the folder is taken away first. */
+  /** First removes the mount that hides the folder. */
   'fifo-unmask': ({ fifo, inputLine, folders }) => {
     const umount = folders.map(({ path }) => `umount -l '${path}'`).join('; ');
     for (const command of [umount, `unshare -Urm sh -c "${umount}"`]) spawnSync('sh', ['-c', command]);
@@ -165,7 +165,7 @@ export const fileAttacks: Record<string, Attack> = {
       readSync(fd, bytes, 0, 6, 0);
       return bytes.toString() === 'SQLite' ? reached(store.path) : refused('it holds something else');
     }),
-  /** The first bytes never change, so that writing them again harms nothing. */
+  /** The first bytes never change, so rewriting them does no harm. */
   'store-write': ({ store }) =>
     withFile(store.path, O_RDWR, store, (fd) => {
       writeSync(fd, 'SQLite', 0);
@@ -186,13 +186,13 @@ export const fileAttacks: Record<string, Attack> = {
   'settings-worktree-local': ({ worktree }) => overwrite(join(worktree, '.claude/settings.local.json'), SETTINGS),
   'servers-worktree': ({ worktree }) => overwrite(join(worktree, '.mcp.json'), SERVERS),
   'servers-checkout': ({ repo }) => overwrite(join(repo, '.mcp.json'), SERVERS),
-  /** Claude Code's own record of what was said. */
+  /** Claude Code's own record of the conversation. */
   conversation: ({ home }) => {
     const folder = join(home, '.claude/projects');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.jsonl'));
     return firstOf(files.map((name) => () => rewrite(join(folder, name))));
   },
-  /** What shells, git and ssh read at their start. */
+  /** Files that shells, git and ssh read at their start. */
   home: ({ home }) =>
     firstOf(
       ['.bashrc', '.gitconfig', '.ssh/config', '.npmrc', 'attack'].map(
@@ -222,12 +222,12 @@ export const fileAttacks: Record<string, Attack> = {
   'git-main-branch': ({ repo, worktree }) => {
     const path = join(repo, '.git/refs/heads/main');
     return firstOf([
-      () => rewrite(path), // to the commit that it is at, which shows that it could be moved
+      () => rewrite(path), // to its current commit, which proves that it could be moved
       () => moveTo(worktree, git(worktree, 'commit-tree', 'HEAD^{tree}', '-m', 'attack')),
     ]);
   },
   'checkout-file': ({ repo }) => rewrite(join(repo, 'README.md')),
   'other-worktree': ({ other }) => rewrite(join(other.worktree, 'README.md')),
-  /** What the commands of another session print, and what its `claude` reads from there. */
+  /** Output of another session's commands, and files that its `claude` reads from there. */
   'other-temporary': ({ other }) => makeFile(other.temporary),
 };

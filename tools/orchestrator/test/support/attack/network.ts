@@ -15,7 +15,7 @@ function touch(address: { host: string; port: number } | { path: string }): Prom
   return promise.finally(() => socket.destroy());
 }
 
-/** Through the proxy that a sandbox names to its commands. */
+/** Connects through the proxy that a sandbox names to its commands. */
 function tunnel(proxy: string, host: string, port: number): Promise<Outcome> {
   const { hostname, port: proxyPort, username, password } = new URL(proxy);
   const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -47,7 +47,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 
 export const networkAttacks: Record<string, Attack> = {
   ports: ({ ports }) => firstThat(ports.flatMap((port) => LOOPBACK.map((host) => () => touch({ host, port })))),
-  /** Outside of a sandbox there is none to try. */
+  /** Outside a sandbox there is no proxy to try. */
   'ports-proxy': ({ ports }) => {
     const proxy = process.env.HTTPS_PROXY ?? process.env.HTTP_PROXY;
     if (proxy === undefined) return missing('a proxy');
@@ -56,7 +56,7 @@ export const networkAttacks: Record<string, Attack> = {
     );
   },
   sockets: ({ sockets }) => firstThat(sockets.map((path) => () => touch({ path }))),
-  /** On which other sessions of Claude Code send messages. */
+  /** The socket on which other sessions of Claude Code send messages. */
   messaging: () => {
     const path = process.env.CLAUDE_CODE_MESSAGING_SOCKET;
     return path === undefined ? missing('a messaging socket') : touch({ path });

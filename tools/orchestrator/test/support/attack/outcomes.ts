@@ -2,12 +2,12 @@ import type { Outcome } from './targets.ts';
 
 export const reached = (detail: string): Outcome => ({ result: 'reached', detail });
 export const refused = (detail: string): Outcome => ({ result: 'refused', detail });
-/** @param tool the program, or other thing of the machine, that is not there. */
+/** @param tool the missing program or other part of the machine */
 export const missing = (tool: string): Outcome => ({ result: 'missing', detail: tool });
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The first way that works; else what the others said. An error of the system is a refusal. */
+/** Returns the first outcome that is not a refusal; otherwise a refusal with all error texts. A system error is a refusal. */
 export function firstOf(ways: readonly (() => Outcome)[]): Outcome {
   const said: string[] = [];
   for (const way of ways) {

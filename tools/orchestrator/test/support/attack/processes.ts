@@ -5,7 +5,7 @@ import { visibleProcesses } from './files.ts';
 import { firstOf, missing, reached, refused } from './outcomes.ts';
 import type { Attack, Outcome, ProcessTarget } from './targets.ts';
 
-/** Whether the process of that number is the one that is meant; where that cannot be seen, it is taken for it. */
+/** Whether the process with this pid is the intended one; assumed true where that cannot be seen. */
 function isIt({ pid, startTime }: ProcessTarget): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -25,13 +25,13 @@ function signal(targets: readonly ProcessTarget[], name: NodeJS.Signals): Outcom
   );
 }
 
-/** Numbers of the kernel that are the same on all machines that it matters on, and of `ptrace`, which are not. */
+/** System call numbers that are the same on all relevant machines; those of `ptrace` differ by machine. */
 const PIDFD_OPEN = 434;
 const PIDFD_GETFD = 438;
 const PTRACE: Partial<Record<NodeJS.Architecture, number>> = { x64: 101, arm64: 117 };
 const PTRACE_SEIZE = 0x4206;
 
-/** Node has no way to make a call of the kernel; Perl has, and is on every Debian. */
+/** Node cannot make a system call directly; Perl can, and every Debian has it. */
 function perl(script: string, ...args: string[]): Outcome {
   const { error, stdout, stderr } = spawnSync('perl', ['-e', script, ...args], { encoding: 'utf8' });
   if (error) return missing('perl');
@@ -62,7 +62,7 @@ const ATTACH = `
   }
   print join '; ', keys %said;`;
 
-/** Does nothing, for ever, so that it can be found by its command line. */
+/** Does nothing forever, so that its command line can be found. */
 const REST = 'while :; do sleep 1; done';
 
 function leave(marker: string, how: string): Outcome {
@@ -95,12 +95,12 @@ export const processAttacks: Record<string, Attack> = {
         return read > 0 ? reached(String(pid)) : refused('nothing was read');
       }),
     ),
-  /** A signal that does nothing is refused as any other. */
+  /** A signal without effect is refused like any other. */
   'signal-claude': ({ claude }) => signal([claude], 'SIGCONT'),
   'signal-callboard': ({ callboard }) => signal(callboard, 'SIGCONT'),
   /** Would open Node's debugger. */
   sigusr1: ({ callboard }) => signal(callboard, 'SIGUSR1'),
-  /** The program that the kernel runs, as root and outside of everything, when a process crashes. Set to what it is. */
+  /** The program that the kernel runs as root, outside every sandbox, when a process crashes. Set to its current value. */
   'kernel-settings': () => {
     const path = '/proc/sys/kernel/core_pattern';
     writeFileSync(path, readFileSync(path));

@@ -10,17 +10,17 @@ import { killProcess } from '../living-process.ts';
 import { aim, attackCommand } from './aim.ts';
 import type { Outcome, Targets } from './targets.ts';
 
-/** Listens in place of the web server and of the supervisor's socket, and keeps a file that leads to a login link, as the supervisor does. */
+/** Listens in place of the web server and of the supervisor's socket, and keeps a file with a login link, as the supervisor does. */
 export interface Scene {
-  /** A session that lives beside the one that attacks. */
+  /** A session that lives beside the attacking one. */
   otherId: string;
-  /** How often one of the two was connected to. */
+  /** How often something connected to one of the two. */
   connections: () => number;
-  /** Has a session of a new stage run the attack script, with a person's consent; all attacks without a name. */
+  /** Has a session of a new stage run the attack script, with a person's consent; all attacks if none is named. */
   attack(names: readonly string[], fields?: Record<string, unknown>): Promise<{ stageId: string; targets: Targets }>;
 }
 
-/** What the script in the worktree of a stage has written down. */
+/** The file in a stage's worktree to which the script writes its outcomes. */
 export const OUTCOMES = 'outcomes.json';
 
 const INPUT = { type: 'control_request', request: { subtype: 'set_permission_mode', mode: 'acceptEdits' } };
@@ -31,7 +31,7 @@ const OUTPUT = {
   session_id: 's',
 };
 
-/** @param beside fields of the stage beside the one that attacks */
+/** @param beside fields of the stage beside the attacking one */
 export async function setScene(kit: Kit, beside: Record<string, unknown>): Promise<Scene> {
   let connections = 0;
   const listen = async (where: number | string) => {
@@ -82,15 +82,15 @@ export async function setScene(kit: Kit, beside: Record<string, unknown>): Promi
   };
 }
 
-/** What came of each attack. */
+/** Reads the outcome of each attack. */
 export const outcomesIn = async (file: string): Promise<Record<string, Outcome>> =>
   JSON.parse(await readFile(file, 'utf8'));
 
-/** The names of those that ended so. */
+/** Returns the names of the attacks with this result. */
 export const thatWere = (outcomes: Record<string, Outcome>, result: Outcome['result']): string[] =>
   Object.entries(outcomes).flatMap(([name, outcome]) => (outcome.result === result ? [name] : []));
 
-/** What the attack has left running. */
+/** Returns the processes that the attack left running. */
 export async function markedBy(marker: string): Promise<ProcessIdentity[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = pids.map(async (pid) => {

@@ -1,23 +1,23 @@
-/** A file, with its device and inode: what lies over it in a sandbox has others. */
+/** A file with its device and inode: a mount over it in a sandbox has other numbers. */
 export interface FileTarget {
   path: string;
   id: string;
 }
 
-/** A process, with its start time: in a process namespace of its own another one may have its number. */
+/** A process with its start time: in another process namespace a different process may have its pid. */
 export interface ProcessTarget {
   pid: number;
   startTime: string;
 }
 
-/** All that the attack script goes for. It is told where everything is, as an attacker who knows Callboard well would be. */
+/** All targets of the attack script. It knows every location, as an attacker who knows Callboard well would. */
 export interface Targets {
-  /** Of the session that the script runs in. */
+  /** Files of the session that runs the script. */
   fifo: FileTarget;
   spool: FileTarget;
   worktree: string;
   claude: ProcessTarget;
-  /** The folder of another session, whose FIFO, spool and worktree lie beside ours. */
+  /** Files of another session, whose folder lies beside this session's folder. */
   other: { fifo: FileTarget; worktree: string; temporary: FileTarget };
   store: FileTarget;
   /** The data directory and folders in it. */
@@ -27,21 +27,21 @@ export interface Targets {
   /** Callboard's own processes and ports. */
   callboard: ProcessTarget[];
   ports: number[];
-  /** Unix sockets that answer for the person. */
+  /** Unix sockets that answer on the person's behalf. */
   sockets: string[];
-  /** Files that hold `secret`. */
+  /** Files that contain `secret`. */
   secretFiles: string[];
   secret: string;
-  /** What is written into the FIFO and the spool. */
+  /** The lines to write into the FIFO and the spool. */
   inputLine: string;
   outputLine: string;
-  /** In the command line of what is left running. */
+  /** Appears in the command line of every process left running. */
   marker: string;
 }
 
 /**
- * `reached`: it worked. `refused`: it did not. `missing`: a tool that it needs is not installed, so nothing was tried. `started`: whoever
- * runs the script has to look, since the script has ended by then.
+ * `reached`: it worked. `refused`: it did not. `missing`: a tool it needs is not installed, so nothing was tried. `started`: the caller
+ * must check, since the script has ended by then.
  */
 export type Outcome = { result: 'reached' | 'refused' | 'missing' | 'started'; detail: string };
 
