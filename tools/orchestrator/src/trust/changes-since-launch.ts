@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 import { itemsOf } from './content.ts';
 import { excludedCommands, type Found } from './settings-items.ts';
-import { userItems, userSettings, userSettingsPath } from './user-settings.ts';
+import { userItems, userSettings, userSettingsPath } from './user-items.ts';
 
 /** A setting that was added to a settings file while a session ran. */
 export interface AddedSetting extends Pick<Found, 'kind' | 'value' | 'file'> {

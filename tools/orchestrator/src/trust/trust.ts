@@ -18,7 +18,7 @@ import { contentOf, itemsOf, type TrustContent } from './content.ts';
 import { type LaunchTrust, launchTrust } from './launch-trust.ts';
 import type { Found } from './settings-items.ts';
 import { isTrusted, personalKey, type ReviewedSettings, viewOf } from './trust-view.ts';
-import { userItems, userRules } from './user-settings.ts';
+import { userItems, userRules } from './user-items.ts';
 
 export interface TrustParts extends SettingsSources {
   log: Logger;

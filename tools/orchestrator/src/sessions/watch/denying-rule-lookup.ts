@@ -1,5 +1,4 @@
 import { RequestId, type StageId, type TranscriptEntry } from '@callboard/contract';
-import { z } from 'zod';
 import { denyingRule } from '../../agent/denying-rule.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { denialId, nameDenial } from '../../domain/denials.ts';
@@ -7,6 +6,7 @@ import { updateDecision } from '../../domain/requests.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
+import { findCall, listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
 import type { LowPriorityWork } from './low-priority-work.ts';
 
 type ToolUse = Extract<TranscriptEntry, { kind: 'tool-use' }>;
@@ -20,15 +20,8 @@ interface DenyingRuleLookupParts {
   lowPriorityWork: Pick<LowPriorityWork, 'add'>;
 }
 
-/** The rules that Claude Code reports as active, from all settings files. */
-const RulesReply = z.object({
-  response: z.object({ state: z.object({ rules: z.array(z.object({ behavior: z.string(), rule: z.string() })) }) }),
-});
-const REPLY_MS = 10_000;
 /** Claude Code is asked during a turn only if the turn takes long. */
 const LATEST_MS = 5_000;
-/** A call is among the newest entries when it is denied. */
-const RECENT = 200;
 
 /**
  * Finds out which rule denied a call: Claude Code does not say, but lists its rules. If only one of them can have denied it,
@@ -37,18 +30,15 @@ const RECENT = 200;
  */
 export function createDenyingRuleLookup({ store, log, home, running, lowPriorityWork }: DenyingRuleLookupParts) {
   async function find(stageId: StageId, toolUseId: string): Promise<void> {
-    const entries = await store.read.transcript.page(stageId, { after: undefined, before: undefined, limit: RECENT });
-    const call = entries.findLast((entry) => entry.kind === 'tool-use' && entry.toolUseId === toolUseId);
-    if (call?.kind !== 'tool-use') return;
+    const call = await findCall(store, stageId, toolUseId);
+    if (call === null) return;
     lowPriorityWork.add(stageId, `rule for ${toolUseId}`, (signal) => name(stageId, call, signal), LATEST_MS);
   }
 
   async function name(stageId: StageId, call: ToolUse, signal: AbortSignal): Promise<void> {
     const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
     if (executor === undefined) return;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(REPLY_MS)]);
-    const reply = await executor.request({ subtype: 'list_permission_rules' }, limit);
-    const rules = RulesReply.safeParse(reply).data?.response.state.rules ?? [];
+    const rules = await listActiveRules(executor, AbortSignal.any([signal, AbortSignal.timeout(RULES_REPLY_MS)]));
     const rule = denyingRule(
       rules.flatMap((one) => (one.behavior === 'deny' ? [one.rule] : [])),
       call,

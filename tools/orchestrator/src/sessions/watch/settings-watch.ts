@@ -1,6 +1,5 @@
 import type { StageId } from '@callboard/contract';
-import { z } from 'zod';
-import { ruleCovers, type ToolCall } from '../../agent/rule-covers.ts';
+import { ruleCovers } from '../../agent/rule-covers.ts';
 import { changeSession } from '../../domain/change-session.ts';
 import { loosenIsolation } from '../../domain/isolation.ts';
 import { type Alarm, alarmOf } from '../../domain/session-alarm.ts';
@@ -13,6 +12,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { AddedSetting } from '../../trust/changes-since-launch.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { SessionExecutor } from '../executor/session-executor.ts';
+import { findCall, listActiveRules, RULES_REPLY_MS } from './active-rules.ts';
 
 export interface SettingsWatchParts {
   store: Store;
@@ -42,18 +42,10 @@ interface Read {
   at: number;
 }
 
-/** The rules that Claude Code reports as active. Only rules in files can have been slipped in. */
-const RulesReply = z.object({
-  response: z.object({
-    state: z.object({ rules: z.array(z.object({ behavior: z.string(), source: z.string(), rule: z.string() })) }),
-  }),
-});
-const FILES: ReadonlySet<string> = new Set(['userSettings', 'projectSettings', 'localSettings']);
-const REPLY_MS = 10_000;
+/** The sources that are files: only there can someone have added a rule unnoticed. */
+const FILES: ReadonlySet<string | undefined> = new Set(['userSettings', 'projectSettings', 'localSettings']);
 /** How often unchanged files are read: a process that maps a file into memory can change it without changing its sign. */
 const READ_AGAIN_MS = 30_000;
-/** A call is among the newest entries when its result comes. */
-const RECENT = 200;
 
 type Watched = Pick<SessionExecutor, 'launch' | 'request'>;
 
@@ -168,7 +160,7 @@ async function checkRule(
   toolUseId: string,
 ): Promise<void> {
   const executor = [...running()].find(({ launch }) => launch.stageId === stageId);
-  const call = await callOf(store, stageId, toolUseId);
+  const call = await findCall(store, stageId, toolUseId);
   if (executor === undefined || call === null || !executor.launch.settings.isKnown) return;
   await changes.reportExclusions(executor);
   const out = changes.excludedIn(executor).find((one) => ruleCovers(`Bash(${one})`, call));
@@ -195,23 +187,14 @@ async function checkHooks(
   await raiseAlarm(stageId, alarmOf('foreign-hook', what));
 }
 
-async function callOf({ read }: Store, stageId: StageId, toolUseId: string): Promise<ToolCall | null> {
-  const entries = await read.transcript.page(stageId, { after: undefined, before: undefined, limit: RECENT });
-  const entry = entries.findLast((one) => one.kind === 'tool-use' && one.toolUseId === toolUseId);
-  return entry?.kind === 'tool-use' ? entry : null;
-}
-
 /** Returns new rules, from the files and from Claude Code: a rule may be gone from its file again. */
 async function newRules(executor: Watched, changes: SettingsChanges): Promise<string[]> {
   const added = (await changes.added(executor)).filter(({ kind }) => kind === 'rule');
-  const reply = await executor
-    .request({ subtype: 'list_permission_rules' }, AbortSignal.timeout(REPLY_MS))
-    .catch(() => null);
-  const { data } = RulesReply.safeParse(reply);
-  const live = data?.response.state.rules.filter(({ behavior, source }) => behavior === 'allow' && FILES.has(source));
+  const active = await listActiveRules(executor, AbortSignal.timeout(RULES_REPLY_MS)).catch(() => []);
+  const live = active.filter(({ behavior, source }) => behavior === 'allow' && FILES.has(source));
   const known = new Set([...executor.launch.settings.rules, ...added.map(({ value }) => value)]);
   const agreed = new Set(added.flatMap(({ value, isAgreed }) => (isAgreed ? [value] : [])));
-  const others = (live ?? []).map(({ rule }) => rule).filter((rule) => !known.has(rule));
+  const others = live.map(({ rule }) => rule).filter((rule) => !known.has(rule));
   return [...added.map(({ value }) => value), ...others].filter((rule) => !agreed.has(rule));
 }
 

@@ -1,7 +1,7 @@
 import type { BoardView } from '@callboard/contract';
 import { askTitle } from '../features/interaction/words/request-words.ts';
 import { stoppedWords } from '../lib/needs-you-words.ts';
-import { requestKey } from '../lib/request-words.ts';
+import { requestKey } from '../lib/request-text.ts';
 import { stoppedStages } from '../lib/stages-needing-you.ts';
 
 /** Something to alert a person about while no tab of Callboard is visible. */

@@ -11,7 +11,7 @@ import { useAdvanceStage, useCompleteStage, useStartStage } from '../data/stage-
 import { COLUMN_TITLES } from '../features/board/model/columns.ts';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { useInterrupt } from '../features/session/api/session-commands.ts';
-import { requestKey } from '../lib/request-words.ts';
+import { requestKey } from '../lib/request-text.ts';
 import { useCanCommand } from '../stream/stream-context.tsx';
 import { useCoversPage } from '../ui/dialog-layers.ts';
 import { closeFrameUi, openHelp } from './frame-store.ts';

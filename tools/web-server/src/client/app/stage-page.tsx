@@ -16,7 +16,7 @@ import { StageHead } from '../features/session/components/stage-head.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
-import { requestKey } from '../lib/request-words.ts';
+import { requestKey } from '../lib/request-text.ts';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
 

@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { client } from '../../../lib/api-client.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 
 export type Way = 'dismiss' | 'retry';

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearchParams } from 'react-router';
 import { decisionLogQuery } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { FailureNote } from '../../../ui/note.tsx';
 import { isFiltering, readLogFilter, toQuery } from '../model/log-filter.ts';
 import css from './decision-log.module.css';

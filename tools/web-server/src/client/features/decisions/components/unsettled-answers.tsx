@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import clsx from 'clsx';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { decisionWords } from '../../interaction/words/decision-words.ts';
 import { LostNote } from './lost-note.tsx';
 import { SettleActions } from './settle-actions.tsx';

@@ -1,6 +1,6 @@
 import type { Decision, PendingRequest, RequestOutcome, StageView } from '@callboard/contract';
 import { notifications } from '@mantine/notifications';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { askSummary } from '../words/request-words.ts';
 

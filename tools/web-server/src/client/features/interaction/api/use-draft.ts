@@ -1,7 +1,7 @@
 import type { PendingRequest } from '@callboard/contract';
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { draftOf, draftsQuery, putDraft } from '../../../data/server-drafts.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { EMPTY_DRAFT, type RequestDraft, readDraft, useUnsaved } from '../model/request-drafts.ts';
 
 type Place = Pick<PendingRequest, 'stageId' | 'requestId'>;

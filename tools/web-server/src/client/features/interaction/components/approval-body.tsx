@@ -3,7 +3,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { relativePath } from '../../../lib/paths.ts';
-import { asSentence } from '../../../lib/request-words.ts';
+import { asSentence } from '../../../lib/request-text.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Seen } from '../../../ui/seen.tsx';

@@ -2,7 +2,7 @@ import { type PendingRequest, type ToolInput, visibleText } from '@callboard/con
 import { count } from '../../../lib/format.ts';
 import { lineDiff } from '../../../lib/line-diff.ts';
 import { relativePath } from '../../../lib/paths.ts';
-import { isPathCut } from '../../../lib/request-words.ts';
+import { isPathCut } from '../../../lib/request-text.ts';
 import { field, filePath } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Diff } from '../../../ui/code.tsx';

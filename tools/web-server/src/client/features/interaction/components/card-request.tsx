@@ -2,7 +2,7 @@ import type { PendingRequest, StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';

@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { useId } from 'react';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askFor } from '../model/arming-store.ts';

@@ -4,7 +4,7 @@ import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
 import { count } from '../../../lib/format.ts';
 import { stoppedWords } from '../../../lib/needs-you-words.ts';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';

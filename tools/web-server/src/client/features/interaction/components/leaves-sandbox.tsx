@@ -1,5 +1,5 @@
 import { IconShieldOff } from '@tabler/icons-react';
-import { asSentence } from '../../../lib/request-words.ts';
+import { asSentence } from '../../../lib/request-text.ts';
 import { Seen } from '../../../ui/seen.tsx';
 import css from './content.module.css';
 

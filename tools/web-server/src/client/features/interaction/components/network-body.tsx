@@ -1,7 +1,7 @@
 import { type HostPlace, hostPlace, hostRule, type PendingRequest, type RuleScope } from '@callboard/contract';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useId, useState } from 'react';
-import { hostWords } from '../../../lib/request-words.ts';
+import { hostWords } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Seen } from '../../../ui/seen.tsx';

@@ -2,7 +2,7 @@ import type { PendingRequest } from '@callboard/contract';
 import { Button, Modal } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { useCoversPage, useLately, useTopLayer } from '../../../ui/dialog-layers.ts';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useFolder, usePending, useStageTitle } from '../api/use-request.ts';

@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { useId } from 'react';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';

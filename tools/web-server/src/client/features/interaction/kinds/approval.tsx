@@ -1,6 +1,6 @@
 import { hiddenWarning, type PendingRequest } from '@callboard/contract';
 import { shortPath } from '../../../lib/paths.ts';
-import { firstLine, PATH_SHOWN } from '../../../lib/request-words.ts';
+import { firstLine, PATH_SHOWN } from '../../../lib/request-text.ts';
 import { field, filePath, toolTitle, toolWords } from '../../../lib/tool-words.ts';
 import { askedTexts } from '../model/asked-texts.ts';
 import type { RequestKindView } from './shared/definition.ts';

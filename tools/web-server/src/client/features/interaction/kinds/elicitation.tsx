@@ -1,5 +1,5 @@
 import { visibleText } from '@callboard/contract';
-import { firstLine } from '../../../lib/request-words.ts';
+import { firstLine } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
 import type { RequestKindView } from './shared/definition.ts';
 

@@ -1,5 +1,5 @@
 import { hiddenWarning, hostPlace, type PendingRequest } from '@callboard/contract';
-import { hostWords } from '../../../lib/request-words.ts';
+import { hostWords } from '../../../lib/request-text.ts';
 import { field } from '../../../lib/tool-words.ts';
 import { askedTexts } from '../model/asked-texts.ts';
 import type { RequestKindView } from './shared/definition.ts';

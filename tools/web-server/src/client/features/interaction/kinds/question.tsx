@@ -1,6 +1,6 @@
 import { questionsOf, visibleText } from '@callboard/contract';
 import { count } from '../../../lib/format.ts';
-import { firstLine } from '../../../lib/request-words.ts';
+import { firstLine } from '../../../lib/request-text.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
 /** One or more questions with options and free text. */

@@ -1,5 +1,5 @@
 import type { PendingRequest } from '@callboard/contract';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { alwaysAllowOffers } from './always-allow-offers.ts';
 import { inOrder } from './overlay-queue.ts';

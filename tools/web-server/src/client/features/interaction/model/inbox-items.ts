@@ -1,5 +1,5 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 
 /** A row of the inbox: a request, or a stage that needs a person but has no request. */
 export type InboxItem =

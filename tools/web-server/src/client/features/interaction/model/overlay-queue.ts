@@ -1,6 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { create } from 'zustand';
-import { requestKey } from '../../../lib/request-words.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 
 interface OverlayState {
   /** The requests that a person set aside. They wait in the inbox until a new one arrives or the bell is pressed. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { asSentence } from '../../../lib/request-words.ts';
+import { asSentence } from '../../../lib/request-text.ts';
 import { request } from '../../../test/samples.ts';
 import { askPath, askSummary, askTitle } from './request-words.ts';
 
