@@ -31,7 +31,8 @@ export default defineConfig({
   test: {
     maxWorkers: 3,
     isolate: false,
-    sequence: { sequencer: LongestFirst },
+    // No test may need the one before it: `npm run test:all` runs the tests of each file in another order each time.
+    sequence: { sequencer: LongestFirst, shuffle: { tests: process.env.CALLBOARD_TEST_ALL === '1' } },
     projects: [
       ...['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: { name, root: `tools/${name}`, isolate: false, ...patience },

@@ -1,5 +1,5 @@
 import { Decision } from '@callboard/contract';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { csvField } from '../src/server/routes/decision-export.ts';
 import { Refusal } from './fake-orchestrator.ts';
 import { bearer, type Harness, startHarness } from './harness.ts';
@@ -14,18 +14,15 @@ const HEAD =
 const log = Array.from({ length: 2_500 }, (_, i) => ({ ...decision, at: isoAt(2_500 - i) }));
 
 let harness: Harness;
-beforeAll(async () => {
+beforeEach(async () => {
   harness = await startHarness();
-});
-beforeEach(() => {
-  harness.orchestrator.received.length = 0;
   harness.orchestrator.handlers.get_decisions = ({ before, limit = 200 }) => {
     const matching = log.filter(({ at }) => before === undefined || at < before);
     const decisions = matching.slice(0, limit);
     return { decisions, next: matching.length > limit ? (decisions.at(-1)?.at ?? null) : null };
   };
 });
-afterAll(() => harness.stop());
+afterEach(() => harness.stop());
 
 const get = (query: string, accept = '*/*') =>
   harness.app.inject({ url: `/api/decisions${query}`, headers: { ...bearer, accept } });
