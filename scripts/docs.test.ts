@@ -130,6 +130,16 @@ it.each([
   expect(listed.toSorted()).toEqual(files.filter((file) => name.test(read(file))).toSorted());
 });
 
+it('docs/security.md quotes titles of tests that exist', () => {
+  const quoted = /([\w./-]+\.test\.tsx?)`?,? ((?:"[^"]+"(?:, | and )?)+)/g;
+  const missing = [...read('docs/security.md').matchAll(quoted)].flatMap(([, path = '', titles = '']) => {
+    const tests = code.filter((file) => file === path || file.endsWith(`/${path}`)).map(read);
+    const isMissing = (title: string) => !tests.some((text) => text.includes(title));
+    return [...titles.matchAll(/"([^"]+)"/g)].flatMap(([, title = '']) => (isMissing(title) ? [title] : []));
+  });
+  expect(missing).toEqual([]);
+});
+
 function unknownToCallboard(line: string): string[] {
   const given = /(?:^|[\s/])(?:npx callboard|callboard|npm (?:start|run demo) --)((?: +[^\s|`;&>]+)+)/.exec(line)?.[1];
   if (given === undefined) return [];
