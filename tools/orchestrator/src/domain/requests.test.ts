@@ -1,6 +1,6 @@
 import { type Delivery, ProjectId } from '@callboard/contract';
 import { describe, expect, it } from 'vitest';
-import { ALLOWED, allow, decide, decision, echo } from '../../test/support/test-answers.ts';
+import { ALLOWED, allow, answerRow, decide, decision, echo, notices } from '../../test/support/test-answers.ts';
 import {
   asked,
   busyTestSession,
@@ -11,16 +11,8 @@ import {
   up,
 } from '../../test/support/test-session.ts';
 import { openTestStore, sampleProject } from '../../test/support/test-store.ts';
-import type { Ask } from '../agent/agent-event.ts';
 
-const answerRow = async (session: TestSession, id = 'r1') =>
-  (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
 const delivery = async (session: TestSession): Promise<Delivery | undefined> => (await decision(session))?.delivery;
-const notices = async (session: TestSession) =>
-  (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));
-
-const listed = (requestId: string, ask: Partial<Ask>) =>
-  ({ requestId, kind: 'approval', ask: sampleAsk(ask) }) as const;
 
 const withdrawn: Told = { type: 'withdrawn', requestId: 'r1' };
 
@@ -283,76 +275,4 @@ it('shows an open request that Callboard does not understand, and refuses it onc
   await session.tell({ ...event, open: [], unclear: unclear.slice(0, 1) });
   expect(await refusals()).toHaveLength(1);
   expect(await session.pending()).toEqual([]);
-});
-
-describe('a request that is too large to be shown', () => {
-  const input = { command: 'x'.repeat(5 * 1024 * 1024) };
-  const tooLarge: Told = { type: 'asked', requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) };
-
-  it('is denied at once with a message for Claude and a notice for people, and its input is not stored', async () => {
-    const session = await busyTestSession();
-    await session.tell(tooLarge);
-    expect(await session.pending()).toEqual([]);
-    expect(session.events('approval-requested')).toEqual([]);
-    const message = expect.stringContaining('too large to be shown to a person');
-    expect(await answerRow(session)).toMatchObject({
-      ...{ state: 'accepted', actor: null },
-      body: { response: { subtype: 'success', response: { behavior: 'deny', message } } },
-    });
-    expect(await notices(session)).toEqual(['too-large']);
-    expect(JSON.stringify(await session.transcript()).length).toBeLessThan(10_000);
-  });
-
-  it('is denied once, however often the CLI lists it, and confirmed by its echo', async () => {
-    const session = await busyTestSession();
-    await session.tell(tooLarge);
-    await session.tell(up([{ requestId: 'r1', kind: 'approval', ask: sampleAsk({ input }) }]));
-    expect((await session.outbox()).filter(({ kind }) => kind === 'answer')).toHaveLength(1);
-    const body = (await answerRow(session))?.body;
-    await session.tell(echo(body?.kind === 'answer' ? body.response : {}));
-    expect(await answerRow(session)).toMatchObject({ state: 'confirmed' });
-    expect(session.alarms()).toBe(0);
-  });
-
-  it('raises an alarm if something else allowed it', async () => {
-    const session = await busyTestSession();
-    await session.tell(tooLarge);
-    await session.tell(echo());
-    expect(session.alarms()).toBe(1);
-    expect(await notices(session)).toEqual(['too-large', 'foreign-answer']);
-  });
-
-  it('is measured in bytes, not in characters', async () => {
-    const session = await busyTestSession();
-    await session.tell(asked('r1', { input: { command: '字'.repeat(1.5 * 1024 * 1024) } }));
-    expect(await notices(session)).toEqual(['too-large']);
-  });
-
-  it('is denied if it has no room beside the open requests; small ones are asked, and large ones when there is room again', async () => {
-    const session = await busyTestSession();
-    const large = { input: { command: 'x'.repeat(4_000_000) } };
-    for (let n = 1; n <= 8; n += 1) await session.tell(asked(`r${n}`, large));
-    expect(await session.pending()).toHaveLength(8);
-    await session.tell(asked('r9', large));
-    expect(await answerRow(session, 'r9')).toMatchObject({
-      body: {
-        response: { response: { message: expect.stringMatching(/^Requests of 31 MiB wait for the user already/) } },
-      },
-    });
-    expect(await notices(session)).toEqual(['too-large']);
-
-    await session.tell(up((await session.pending()).map(({ requestId }) => listed(requestId, large))));
-    await session.tell(asked('small'));
-    expect(await session.pending()).toHaveLength(9);
-    expect(await notices(session)).toEqual(['too-large']);
-
-    await session.tell({ type: 'withdrawn', requestId: 'r1' }, asked('r10', large));
-    expect((await session.pending()).map(({ requestId }) => requestId)).toContain('r10');
-  });
-
-  it('is declined if it is a form', async () => {
-    const session = await busyTestSession();
-    await session.tell({ type: 'asked', requestId: 'r1', kind: 'elicitation', ask: sampleAsk({ input }) });
-    expect(await answerRow(session)).toMatchObject({ body: { response: { response: { action: 'decline' } } } });
-  });
 });

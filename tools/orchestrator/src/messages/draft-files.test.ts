@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Attachment, StageId } from '@callboard/contract';
+import type { StageId } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { testQueue } from '../../test/support/test-queue.ts';
+import { testQueue, textFile } from '../../test/support/test-queue.ts';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { createDraftFiles } from './draft-files.ts';
 import { createDrafts } from './drafts.ts';
 
-const note = (words: string): Attachment => ({
-  name: 'note.txt',
-  mediaType: 'text/plain',
-  dataBase64: Buffer.from(words).toString('base64'),
-});
+const note = (text: string) => textFile('note.txt', text);
 
 async function setUp() {
   const session = await busyTestSession();

@@ -1,14 +1,10 @@
-import { type Attachment, MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callboard/contract';
+import { MessageId, REPLACED_PREFIX, ReplacedMessage } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { testQueue } from '../../test/support/test-queue.ts';
+import { testQueue, textFile } from '../../test/support/test-queue.ts';
 import { busyTestSession } from '../../test/support/test-session.ts';
 import { createDraftFiles } from './draft-files.ts';
 
-const note = (words: string): Attachment => ({
-  name: `${words}.txt`,
-  mediaType: 'text/plain',
-  dataBase64: Buffer.from(words).toString('base64'),
-});
+const note = (text: string) => textFile(`${text}.txt`, text);
 
 async function setUp() {
   const session = await busyTestSession();

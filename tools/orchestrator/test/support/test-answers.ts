@@ -31,7 +31,7 @@ export const allow = (session: TestSession, id = 'r1', response: Record<string, 
 
 /** Marks the answer as written to the process's input. */
 export async function write(session: TestSession, id = 'r1'): Promise<void> {
-  const row = (await session.outbox()).find((other) => other.kind === 'answer' && other.wireId === id);
+  const row = await answerRow(session, id);
   if (row === undefined) throw new Error(`no answer to ${id}`);
   await session.store.transact((tx) => tx.outbox.setWritten(row, tx.now));
 }
@@ -47,3 +47,11 @@ export const echo = (response: Record<string, unknown> = ALLOWED, requestId = 'r
   ok: response.subtype === 'success',
   response: { ...response, request_id: requestId },
 });
+
+/** Returns the outbox row that answers a request. */
+export const answerRow = async (session: TestSession, id = 'r1') =>
+  (await session.outbox()).find((row) => row.kind === 'answer' && row.wireId === id);
+
+/** Returns the codes of the notices in the transcript. */
+export const notices = async (session: TestSession) =>
+  (await session.transcript()).flatMap((entry) => (entry.kind === 'notice' ? [entry.code] : []));

@@ -1,3 +1,4 @@
+import type { Attachment } from '@callboard/contract';
 import { createBell } from '../../src/lib/bell.ts';
 import { createMessageQueue, type MessageQueue, type MessageQueueParts } from '../../src/messages/message-queue.ts';
 import type { TestSession } from './test-session.ts';
@@ -15,3 +16,10 @@ export const testQueue = ({ store, edges }: TestSession, parts: Partial<MessageQ
     confirmationMs: 10,
     ...parts,
   });
+
+/** A text file to attach to a message. */
+export const textFile = (name: string, text: string): Attachment => ({
+  name,
+  mediaType: 'text/plain',
+  dataBase64: Buffer.from(text).toString('base64'),
+});

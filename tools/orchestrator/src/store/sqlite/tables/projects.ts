@@ -1,19 +1,13 @@
 import { Project, type ProjectId } from '@callboard/contract';
+import type { Selectable } from 'kysely';
 import { GitAgreement, gitSettingsOf } from '../../../lib/git-agreement.ts';
 import type { ProjectsTable } from '../../ports/project-tables.ts';
 import type { Database } from '../database.ts';
 import { builder, param, prepare } from '../prepared.ts';
+import type { Schema } from '../schema.ts';
 import { mapRow } from './map-row.ts';
 
-type Row = {
-  id: string;
-  name: string;
-  path: string;
-  settings: string;
-  created_at: string;
-  git: string | null;
-  trust: string | null;
-};
+type Row = Selectable<Schema['projects']>;
 
 const toProject = (row: Row): Project =>
   Project.parse({
