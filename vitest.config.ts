@@ -1,5 +1,6 @@
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { WAIT_MS } from './test-support/until.ts';
 
@@ -13,8 +14,22 @@ const inBrowser = {
   testTimeout: 300_000,
 };
 
+/** What proves that nothing is lost, doubled or run without a yes. These tests get one try: one failure in twenty is a failure. */
+const DURABILITY = [
+  ...['kill', 'chaos', 'replay'].map((name) => `e2e/${name}.e2e.test.ts`),
+  ...['cut-off-turn', 'full-disk', 'killed-and-ended', 'lost-answers', 'nothing-disappears'].map(integration),
+  ...['power-cut', 'power-cut-moments', 'reboot', 'recovery', 'restart'].map(integration),
+];
+
+function integration(name: string): string {
+  return `tools/orchestrator/test/integration/${name}.integration.test.ts`;
+}
+
 /** What takes longest goes first, so that nothing long runs alone at the end. */
-const PROJECTS = ['e2e', 'pages', 'orchestrator', 'cli', 'scripted-model', 'web-server', 'docs', 'contract', 'runtime'];
+const PROJECTS = [
+  ...['durability', 'e2e', 'pages', 'integration', 'orchestrator', 'cli', 'scripted-model', 'web-server'],
+  ...['docs', 'contract', 'runtime'],
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -34,12 +49,31 @@ export default defineConfig({
     // No test may need the one before it: `npm run test:all` runs the tests of each file in another order each time.
     sequence: { sequencer: LongestFirst, shuffle: { tests: process.env.CALLBOARD_TEST_ALL === '1' } },
     projects: [
-      ...['runtime', 'contract', 'orchestrator', 'web-server', 'cli', 'scripted-model'].map((name) => ({
+      ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
         test: { name, root: `tools/${name}`, isolate: false, ...patience },
       })),
+      {
+        test: {
+          ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience },
+          exclude: [...configDefaults.exclude, 'test/integration/**'],
+        },
+      },
       { test: { name: 'docs', root: 'scripts', isolate: false } },
-      { test: { name: 'e2e', root: 'e2e', isolate: false, ...inBrowser } },
-      // The only tests that may be tried a second time, and `npm test` names those that were (decision 030).
+      { test: { name: 'durability', root: '.', isolate: false, ...inBrowser, include: DURABILITY } },
+      // Other tests on the real CLI or in Chromium may be tried a second time, and `npm test` names those that were (decision 077).
+      {
+        test: {
+          ...{ name: 'integration', root: 'tools/orchestrator', isolate: false, ...patience, retry: 1 },
+          include: ['test/integration/**/*.test.ts'],
+          exclude: DURABILITY.map((file) => `**/${basename(file)}`),
+        },
+      },
+      {
+        test: {
+          ...{ name: 'e2e', root: 'e2e', isolate: false, ...inBrowser, retry: 1 },
+          exclude: DURABILITY.map((file) => `**/${basename(file)}`),
+        },
+      },
       { test: { name: 'pages', root: 'e2e/pages', isolate: false, ...inBrowser, retry: 1 } },
     ],
   },

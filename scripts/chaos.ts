@@ -16,7 +16,7 @@ const { values } = parseArgs({
   },
 });
 
-const { status } = spawnSync('vitest', ['run', '--project', 'e2e', 'chaos'], {
+const { status } = spawnSync('vitest', ['run', '--project', 'durability', 'e2e/chaos'], {
   stdio: 'inherit',
   env: {
     ...process.env,

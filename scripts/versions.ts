@@ -90,7 +90,7 @@ const Report = z.object({
 function runTests(claude: string): KnownVersion['tests'] {
   const folder = mkdtempSync(join(tmpdir(), 'callboard-versions-'));
   const report = join(folder, 'report.json');
-  const args = ['run', '--project', 'orchestrator', ...TESTS, '--reporter=json', `--outputFile=${report}`];
+  const args = ['run', ...TESTS, '--reporter=json', `--outputFile=${report}`];
   try {
     spawnSync('vitest', args, { cwd: root, env: { ...process.env, CALLBOARD_TEST_CLAUDE: claude }, stdio: 'ignore' });
     const { numPassedTests, testResults } = Report.parse(JSON.parse(readFileSync(report, 'utf8')));

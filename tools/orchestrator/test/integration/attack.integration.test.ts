@@ -110,13 +110,14 @@ it('reaches everything from a session without a sandbox, and Callboard reports a
     (await client.transcript(stageId)).flatMap((entry) =>
       entry.kind === 'notice' && entry.code === 'settings-changed' ? [entry.text] : [],
     );
-  await expect.poll(async () => (await changed()).join('\n')).toContain('~/.claude/settings.json');
+  // The watch reads one file after the other while the attack still writes, so the files may come in several notices.
   for (const file of [
+    '~/.claude/settings.json',
     '.claude/settings.json',
     '.claude/settings.local.json',
     '.claude/settings.local.json (main checkout)',
   ])
-    expect((await changed()).join('\n')).toContain(`rule Bash(attack *) (${file})`);
+    await expect.poll(async () => (await changed()).join('\n')).toContain(`rule Bash(attack *) (${file})`);
   const programs = async () => {
     const { projects } = await client.command('get_projects', {});
     return projects.find((project) => project.id === projectId)?.gitSettings.items.map((item) => item.name);
