@@ -1,4 +1,4 @@
-/** Writes pictures of every page, in both schemes and both widths, into the folder that is its argument. */
+/** Writes pictures of every page, or of the named ones, in both schemes and three widths, into the folder that is its first argument. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -8,16 +8,21 @@ import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
 
-const [target] = process.argv.slice(2);
+const [target, ...wanted] = process.argv.slice(2);
 if (target === undefined) {
-  console.error('Usage: npm run screenshots -- <folder>');
+  console.error('Usage: npm run screenshots -- <folder> [picture...]');
   process.exit(2);
 }
 
 const ends: (() => void | Promise<void>)[] = [];
 const atEnd = (end: () => void | Promise<void>) => void ends.unshift(end);
 
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const SIZES = {
+  desktop: { width: 1440, height: 900 },
+  small: { width: 1024, height: 768 },
+  phone: { width: 390, height: 844 },
+};
+const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name);
 type Look = (page: Page, scene: Scene) => Promise<void>;
 
 const open = (path: string) => async (page: Page) => {
@@ -180,6 +185,7 @@ async function asking(page: Page, stageId: string): Promise<void> {
 }
 
 async function everyWay(page: Page, name: string, show: () => Promise<void>): Promise<void> {
+  if (!isWanted(name)) return;
   for (const [width, size] of Object.entries(SIZES)) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize(size);
@@ -208,14 +214,18 @@ try {
   await everyWay(page, 'empty', () => open('/')(page));
   const scene = await makeScene(origin, model);
   for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
-  await spoil(origin, folder, scene);
-  for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
-  await page.getByText('It is not known').first().waitFor();
+  if (Object.keys(LAST).some(isWanted)) {
+    await spoil(origin, folder, scene);
+    for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
+    await page.getByText('It is not known').first().waitFor();
+  }
   if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
-  await PICTURES.board?.(page, scene);
-  await stop();
-  await everyWay(page, 'connection-lost', () => page.getByText('The connection to Callboard is lost').waitFor());
-  await others(page);
+  if (isWanted('connection-lost')) {
+    await PICTURES.board?.(page, scene);
+    await stop();
+    await everyWay(page, 'connection-lost', () => page.getByText('The connection to Callboard is lost').waitFor());
+  }
+  if (isWanted('disk-low') || isWanted('logged-out')) await others(page);
 } finally {
   for (const end of ends) await end();
 }
