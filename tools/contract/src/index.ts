@@ -13,6 +13,7 @@ export * from './http.ts';
 export * from './ids.ts';
 export * from './logins.ts';
 export * from './loop-delay.ts';
+export * from './merges.ts';
 export * from './messages.ts';
 export * from './problems.ts';
 export * from './projects.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
+import { StageMerge } from './merges.ts';
 import { PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
@@ -42,6 +43,8 @@ export const Stage = z.object({
   /** The absolute path of the file it was imported from; null if it was created here. */
   source: z.string().nullable().default(null),
   completedAt: z.iso.datetime().nullable(),
+  /** Where the work of a done stage went; null while it is not done, and if it was not merged. */
+  merged: StageMerge.nullable().default(null),
   worktree: Worktree.nullable(),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),

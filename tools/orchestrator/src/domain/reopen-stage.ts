@@ -7,7 +7,7 @@ import { addNotice } from './session-change.ts';
 /** Reopens a stage that is done, in the caller's transaction. Does nothing to any other stage. */
 export async function reopenStage(tx: Tx, stage: Stage, actor: string): Promise<void> {
   if (stage.completedAt === null) return;
-  const reopened = { ...stage, completedAt: null, updatedAt: tx.now };
+  const reopened = { ...stage, completedAt: null, merged: null, updatedAt: tx.now };
   await tx.stages.update(reopened);
   await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage: reopened } });
   if ((await tx.sessions.find(stage.id)) === null) return;

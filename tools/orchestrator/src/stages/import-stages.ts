@@ -143,6 +143,7 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
       sandbox: null,
       pipeline: [],
       completedAt: file.isDone ? tx.now : null,
+      merged: null,
       worktree: null,
       createdAt: tx.now,
     };

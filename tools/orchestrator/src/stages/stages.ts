@@ -107,6 +107,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   pipeline: (wanted.pipeline ?? []).map((phase) => Phase.parse(phase)),
   source: null,
   completedAt: null,
+  merged: null,
   worktree: null,
   createdAt: now,
   updatedAt: now,
