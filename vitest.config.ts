@@ -50,12 +50,23 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst, shuffle: { tests: process.env.CALLBOARD_TEST_ALL === '1' } },
     projects: [
       ...['runtime', 'contract', 'web-server', 'cli', 'scripted-model'].map((name) => ({
-        test: { name, root: `tools/${name}`, isolate: false, ...patience },
+        test: {
+          ...{ name, root: `tools/${name}`, isolate: false, ...patience },
+          exclude: [...configDefaults.exclude, '**/*.page.test.tsx'],
+        },
       })),
       {
         test: {
           ...{ name: 'orchestrator', root: 'tools/orchestrator', isolate: false, ...patience },
           exclude: [...configDefaults.exclude, 'test/integration/**'],
+        },
+      },
+      {
+        // Whole routes of the page in jsdom. Each file has its own process: React and jsdom keep what they find at import.
+        test: {
+          ...{ name: 'routes', root: 'tools/web-server', environment: 'jsdom', ...patience },
+          include: ['src/client/**/*.page.test.tsx'],
+          setupFiles: [fileURLToPath(new URL('tools/web-server/src/client/test/browser-parts.ts', import.meta.url))],
         },
       },
       { test: { name: 'docs', root: 'scripts', isolate: false } },

@@ -1,0 +1,31 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
+import { board, stage } from '../test/samples.ts';
+
+it('shows a stage in its column, and starts it', async () => {
+  const ready = stage('STAGE-1', { title: 'Login form' });
+  const { user, server } = openPage('/', board({ stages: [{ stage: ready }] }));
+  const column = await screen.findByRole('region', { name: 'Ready' });
+  server.answer({ start_stage: () => ({ stage: { ...ready, column: 'running', session: null } }) });
+  await user.click(await within(column).findByRole('button', { name: 'Start' }));
+  await expect.poll(() => server.received).toMatchObject([{ command: 'start_stage', input: { stageId: 'STAGE-1' } }]);
+});
+
+it('says why a stage does not start, and keeps it where it is', async () => {
+  const { user, server } = openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
+  server.answer({ start_stage: () => problem('waits_for_dependency', 'The disk is nearly full.') });
+  const column = await screen.findByRole('region', { name: 'Ready' });
+  await user.click(await within(column).findByRole('button', { name: 'Start' }));
+  await screen.findByText(/The disk is nearly full/);
+  await within(column).findByRole('button', { name: 'Start' });
+});
+
+it('moves a stage when an event says so', async () => {
+  const ready = stage('STAGE-1', { title: 'Login form' });
+  const { server } = openPage('/', board({ stages: [{ stage: ready }] }));
+  await within(await screen.findByRole('region', { name: 'Ready' })).findByText('Login form');
+  server.emit('stage-updated', { stageId: ready.id, stage: { ...ready, completedAt: ready.createdAt } });
+  await within(screen.getByRole('region', { name: 'Done' })).findByText('Login form');
+});

@@ -1,0 +1,32 @@
+import type { BoardView } from '@callboard/contract';
+import { cleanup, render } from '@testing-library/react';
+import userEvent, { type UserEvent } from '@testing-library/user-event';
+import { onTestFinished, vi } from 'vitest';
+import { App } from '../app/app.tsx';
+import { createQueryClient } from '../app/query-client.ts';
+import { startClock } from '../lib/use-now.ts';
+import { startStream } from '../stream/start-stream.ts';
+import { type PageServer, startPageServer } from './page-server.ts';
+
+/**
+ * Opens a route of the whole page in jsdom: the real app, cache and event stream, with the server's answers from the test.
+ * It has no layout, so nothing here can test what is visible, scrolled to, or under a pointer: that needs `e2e/pages`.
+ * Everything is closed after the test.
+ */
+export function openPage(path: string, board: BoardView): { user: UserEvent; server: PageServer } {
+  history.replaceState(null, '', path);
+  const server = startPageServer(() => board);
+  const cache = createQueryClient();
+  const stream = startStream(cache);
+  const stopClock = startClock();
+  render(<App cache={cache} stream={stream} />);
+  onTestFinished(() => {
+    cleanup();
+    stream.stop();
+    stopClock?.();
+    cache.clear();
+    server.close();
+    vi.unstubAllGlobals();
+  });
+  return { user: userEvent.setup(), server };
+}

@@ -1,0 +1,108 @@
+import {
+  type BoardView,
+  type CommandInput,
+  type CommandReply,
+  type EventData,
+  type EventType,
+  type Problem,
+  type ProblemCode,
+  problems,
+} from '@callboard/contract';
+import { pathFields, type Route, type RoutedCommand, routes, serviceRoutes } from '@callboard/contract/client';
+import { HttpResponse, http } from 'msw';
+import { setupServer } from 'msw/node';
+
+type Answer<T extends RoutedCommand> = (input: CommandInput<T>) => CommandReply<T> | Response;
+type Answers = { [T in RoutedCommand]?: Answer<T> };
+
+/** What a page under test talks to: the REST API and the event stream, answered in this process. */
+export interface PageServer {
+  /** Sets the answers of commands. A command without an answer fails the test that sends it. */
+  answer(answers: Answers): void;
+  /** Sends an event to the page, with the next `seq`. */
+  emit<T extends EventType>(type: T, data: EventData<T>): void;
+  /** The commands received, oldest first, without reads of the board. */
+  received: { command: RoutedCommand; input: unknown }[];
+  close(): void;
+}
+
+const STREAM_ID = '00000000-0000-7000-8000-000000000001';
+const encoder = new TextEncoder();
+
+/** Returns a refusal as the server sends it. */
+export const problem = (code: ProblemCode, detail: string): Response => {
+  const status = problems[code];
+  const body: Problem = { type: 'about:blank', title: code, status, code, detail };
+  return HttpResponse.json(body, { status });
+};
+
+/** Starts a server for one page. `board` is the board at its first load. */
+export function startPageServer(board: () => BoardView): PageServer {
+  const received: PageServer['received'] = [];
+  const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  let answers: Answers = {};
+  const emitted: { type: string; data: unknown; seq: number }[] = [];
+  let seq = board().seq;
+
+  function stream({ request }: { request: Request }): Response {
+    const since = Number(request.headers.get('last-event-id') ?? seq);
+    let own: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        own = controller;
+        open.add(controller);
+        send(controller, 'stream', { streamId: STREAM_ID, seq });
+        send(controller, 'orchestrator-status', { status: 'ready' });
+        for (const event of emitted) if (event.seq > since) send(controller, event.type, event.data, event.seq);
+      },
+      cancel: () => void (own !== undefined && open.delete(own)),
+    });
+    return new HttpResponse(body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  const handlers = Object.entries(routes).map(([command, route]) => handle(command as RoutedCommand, route)); // its keys
+  function handle(command: RoutedCommand, route: Route) {
+    const method = route.method.toLowerCase() as Lowercase<Route['method']>; // the same five words
+    return http[method](`*${route.path}`, async ({ request, params }) => {
+      const named = Object.fromEntries(pathFields(route).map((name) => [name, String(params[name])]));
+      const query = Object.fromEntries(new URL(request.url).searchParams);
+      const text = await request.text();
+      const body: unknown = text === '' ? {} : JSON.parse(text);
+      const input = { ...query, ...named, ...(route.body === undefined ? Object(body) : { [route.body]: body }) };
+      if (command === 'get_board') return HttpResponse.json(board());
+      received.push({ command, input });
+      const answer = answers[command] as ((given: unknown) => object) | undefined; // its own input, from its own route
+      if (answer === undefined) return problem('internal', `The test has no answer to ${command}.`);
+      const reply = answer(input);
+      return reply instanceof Response ? reply : HttpResponse.json(reply);
+    });
+  }
+  const server = setupServer(
+    http.get(`*${serviceRoutes.loginNonce.path}`, () => HttpResponse.json({ nonce: 'a nonce' })),
+    http.post(`*${serviceRoutes.loginProof.path}`, () => HttpResponse.json({ token: 'a token', loginId: 'login-1' })),
+    http.get(`*${serviceRoutes.events.path}`, stream),
+    http.put(`*${serviceRoutes.watch.path}`, () => HttpResponse.json({})),
+    ...handlers,
+  );
+  server.listen({ onUnhandledFrame: 'error' });
+  return {
+    answer(more) {
+      answers = { ...answers, ...more };
+    },
+    emit(type, data) {
+      seq += 1;
+      emitted.push({ type, data, seq });
+      for (const controller of open) send(controller, type, data, seq);
+    },
+    received,
+    close() {
+      for (const controller of open) controller.close();
+      server.close();
+    },
+  };
+}
+
+function send(to: ReadableStreamDefaultController<Uint8Array>, event: string, data: unknown, seq?: number): void {
+  const id = seq === undefined ? '' : `id: ${seq}\nat: ${new Date().toISOString()}\n`;
+  to.enqueue(encoder.encode(`event: ${event}\n${id}data: ${JSON.stringify(data)}\n\n`));
+}
