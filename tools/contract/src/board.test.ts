@@ -23,6 +23,7 @@ const empty: BoardView = {
   warnings: [],
   paused: null,
   sandbox: SANDBOX_UNTRIED,
+  me: { name: 'Ada', presentation: 'overlay', later: [] },
 };
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
 const fold = (events: readonly NewEvent[], from = empty): BoardView =>
@@ -70,6 +71,29 @@ it('distinguishes requests with the same id in two stages', () => {
   );
   const view = fold([created('STAGE-1'), created('STAGE-2'), ...both, sampleEvent('approval-resolved')]);
   expect(view.pending.map((request) => request.stageId)).toEqual(['STAGE-2']);
+});
+
+it('knows what this person set aside, until it calls again or the request ends', () => {
+  const asked: NewEvent = { type: 'approval-requested', data: sampleRequest() };
+  const { stageId, requestId } = sampleRequest();
+  const aside = (person: string, later: { until: string | null } | null): NewEvent => ({
+    type: 'later-updated',
+    data: { stageId, requestId, person, later },
+  });
+  const view = fold([created('STAGE-1'), asked, aside('Bo', { until: null })]);
+  expect(view.me.later).toEqual([]);
+  const put = fold([aside('Ada', { until: null }), aside('Ada', { until: AT })], view);
+  expect(put.me.later).toEqual([{ stageId, requestId, until: AT }]);
+  expect(put.pending).toHaveLength(1);
+  expect(fold([aside('Ada', null)], put).me.later).toEqual([]);
+  for (const type of ['approval-resolved', 'approval-cancelled', 'stage-removed'] as const)
+    expect(fold([sampleEvent(type)], put).me.later).toEqual([]);
+});
+
+it('follows the setting of this person only', () => {
+  const set = (person: string): NewEvent => ({ type: 'person-updated', data: { person, presentation: 'quiet' } });
+  expect(fold([set('Bo')]).me.presentation).toBe('overlay');
+  expect(fold([set('Ada')]).me.presentation).toBe('quiet');
 });
 
 it('keeps the session when its stage changes', () => {
@@ -210,7 +234,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
 it('produces the board that any sequence of events describes', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
-      expect(fold(events)).toEqual(boardView(describe(events)));
+      expect(fold(events)).toEqual(boardView({ ...describe(events), me: empty.me }));
     }),
   );
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { column } from './column.ts';
 import { type BoardEvent, isRequestEvent } from './events.ts';
+import { Me, NOBODY } from './people.ts';
 import { Project } from './projects.ts';
 import { Decision, isUnsettled, PendingRequest } from './requests.ts';
 import { SANDBOX_UNTRIED, SandboxSupport } from './sandbox.ts';
@@ -21,6 +22,8 @@ export const BoardView = z.object({
   paused: z.string().nullable().default(null),
   /** Whether this machine can run Claude's commands in a sandbox. */
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
+  /** What is kept for the person who asked for the board. */
+  me: Me.default(NOBODY),
 });
 export type BoardView = z.infer<typeof BoardView>;
 
@@ -38,6 +41,7 @@ export interface BoardParts {
   warnings: string[];
   paused: string | null;
   sandbox: SandboxSupport;
+  me?: Me;
 }
 
 /** Counts for monitoring; states and columns with none are left out. */
@@ -77,7 +81,7 @@ export function boardView(parts: BoardParts): BoardView {
       isDone,
     }),
   }));
-  return { ...parts, stages };
+  return { ...parts, me: parts.me ?? NOBODY, stages };
 }
 
 function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string, number> {
@@ -92,7 +96,7 @@ function countByStage(list: readonly { stageId: string }[]): ReadonlyMap<string,
  */
 export function foldBoard(view: BoardView, event: BoardEvent): BoardView {
   if (event.seq <= view.seq) return view;
-  const changed = foldParts({ ...view, seq: event.seq }, event);
+  const changed = { ...foldParts({ ...view, seq: event.seq }, event), me: foldMe(view.me, event) };
   return changed.stages === view.stages && changed.pending === view.pending && changed.unsettled === view.unsettled
     ? { ...changed, stages: view.stages }
     : keepUnchanged(view, boardView(changed));
@@ -138,11 +142,37 @@ function foldParts(parts: BoardParts, event: BoardEvent): BoardParts {
     case 'transcript-appended':
     case 'login-created':
     case 'login-ended':
-      return parts; // not on the board, or followed by a session-updated that is
+    case 'later-updated':
+    case 'person-updated':
+      return parts; // not on the board, of one person (`foldMe`), or followed by a session-updated that is
     default:
       return event satisfies never;
   }
 }
+
+/** What is kept for this person after one more event. A request that ended is set aside for nobody. */
+function foldMe(me: Me, event: BoardEvent): Me {
+  switch (event.type) {
+    case 'person-updated':
+      return event.data.person === me.name ? { ...me, presentation: event.data.presentation } : me;
+    case 'later-updated': {
+      const { person, stageId, requestId, later } = event.data;
+      if (person !== me.name) return me;
+      const others = me.later.filter((other) => requestKey(other) !== requestKey(event.data));
+      return { ...me, later: later === null ? others : [...others, { stageId, requestId, ...later }] };
+    }
+    case 'approval-cancelled':
+    case 'approval-resolved':
+      return withoutLater(me, (other) => requestKey(other) === requestKey(event.data));
+    case 'stage-removed':
+      return withoutLater(me, ({ stageId }) => stageId === event.data.stageId);
+    default:
+      return me;
+  }
+}
+
+const withoutLater = (me: Me, isGone: (later: Me['later'][number]) => boolean): Me =>
+  me.later.some(isGone) ? { ...me, later: me.later.filter((later) => !isGone(later)) } : me;
 
 const requestKey = ({ stageId, requestId }: { stageId: string; requestId: string }) => `${stageId}/${requestId}`;
 

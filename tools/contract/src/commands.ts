@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BoardCounts, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
-import { DenialSource } from './denials.ts';
+import { DecisionFilter } from './decision-filter.ts';
 import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
@@ -10,8 +10,9 @@ import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Actor, Login, PageKey } from './logins.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
+import { Later, Me, MePatch } from './people.ts';
 import { NewProject, Project, ProjectPatch } from './projects.ts';
-import { AnswerBody, ApproveBody, Decision, PendingRequest, RequestKind, RequestOutcome } from './requests.ts';
+import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import {
   BackgroundTask,
@@ -58,23 +59,6 @@ const DraftToPut = Draft.omit({ updatedAt: true }).extend({
   key: Draft.shape.key.refine((key) => key !== FILES_KEY, 'is managed by the server; add or remove files instead'),
 });
 export const SuggestFiles = z.strictObject({ query: z.string().max(500).optional() });
-export const DecisionSource = z.enum(['person', ...DenialSource.options]);
-export type DecisionSource = z.infer<typeof DecisionSource>;
-export const DecisionFilter = z.strictObject({
-  projectId: ProjectId.optional(),
-  stageId: StageId.optional(),
-  outcome: RequestOutcome.optional(),
-  kind: RequestKind.optional(),
-  by: z.string().optional(),
-  /** `person`: requests that a person was asked about. The others: the part of Claude Code that denied a call without asking. */
-  source: DecisionSource.optional(),
-  toolName: z.string().optional(),
-  /** Decided at or after `since`, and before `before`. */
-  since: z.iso.datetime().optional(),
-  before: z.iso.datetime().optional(),
-  limit: z.int().positive().max(1000).optional(),
-});
-export type DecisionFilter = z.infer<typeof DecisionFilter>;
 
 /** A whole session: its summary, its queue and its open requests. */
 export const SessionView = SessionSummary.extend({ queue: z.array(QueuedMessage), pending: z.array(PendingRequest) });
@@ -182,8 +166,19 @@ export const commands = {
   get_pending: {
     time: 'read',
     input: z.object({ stageId: StageId.optional() }),
-    reply: z.object({ pending: z.array(PendingRequest) }),
+    /** `later`: which of them the person who asks set aside. */
+    reply: z.object({ pending: z.array(PendingRequest), later: z.array(Later).default([]) }),
   },
+  /**
+   * Sets a request aside for the person who sends this, on all their devices, until it is decided: until an instant, or
+   * without `until` for good. `until: null` takes that back.
+   */
+  set_later: {
+    input: z.object({ requestId: RequestId, stageId: StageId.optional(), until: z.iso.datetime().nullish() }),
+    reply: z.object({ later: Later.nullable() }),
+  },
+  /** Changes the settings of the person who sends this. */
+  update_me: { input: MePatch, reply: z.object({ me: Me }) },
   get_decisions: {
     time: 'read',
     input: DecisionFilter,

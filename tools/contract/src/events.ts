@@ -4,6 +4,7 @@ import { requestEvents } from './generated/request-events.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Login } from './logins.ts';
 import { QueuedMessage } from './messages.ts';
+import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
 import { Decision, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
@@ -39,6 +40,15 @@ export const eventData = {
   'mode-changed': z.object({ ...ofStage, mode: z.string() }),
   /** Entries up to `index` can be read from the transcript. */
   'transcript-appended': z.object({ ...ofStage, index: z.int().positive() }),
+  /** A person set a request aside (`later`), or it calls this person again (null). */
+  'later-updated': z.object({
+    ...ofStage,
+    requestId: RequestId,
+    person: z.string(),
+    later: Later.pick({ until: true }).nullable(),
+  }),
+  /** A person changed a setting of their own. */
+  'person-updated': z.object({ person: z.string(), presentation: Presentation }),
   /** A browser logged in through a link. */
   'login-created': Login,
   /** A login was revoked or logged out: its requests are refused from now on. */
@@ -86,6 +96,8 @@ export const BoardEvent = z.discriminatedUnion('type', [
   eventSchema('draft-updated'),
   eventSchema('mode-changed'),
   eventSchema('transcript-appended'),
+  eventSchema('later-updated'),
+  eventSchema('person-updated'),
   eventSchema('login-created'),
   eventSchema('login-ended'),
 ]);

@@ -146,6 +146,8 @@ export const eventSamples: { [T in EventType]: EventData<T> } = {
   'message-queued': sampleMessage,
   'message-sent': { stageId, messageId, text: 'Go on' },
   'queue-updated': { stageId, queue: [sampleMessage], held: false },
+  'later-updated': { stageId, requestId, person: 'Ada', later: { until: AT } },
+  'person-updated': { person: 'Ada', presentation: 'panel' },
   'draft-updated': { stageId, key: 'message', value: 'Half a thou', updatedAt: AT, writer: 'tab-1' },
   'mode-changed': { stageId, mode: 'plan' },
   'transcript-appended': { stageId, index: 1 },

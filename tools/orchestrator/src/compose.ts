@@ -4,6 +4,7 @@ import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
 import type { OrchestratorConfig } from '@callboard/runtime/supervision';
 import { createApprovalService } from './approvals/approval-service.ts';
+import { startPeople } from './approvals/people.ts';
 import { createLostAnswers } from './approvals/settle-answers.ts';
 import { startTimeLimits } from './approvals/time-limits.ts';
 import { createLogins } from './auth/logins.ts';
@@ -219,11 +220,13 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   });
   const timeLimits = await startTimeLimits({ store, edges, log, expire: approvals.expire });
   life.onStop('time limits', timeLimits.stop);
+  const people = await startPeople({ store, edges, log });
+  life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
   life.onStop('write watch', writes.stop);
   const stages = createStages({ store });
   return {
-    ...{ projects, logins, approvals, messages, writes, stages },
+    ...{ projects, logins, approvals, people, messages, writes, stages },
     complete: createStageCompletion({ store, stages, worktrees, endIfIdle: sessions.endIfIdle }),
     removal: createStageRemoval({ store, stages, worktrees, trash }),
     files: createWorktreeFiles({ store, worktrees }),

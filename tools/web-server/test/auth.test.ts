@@ -142,7 +142,7 @@ describe('the API', () => {
     harness = await startHarness();
     const { app, orchestrator } = harness;
     const headers = await logIn(harness);
-    orchestrator.handlers.get_pending = () => ({ pending: [] });
+    orchestrator.handlers.get_pending = () => ({ pending: [], later: [] });
     const load = async () => (await app.inject({ url: '/api/pending', headers })).statusCode;
     expect(await load()).toBe(200);
     orchestrator.pages.clear();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, payload?: object) =>
+const send = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, payload?: object) =>
   harness.app.inject({ method, url: `/api${path}`, headers: bearer, ...(payload && { payload }) });
 
 const onStage = { stageId: 'STAGE-1' };
@@ -52,6 +52,9 @@ const cases: Case[] = [
   [['DELETE', '/projects/web'], 'remove_project', { projectId: 'web' }, 200],
   [['POST', '/projects/web/import', { path: 'stages' }], 'import_stages', { projectId: 'web', path: 'stages' }, 200],
   [['GET', '/projects/web/rules'], 'get_rules', { projectId: 'web' }, 200],
+  [['PUT', '/pending/r/later', { until: null }], 'set_later', { requestId: 'r', until: null }, 200],
+  [['PUT', '/pending/r/later'], 'set_later', { requestId: 'r' }, 200],
+  [['PATCH', '/me', { presentation: 'quiet' }], 'update_me', { presentation: 'quiet' }, 200],
   [['DELETE', '/rules/rule-1'], 'remove_rule', { ruleId: 'rule-1' }, 200],
 
   [['POST', '/stages', newStage], 'create_stage', newStage, 201],

@@ -16,6 +16,8 @@ export interface Route {
 export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_board: { method: 'GET', path: '/api/board' },
   get_pending: { method: 'GET', path: '/api/pending' },
+  set_later: { method: 'PUT', path: '/api/pending/:requestId/later' },
+  update_me: { method: 'PATCH', path: '/api/me' },
   get_decisions: { method: 'GET', path: '/api/decisions' },
 
   create_project: { method: 'POST', path: '/api/projects' },

@@ -1,5 +1,6 @@
 import type { BoardEvent, BoardParts, LaunchId, NewEvent, StageId } from '@callboard/contract';
 import type { ClockTable, EventsTable, LoginsTable } from './ports/log-tables.ts';
+import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
 import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
@@ -25,6 +26,7 @@ export interface Tables {
   readonly draftFiles: DraftFilesTable;
   readonly capabilities: CapabilitiesTable;
   readonly logins: LoginsTable;
+  readonly people: PeopleTable;
   readonly clock: ClockTable;
 }
 

@@ -1,16 +1,19 @@
 import { boardCounts, type LoopDelay } from '@callboard/contract';
+import type { People } from '../../approvals/people.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
 export interface BoardParts {
   views: BoardViews;
+  people: Pick<People, 'find'>;
   loopDelay: () => LoopDelay;
 }
 
 type BoardCommands = 'get_board' | 'get_counts' | 'get_events' | 'watch';
 
-export const boardCommands = ({ views, loopDelay }: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
-  get_board: views.board,
+export const boardCommands = ({ views, people, loopDelay }: BoardParts): Pick<CommandHandlers, BoardCommands> => ({
+  // The person is read last, so that nothing up to `seq` is missing.
+  get_board: async (_, { actor }) => ({ ...(await views.board()), me: await people.find(actor.name) }),
   get_counts: async () => ({ counts: boardCounts(await views.board()), loopDelay: loopDelay() }),
   get_events: views.events,
   watch: async ({ stageIds }, { watch }) => {

@@ -1,4 +1,5 @@
 import type { ApprovalService } from '../../approvals/approval-service.ts';
+import type { People } from '../../approvals/people.ts';
 import type { LostAnswers } from '../../approvals/settle-answers.ts';
 import type { BoardViews } from '../../views/board-views.ts';
 import type { CommandHandlers } from './command-handler.ts';
@@ -6,11 +7,14 @@ import type { CommandHandlers } from './command-handler.ts';
 export interface RequestParts {
   views: BoardViews;
   approvals: ApprovalService;
+  people: People;
   lostAnswers: LostAnswers;
 }
 
 type RequestCommands =
   | 'get_pending'
+  | 'set_later'
+  | 'update_me'
   | 'get_decisions'
   | 'approve_tool'
   | 'answer_question'
@@ -18,9 +22,15 @@ type RequestCommands =
   | 'retry_decision';
 
 export function requestCommands(parts: RequestParts): Pick<CommandHandlers, RequestCommands> {
-  const { views, approvals, lostAnswers } = parts;
+  const { views, approvals, people, lostAnswers } = parts;
   return {
-    get_pending: async ({ stageId }) => ({ pending: await views.pending(stageId) }),
+    async get_pending({ stageId }, { actor }) {
+      const { later } = await people.find(actor.name);
+      const pending = await views.pending(stageId);
+      return { pending, later: later.filter((one) => stageId === undefined || one.stageId === stageId) };
+    },
+    set_later: async (wanted, { actor }) => ({ later: await people.setLater(actor.name, wanted) }),
+    update_me: async (patch, { actor }) => ({ me: await people.update(actor.name, patch) }),
     get_decisions: views.decisions,
     approve_tool: async ({ stageId, ...body }, { actor }) => ({
       decision: await approvals.approve(stageId, body, actor.name),

@@ -110,6 +110,16 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          json_set(document, '$.launchState', json_extract(document, '$.phase')), '$.phase')`,
     ],
   },
+  {
+    // What is kept for one person, who is a name in the decision log.
+    id: 9,
+    statements: [
+      `create table people (name text primary key, presentation text not null)`,
+      `create table later (
+         person text not null, stage_id text not null references stages(id) on delete cascade, request_id text not null,
+         until text, primary key (person, stage_id, request_id))`,
+    ],
+  },
 ];
 
 /**

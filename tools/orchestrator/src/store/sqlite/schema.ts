@@ -167,6 +167,20 @@ interface LoginsColumns {
   browser: string | null;
 }
 
+interface PeopleColumns {
+  /** The person's name in the decision log. */
+  name: string;
+  /** A `Presentation`. */
+  presentation: string;
+}
+
+interface LaterColumns {
+  person: string;
+  stage_id: string;
+  request_id: string;
+  until: string | null;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -198,6 +212,8 @@ export interface Schema {
   draft_files: DraftFilesColumns;
   capabilities: CapabilitiesColumns;
   logins: LoginsColumns;
+  people: PeopleColumns;
+  later: LaterColumns;
   counters: CountersColumns;
   boot: BootColumns;
   sqlite_sequence: SequenceColumns;

@@ -9,6 +9,7 @@ import {
   DraftFile,
   Login,
   McpServer,
+  Me,
   PendingRequest,
   PermissionRule,
   Project,
@@ -223,6 +224,12 @@ export const entries = z
 
 export const board = (seq: number): BoardView =>
   BoardView.parse({ seq, projects: [project], stages: [stage], pending: [], unsettled: [], warnings: [] });
+
+export const me = Me.parse({
+  name: 'Ada',
+  presentation: 'panel',
+  later: [{ stageId: pending.stageId, requestId: pending.requestId, until: '2026-01-01T13:00:00.000Z' }],
+});
 
 export const draft = Draft.parse({
   stageId: queued.stageId,

@@ -12,7 +12,12 @@ const onMessage = { ...onStage, messageId: queued.messageId };
 /** An example call of every command, with its reply. */
 export const examples: Examples = {
   get_board: { input: {}, reply: the.board(41) },
-  get_pending: { input: {}, reply: { pending: [pending] } },
+  get_pending: { input: {}, reply: { pending: [pending], later: [] } },
+  set_later: {
+    input: { requestId: pending.requestId, until: the.me.later[0]?.until },
+    reply: { later: the.me.later[0] ?? null },
+  },
+  update_me: { input: { presentation: 'panel' }, reply: { me: the.me } },
   get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
 
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },

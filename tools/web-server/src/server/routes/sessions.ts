@@ -136,6 +136,18 @@ export const sessionRelays = {
 
 /** Answering the requests that Claude waits for. */
 export const requestRelays = {
+  set_later: {
+    isBodyOptional: true,
+    summary: 'Set a request aside',
+    description:
+      'For the person who sends this, on all their devices, until the request is decided: until the instant `until`, or without one until that is taken back with `until: null`. The request stays open, in the inbox and in `get_pending`, whose `later` lists what this person set aside. It calls again at `until`, also after a restart. `stageId` is needed only if two stages have a request of that id.',
+    problems: ['unknown_request'],
+  },
+  update_me: {
+    summary: 'Change your settings',
+    description:
+      '`presentation` is how requests present themselves to the person who sends this: `overlay`, `panel` or `quiet`. The board has the current settings as `me`.',
+  },
   approve_tool: {
     summary: 'Allow or deny a request',
     description:

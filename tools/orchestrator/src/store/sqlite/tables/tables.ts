@@ -11,6 +11,7 @@ import { launchesTable } from './launches.ts';
 import { loginsTable } from './logins.ts';
 import { outboxTable } from './outbox.ts';
 import type { GivenRows } from './outbox-row.ts';
+import { peopleTable } from './people.ts';
 import { projectsTable } from './projects.ts';
 import { requestsTable } from './requests.ts';
 import { rulesTable } from './rules.ts';
@@ -103,6 +104,11 @@ export class SqliteTables implements Tables {
   get logins() {
     this.made.logins ??= loginsTable(this.db);
     return this.made.logins;
+  }
+
+  get people() {
+    this.made.people ??= peopleTable(this.db);
+    return this.made.people;
   }
 
   get clock() {

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { RequestId, StageId } from './ids.ts';
+
+/**
+ * How requests present themselves to a person: as a dialog over the page (`overlay`), docked beside it without ever taking
+ * the focus (`panel`), or as a count and a card in the corner (`quiet`).
+ */
+export const Presentation = z.enum(['overlay', 'panel', 'quiet']);
+export type Presentation = z.infer<typeof Presentation>;
+
+/** A request that a person set aside. It stays open, and in the inbox. */
+export const Later = z.object({
+  stageId: StageId,
+  requestId: RequestId,
+  /** When it calls again; null: not by itself. */
+  until: z.iso.datetime().nullable(),
+});
+export type Later = z.infer<typeof Later>;
+
+/** What Callboard keeps for one person, the same on all their devices. A person is a name in the decision log. */
+export const Me = z.object({
+  name: z.string(),
+  presentation: Presentation,
+  later: z.array(Later),
+});
+export type Me = z.infer<typeof Me>;
+
+/** A person whom nothing is kept for. */
+export const NOBODY: Me = { name: '', presentation: 'overlay', later: [] };
+
+/** A setting of a person. */
+export const MePatch = z.strictObject({ presentation: Presentation });

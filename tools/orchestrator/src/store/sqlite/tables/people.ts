@@ -1,0 +1,68 @@
+import { Later, type Me, Presentation, type RequestId, type StageId } from '@callboard/contract';
+import type { PeopleTable } from '../../ports/people-table.ts';
+import type { Database } from '../database.ts';
+
+/** See `PeopleTable`. */
+export function peopleTable(db: Database): PeopleTable {
+  const open = () =>
+    db
+      .selectFrom('later')
+      .innerJoin('requests', (join) =>
+        join
+          .onRef('requests.stage_id', '=', 'later.stage_id')
+          .onRef('requests.request_id', '=', 'later.request_id')
+          .on('requests.state', '=', 'open'),
+      )
+      .select(['later.person', 'later.stage_id', 'later.request_id', 'later.until']);
+  return {
+    async find(name: string): Promise<Me> {
+      const kept = await db.selectFrom('people').select('presentation').where('name', '=', name).executeTakeFirst();
+      const rows = await open().where('person', '=', name).orderBy('requests.ordinal').execute();
+      return { name, presentation: Presentation.parse(kept?.presentation ?? 'overlay'), later: rows.map(toLater) };
+    },
+    async savePresentation(name: string, presentation: Presentation): Promise<void> {
+      await db
+        .insertInto('people')
+        .values({ name, presentation })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ presentation }))
+        .execute();
+    },
+    async listReturning() {
+      const rows = await open().where('until', 'is not', null).orderBy('until').execute();
+      return rows.flatMap((row) =>
+        row.until === null ? [] : [{ ...toLater(row), person: row.person, until: row.until }],
+      );
+    },
+    async saveLater(person: string, { stageId, requestId, until }: Later): Promise<void> {
+      await db
+        .deleteFrom('later')
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('requests')
+              .select('requests.request_id')
+              .where('state', '!=', 'open')
+              .whereRef('requests.stage_id', '=', 'later.stage_id')
+              .whereRef('requests.request_id', '=', 'later.request_id'),
+          ),
+        )
+        .execute();
+      await db
+        .insertInto('later')
+        .values({ person, stage_id: stageId, request_id: requestId, until })
+        .onConflict((conflict) => conflict.columns(['person', 'stage_id', 'request_id']).doUpdateSet({ until }))
+        .execute();
+    },
+    async removeLater(person: string, stageId: StageId, requestId: RequestId): Promise<boolean> {
+      const { numDeletedRows } = await db
+        .deleteFrom('later')
+        .where('person', '=', person)
+        .where('stage_id', '=', stageId)
+        .where('request_id', '=', requestId)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+const toLater = (row: { stage_id: string; request_id: string; until: string | null }): Later =>
+  Later.parse({ stageId: row.stage_id, requestId: row.request_id, until: row.until });
