@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { it, onTestFinished } from 'vitest';
+import { openBrowser } from '../support/browser.ts';
+import { install } from '../support/callboard.ts';
+import { apiOf } from '../support/scene.ts';
+import { type FrameWork, recordFrames } from './frames.ts';
+import { type Figure, report } from './results.ts';
+
+const ROWS = 500;
+const CHANGES = 100;
+const SCROLLS = 60;
+
+it('measures the frames of a board of 500 stages beside an empty one', { timeout: 300_000 }, async () => {
+  const { start } = await install();
+  const { loginLink, origin, stop } = await start();
+  onTestFinished(stop);
+  const { page } = await openBrowser({ width: 1440, height: 900 });
+  await page.goto(loginLink);
+  await page.getByRole('region', { name: 'Ready' }).waitFor();
+  const wheel = async () => {
+    const box = await page.getByRole('region', { name: 'Ready' }).boundingBox();
+    if (box === null) throw new Error('the column is not on the screen');
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    for (let n = 0; n < SCROLLS; n += 1) {
+      await page.mouse.wheel(0, n < SCROLLS / 2 ? 150 : -150);
+      await sleep(16);
+    }
+  };
+  const empty = await recordFrames(page, wheel);
+
+  const api = apiOf(origin);
+  const ids: string[] = [];
+  for (let n = 0; n < ROWS; n += 1) {
+    const fields = { projectId: 'shop', title: `Stage number ${n}`, prompt: 'Do it.' };
+    ids.push((await api.post('/api/stages', fields)).stage.id);
+    await sleep(12); // at most 100 commands a second
+  }
+  const last = `Stage number ${ROWS - 1}`;
+  const begun = performance.now();
+  await page.reload();
+  await page.getByRole('region', { name: 'Ready' }).getByText('Stage number', { exact: false }).first().waitFor();
+  const openMs = performance.now() - begun;
+  const scrolling = await recordFrames(page, wheel);
+  const changing = await recordFrames(page, async () => {
+    for (let n = 0; n < CHANGES; n += 1) {
+      await api.patch(`/api/stages/${ids[(n * 37) % ROWS]}`, { title: `Stage renamed ${n}` });
+      await sleep(20);
+    }
+  });
+  const typing = await recordFrames(page, async () => {
+    await page.keyboard.press('/');
+    await page.keyboard.type(last, { delay: 40 });
+  });
+  report('board', [
+    { name: `a board of ${ROWS} rows opens`, value: openMs, unit: 'ms' },
+    ...figuresOf(`scrolling ${ROWS} rows`, scrolling, empty),
+    ...figuresOf(`${CHANGES} changes of ${ROWS} rows`, changing, empty),
+    ...figuresOf(`filtering ${ROWS} rows`, typing, empty),
+  ]);
+});
+
+function figuresOf(what: string, { p95Ms, longTasks, longestTaskMs }: FrameWork, empty: FrameWork): Figure[] {
+  const baseline = `an empty board ${empty.p95Ms.toFixed(1)} ms`;
+  return [
+    { name: `${what}: work for a frame, p95`, value: p95Ms, unit: 'ms', baseline, atMost: 8 },
+    { name: `${what}: tasks over 50 ms`, value: longTasks, unit: '', atMost: 0 },
+    { name: `${what}: longest task`, value: longestTaskMs, unit: 'ms' },
+  ];
+}
