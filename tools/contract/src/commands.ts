@@ -11,7 +11,7 @@ import { Actor, Login, PageKey } from './logins.ts';
 import { LoopDelay } from './loop-delay.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { Later, Me, MePatch } from './people.ts';
-import { NewProject, Project, ProjectPatch } from './projects.ts';
+import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
 import { AnswerBody, ApproveBody, Decision, PendingRequest } from './requests.ts';
 import { PermissionRule } from './rules.ts';
 import {
@@ -29,6 +29,7 @@ import { BuildFolders, KeptFile, Removal, TrashEntry } from './trash.ts';
 import { ProjectTrust, RulesBody, TrustBody, TrustQuery } from './trust.ts';
 
 const onStage = { stageId: StageId };
+const ofProject = { projectId: ProjectId };
 const ofRequest = z.object({ ...onStage, requestId: RequestId });
 const ofTask = z.object({ ...onStage, taskId: z.string().min(1).max(200) });
 const taskList = z.object({ tasks: z.array(BackgroundTask) });
@@ -138,6 +139,9 @@ export const commands = {
   get_diff: { time: 'slow', input: DiffQuery.extend(onStage), reply: z.object({ diff: StageDiff }) },
   /** Lists files of the stage's worktree whose paths match the query, best first; without a query, the topmost files. */
   suggest_files: { input: SuggestFiles.extend(onStage), reply: z.object({ files: z.array(z.string()) }) },
+  /** Lists files of a project's main checkout in the same way. */
+  suggest_project_files: { input: SuggestFiles.extend(ofProject), reply: z.object({ files: z.array(z.string()) }) },
+  get_branches: { input: z.object(ofProject), reply: BranchList },
   start_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Starts the next phase of the stage's pipeline. */
   advance_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },

@@ -81,3 +81,11 @@ export type NewProject = z.infer<typeof NewProject>;
 
 export const ProjectPatch = z.strictObject({ name: ProjectName.optional(), settings: SettingsPatch.optional() });
 export type ProjectPatch = z.infer<typeof ProjectPatch>;
+
+/** The local branches of a repository, most recently committed first. */
+export const BranchList = z.object({
+  /** The branch of the main checkout; null if it is on none. */
+  current: z.string().nullable(),
+  branches: z.array(z.string()),
+});
+export type BranchList = z.infer<typeof BranchList>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ProjectId, StageId } from './ids.ts';
 import { StageMerge } from './merges.ts';
-import { PermissionMode, SessionSummary } from './sessions.ts';
+import { Effort, PermissionMode, SessionSummary } from './sessions.ts';
 
 export const Column = z.enum(['backlog', 'ready', 'running', 'needs-you', 'review', 'done']);
 export type Column = z.infer<typeof Column>;
@@ -33,6 +33,14 @@ export const Stage = z.object({
   priority: Priority,
   permissionMode: PermissionMode,
   model: z.string().nullable(),
+  /** How much Claude thinks, from the first start on; null: the model's own default. */
+  effort: Effort.nullable().default(null),
+  /** The branch, tag or commit that its branch begins at; null: the current commit of the main checkout. */
+  base: z.string().nullable().default(null),
+  /** The name for its branch; null: `callboard/<stage-id>`. `worktree.branch` is the branch that it has. */
+  branch: z.string().nullable().default(null),
+  /** A free word to filter by. */
+  group: z.string().nullable().default(null),
   /** Whether Claude's commands run in the sandbox; null: as the project says. A change applies from the next start. */
   sandbox: z.boolean().nullable().default(null),
   autoStart: z.boolean(),
@@ -62,6 +70,8 @@ const Prompt = z
   .min(1, 'is empty')
   .max(200_000, 'is longer than 200,000 characters; put the rest into a file of the repository');
 const Model = z.string().trim().min(1).max(200);
+const Revision = z.string().trim().min(1, 'is empty').max(200, 'is longer than 200 characters');
+const Group = z.string().trim().min(1, 'is empty').max(60, 'is longer than 60 characters');
 
 export const NewStage = z.strictObject({
   projectId: ProjectId,
@@ -71,6 +81,12 @@ export const NewStage = z.strictObject({
   priority: Priority.optional(),
   permissionMode: PermissionMode.optional(),
   model: Model.nullable().optional(),
+  effort: Effort.nullable().optional(),
+  /** A branch, tag or commit of the repository. */
+  base: Revision.nullable().optional(),
+  /** The name of a branch that does not exist yet. */
+  branch: Revision.nullable().optional(),
+  group: Group.nullable().optional(),
   sandbox: z.boolean().nullable().optional(),
   autoStart: z.boolean().optional(),
   held: z.boolean().optional(),

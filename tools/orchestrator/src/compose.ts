@@ -224,7 +224,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
   life.onStop('write watch', writes.stop);
-  const stages = createStages({ store });
+  const stages = createStages({ store, worktrees });
   return {
     ...{ projects, logins, approvals, people, messages, writes, stages },
     complete: createStageCompletion({ store, stages, worktrees, endIfIdle: sessions.endIfIdle }),
@@ -235,7 +235,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
-    imports: createStageImports({ store }),
+    imports: createStageImports({ store, worktrees }),
   };
 }
 

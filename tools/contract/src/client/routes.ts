@@ -26,6 +26,8 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
   agree_git_settings: { method: 'POST', path: '/api/projects/:projectId/git-settings' },
   import_stages: { method: 'POST', path: '/api/projects/:projectId/import' },
+  suggest_project_files: { method: 'GET', path: '/api/projects/:projectId/files' },
+  get_branches: { method: 'GET', path: '/api/projects/:projectId/branches' },
   get_trust: { method: 'GET', path: '/api/projects/:projectId/trust' },
   trust_project: { method: 'POST', path: '/api/projects/:projectId/trust' },
   agree_rules: { method: 'POST', path: '/api/projects/:projectId/trust/rules' },

@@ -19,7 +19,7 @@ export function newSession(stage: Stage, now: string): SessionRecord {
     tokens: null,
     contextUsage: null,
     turnUsage: null,
-    effort: null,
+    effort: stage.effort,
     todos: [],
     changes: null,
     changesCountedFor: null,

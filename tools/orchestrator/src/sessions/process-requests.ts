@@ -133,8 +133,13 @@ async function storeModel(tx: Tx, stageId: StageId, { model, effort }: ModelChan
     // Shown at once; the next turn reports the model that is in use.
     if (model !== undefined) change.record = { ...change.record, model };
   });
-  if (model === undefined) return;
-  const stage = { ...(await requireStage(tx, stageId)), model, updatedAt: tx.now };
+  const before = await requireStage(tx, stageId);
+  const stage = {
+    ...before,
+    model: model === undefined ? before.model : model,
+    effort: effort ?? before.effort,
+    updatedAt: tx.now,
+  };
   await tx.stages.update(stage);
   await tx.emit({ type: 'stage-updated', data: { stageId, stage } });
 }

@@ -4,6 +4,7 @@ import { type Project, type ProjectId, type Stage, StageId } from '@callboard/co
 import { Rejection } from '../lib/errors.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 import { parseStageFile, type StageFile } from './stage-file.ts';
 
 /** Unknown keys in a file's frontmatter. */
@@ -25,11 +26,17 @@ export interface StageImports {
   ): Promise<{ ids: StageId[]; created: number; updated: number; ignored: IgnoredKeys[] }>;
 }
 
-export function createStageImports({ store }: { store: Store }): StageImports {
+interface ImportParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'requireStartPoint'>;
+}
+
+export function createStageImports({ store, worktrees }: ImportParts): StageImports {
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
       const files = await readStageFiles(resolve(project.path, path));
+      await requireStartPoints({ store, worktrees }, project, files);
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
         requireSound(project, files, known);
@@ -42,6 +49,25 @@ export function createStageImports({ store }: { store: Store }): StageImports {
       });
     },
   };
+}
+
+/** Checks what git must accept, except for stages that have been started: those keep their branch. */
+async function requireStartPoints(
+  { store, worktrees }: ImportParts,
+  project: Project,
+  files: readonly StageFile[],
+): Promise<void> {
+  const problems: string[] = [];
+  for (const { id, path, base = null, branch = null } of files) {
+    if ((base === null && branch === null) || (await store.read.sessions.find(id)) !== null) continue;
+    await worktrees.requireStartPoint(project, { base, branch }).catch((error: unknown) => {
+      if (!(error instanceof Rejection)) throw error;
+      problems.push(`${path}: ${error.message}`);
+    });
+    const twin = files.find((other) => branch !== null && other.branch === branch && other.id !== id);
+    if (twin !== undefined) problems.push(`${path}: its branch ${branch} is also that of ${twin.path}`);
+  }
+  if (problems.length > 0) throw failed(problems);
 }
 
 async function readStageFiles(path: string): Promise<StageFile[]> {
@@ -130,6 +156,10 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
     priority: file.priority ?? before?.priority ?? 2,
     permissionMode: file.permissionMode ?? before?.permissionMode ?? 'default',
     model: file.model ?? before?.model ?? null,
+    effort: file.effort ?? before?.effort ?? null,
+    base: file.base ?? before?.base ?? null,
+    branch: file.branch ?? before?.branch ?? null,
+    group: file.group ?? before?.group ?? null,
     autoStart: file.autoStart ?? before?.autoStart ?? false,
     source: file.path,
     updatedAt: tx.now,

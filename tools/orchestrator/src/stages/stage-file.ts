@@ -36,6 +36,10 @@ const Frontmatter = z.looseObject({
   status: z.enum(['Not Started', 'In Progress', 'Complete', 'Skipped']).default('Not Started'),
   permission_mode: NewStage.shape.permissionMode,
   model: text(NewStage.shape.model).optional(),
+  effort: NewStage.shape.effort,
+  base: text(NewStage.shape.base).optional(),
+  branch: text(NewStage.shape.branch).optional(),
+  group: text(NewStage.shape.group).optional(),
   auto_start: NewStage.shape.autoStart,
 });
 
@@ -51,6 +55,10 @@ export interface StageFile {
   isDone: boolean;
   permissionMode: NewStage['permissionMode'];
   model: NewStage['model'];
+  effort: NewStage['effort'];
+  base: NewStage['base'];
+  branch: NewStage['branch'];
+  group: NewStage['group'];
   autoStart: boolean | undefined;
   /** Unknown keys in its frontmatter. */
   unknownKeys: string[];
@@ -69,7 +77,8 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
   if (!parsed.success) return { problem: `${path}: ${z.prettifyError(parsed.error)}` };
   const prompt = (match[2] ?? '').trim();
   if (prompt === '') return { problem: `${path}: the body, which is the stage's prompt, is empty` };
-  const { id, title, depends_on, priority, status, permission_mode, model, auto_start } = parsed.data;
+  const { id, title, depends_on, priority, status, permission_mode, auto_start } = parsed.data;
+  const { model, effort, base, branch, group } = parsed.data;
   return {
     stage: {
       path,
@@ -80,7 +89,7 @@ export function parseStageFile(path: string, content: string): { stage: StageFil
       priority,
       isDone: status === 'Complete' || status === 'Skipped',
       permissionMode: permission_mode,
-      model,
+      ...{ model, effort, base, branch, group },
       autoStart: auto_start,
       unknownKeys: Object.keys(parsed.data).filter((key) => !(key in Frontmatter.shape)),
     },

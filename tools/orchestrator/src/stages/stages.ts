@@ -1,17 +1,21 @@
-import { type NewStage, Phase, type Stage, StageId, type StagePatch } from '@callboard/contract';
+import { type NewStage, Phase, type ProjectId, type Stage, StageId, type StagePatch } from '@callboard/contract';
 import { reopenStage } from '../domain/reopen-stage.ts';
 import { requireNoAlarm } from '../domain/session-alarm.ts';
 import { Rejection } from '../lib/errors.ts';
 import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
+import type { Worktrees } from '../worktrees/worktrees.ts';
 
 /** Creates, changes, completes and removes stages on behalf of people. */
 export interface Stages {
-  /** Creates a stage that has not been started. @throws Rejection `unknown_project`, `unknown_dependency` */
+  /**
+   * Creates a stage that has not been started.
+   * @throws Rejection `unknown_project`, `unknown_dependency`, `unknown_base`, `bad_branch`, `branch_taken`
+   */
   create(stage: NewStage): Promise<Stage>;
   /**
    * Changes fields of a stage.
-   * @throws Rejection `unknown_stage`, `unknown_dependency`; `stage_running` for a new prompt or mode of a started stage
+   * @throws Rejection as `create`; `unknown_stage`; `stage_running` for a field that a started stage keeps
    */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
   /** Resolves if the stage can be marked done now. @throws as `complete` */
@@ -29,39 +33,58 @@ export interface Stages {
   remove(stageId: StageId): Promise<Stage>;
 }
 
-export function createStages({ store }: { store: Store }): Stages {
+interface StagesParts {
+  store: Store;
+  worktrees: Pick<Worktrees, 'requireStartPoint'>;
+}
+
+/** What the first start uses and nothing changes afterwards. */
+const KEPT_ONCE_STARTED = ['prompt', 'permissionMode', 'effort', 'base', 'branch'] as const;
+
+export function createStages({ store, worktrees }: StagesParts): Stages {
   async function save(tx: Tx, stage: Stage): Promise<Stage> {
     await tx.stages.update(stage);
     await tx.emit({ type: 'stage-updated', data: { stageId: stage.id, stage } });
     return stage;
   }
 
+  async function requireStart(projectId: ProjectId, stageId: StageId | null, wanted: StagePatch): Promise<void> {
+    const { base = null, branch = null } = wanted;
+    if (base === null && branch === null) return;
+    await worktrees.requireStartPoint(await requireProject(store.read, projectId), { base, branch });
+    if (branch !== null) requireUnclaimed(await store.read.stages.list(), { projectId, stageId, branch });
+  }
+
   return {
-    create: (wanted) =>
-      store.transact(async (tx) => {
+    async create(wanted) {
+      await requireStart(wanted.projectId, null, wanted);
+      return store.transact(async (tx) => {
         await requireProject(tx, wanted.projectId);
         await requireDependencies(tx, wanted.dependsOn ?? []);
         const stage = newStage(wanted, await unusedId(tx), tx.now);
         await tx.stages.insert(stage);
         await tx.emit({ type: 'stage-created', data: { stageId: stage.id, stage } });
         return stage;
-      }),
+      });
+    },
 
-    update: (stageId, patch) =>
-      store.transact(async (tx) => {
+    async update(stageId, patch) {
+      const { projectId } = await requireStage(store.read, stageId);
+      if ((await store.read.sessions.find(stageId)) === null) await requireStart(projectId, stageId, patch);
+      return store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
         const changes = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
         if (patch.dependsOn !== undefined) await requireNoCycle(tx, stageId, patch.dependsOn);
         const started = (await tx.sessions.find(stageId)) !== null;
-        if (started && (patch.prompt !== undefined || patch.permissionMode !== undefined)) {
-          throw new Rejection(
-            'stage_running',
-            `${stageId} has been started. Send a message instead of changing its prompt, and change the mode on its page.`,
-          );
+        if (started && KEPT_ONCE_STARTED.some((field) => patch[field] !== undefined)) {
+          const advice =
+            'Send a message instead of changing its prompt, and change mode and effort on its page. Its branch stays.';
+          throw new Rejection('stage_running', `${stageId} has been started. ${advice}`);
         }
         const dependsOn = [...new Set(patch.dependsOn ?? stage.dependsOn)];
         return save(tx, { ...stage, ...changes, dependsOn, updatedAt: tx.now });
-      }),
+      });
+    },
 
     requireCompletable: async (stageId) => void (await completable(store.read, stageId)),
 
@@ -101,6 +124,10 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   priority: wanted.priority ?? 2,
   permissionMode: wanted.permissionMode ?? 'default',
   model: wanted.model ?? null,
+  effort: wanted.effort ?? null,
+  base: wanted.base ?? null,
+  branch: wanted.branch ?? null,
+  group: wanted.group ?? null,
   sandbox: wanted.sandbox ?? null,
   autoStart: wanted.autoStart ?? false,
   held: wanted.held ?? false,
@@ -132,6 +159,22 @@ async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {
   if (session !== null && session.launchId !== null) {
     throw new Rejection('stage_running', `${stageId} has a running session (${session.state}). Stop it first.`);
   }
+}
+
+interface WantedBranch {
+  projectId: ProjectId;
+  stageId: StageId | null;
+  branch: string;
+}
+
+/** Git does not know the branches of stages that were not started yet. */
+function requireUnclaimed(stages: readonly Stage[], { projectId, stageId, branch }: WantedBranch): void {
+  const other = stages.find(
+    (one) => one.projectId === projectId && one.id !== stageId && one.branch === branch && one.worktree === null,
+  );
+  if (other === undefined) return;
+  const message = `${other.id} (${other.title}) is to create the branch ${branch}. Choose another name for this stage's branch.`;
+  throw new Rejection('branch_taken', message);
 }
 
 async function requireDependencies(tx: Tx, ids: readonly StageId[]): Promise<void> {

@@ -1,15 +1,19 @@
-import type { DiffQuery, Stage, StageDiff, StageId, Worktree } from '@callboard/contract';
+import type { DiffQuery, ProjectId, Stage, StageDiff, StageId, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { requireStage, unknownStage } from '../store/require.ts';
+import { requireProject, requireStage, unknownStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-/** Reads files in the worktrees of stages. */
+/** Reads files in the worktrees of stages and in the main checkouts of projects. */
 export interface WorktreeFiles {
   /** Returns the diff of a worktree. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
   diff(stageId: StageId, query: DiffQuery): Promise<StageDiff>;
   /** Returns paths that match the query. @throws Rejection `unknown_stage`; `no_session` before the stage's first start */
   suggest(stageId: StageId, query: string): ReturnType<Worktrees['suggestFiles']>;
+  /** Returns paths of the main checkout that match the query. @throws Rejection `unknown_project` */
+  suggestIn(projectId: ProjectId, query: string): ReturnType<Worktrees['suggestFiles']>;
+  /** Returns the branches of a project. @throws Rejection `unknown_project` */
+  branches(projectId: ProjectId): ReturnType<Worktrees['branches']>;
 }
 
 export function createWorktreeFiles({ store, worktrees }: { store: Store; worktrees: Worktrees }): WorktreeFiles {
@@ -28,5 +32,7 @@ export function createWorktreeFiles({ store, worktrees }: { store: Store; worktr
     },
     suggest: async (stageId, query) =>
       worktrees.suggestFiles(worktreeOf(await requireStage(store.read, stageId)), query),
+    suggestIn: async (projectId, query) => worktrees.suggestFiles(await requireProject(store.read, projectId), query),
+    branches: async (projectId) => worktrees.branches(await requireProject(store.read, projectId)),
   };
 }

@@ -5,6 +5,7 @@ import { OperationalError } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
 import { ignoredFiles } from './ignored-files.ts';
+import { type StartPoint, startCommit } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
 import { removeIncomplete, worktreeStatus } from './worktree-list.ts';
 
@@ -15,6 +16,8 @@ export interface EnsureParts {
   stageId: StageId;
   /** The stage's recorded worktree. */
   recorded: Worktree | null;
+  /** Where its branch begins, and its name, if a person chose them. */
+  start: StartPoint;
   /** Receives notices for people about a new worktree. */
   tell: (notice: string) => void;
 }
@@ -38,9 +41,12 @@ export async function ensureWorktree(parts: EnsureParts): Promise<Worktree> {
     const told = await prepareSubmodules(git, place.path, project.settings.submodules);
     if (told !== null) parts.tell(told);
   }
-  if (recorded === null && basename(place.path) !== stageId) reportOtherNames(parts, place);
+  if (recorded === null && parts.start.branch === null && basename(place.path) !== stageId)
+    reportOtherNames(parts, place);
   const isSame = recorded !== null && made !== 'new branch';
-  const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', 'HEAD', place.branch]);
+  const begin =
+    parts.start.base === null || recorded !== null ? 'HEAD' : await startCommit(git, project, parts.start.base);
+  const base = isSame ? recorded.base : await git.must(project.path, ['merge-base', begin, place.branch]);
   return { ...place, base };
 }
 
@@ -57,48 +63,61 @@ function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): vo
 }
 
 /** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
-async function freePlace({ git, project, stageId }: EnsureParts, folder: string): Promise<Place> {
+async function freePlace(parts: EnsureParts, folder: string): Promise<Place> {
+  const { git, project, stageId, start } = parts;
+  const commit = await startCommit(git, project, start.base);
   for (let n = 1; ; n++) {
     const name = n === 1 ? stageId : `${stageId}-${n}`;
-    const place = { path: join(folder, name), branch: `callboard/${name}` };
+    const place = { path: join(folder, name), branch: start.branch ?? `callboard/${name}` };
     const known = await worktreeStatus(git, project.path, place.path);
     if (known === 'incomplete') return place; // left by an interrupted start of this stage: nobody has used it yet
     const isTaken = (await pathExists(place.path))
       ? known === 'unknown'
         ? !(await isEmpty(place.path))
-        : !(await isUntouched(git, project, place))
-      : await hasOtherWork(git, project, place.branch);
+        : !(await isUntouched(parts, place, commit))
+      : await hasOtherWork(parts, place.branch, commit);
     if (!isTaken) return place;
+    if (start.branch !== null && (await hasOtherWork(parts, start.branch, commit))) throw branchTaken(start.branch);
   }
 }
 
 /** Whether an interrupted start left it before the stage recorded it, and nobody has used it since. */
-async function isUntouched(git: Git, project: Project, { path, branch }: Place): Promise<boolean> {
+async function isUntouched({ git, project }: EnsureParts, { path, branch }: Place, commit: string): Promise<boolean> {
   const head = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
   if (head.stdout.trim() !== branch) return false;
   if ((await git.must(path, ['status', '--porcelain'])) !== '') return false;
   const { files, buildFolders } = await ignoredFiles(git, project, path);
   if (files.length + buildFolders.length > 0) return false;
-  return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, 'HEAD'])).failed;
+  return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, commit])).failed;
 }
 
 /** Whether the branch is at another commit than a new one would be. */
-async function hasOtherWork(git: Git, project: Project, branch: string): Promise<boolean> {
+async function hasOtherWork({ git, project }: EnsureParts, branch: string, commit: string): Promise<boolean> {
   const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
   if (tip.failed) return false;
-  return tip.stdout.trim() !== (await git.must(project.path, ['rev-parse', 'HEAD']));
+  return tip.stdout.trim() !== commit;
 }
+
+const branchTaken = (branch: string): OperationalError =>
+  new OperationalError(
+    'worktree_failed',
+    `The branch ${branch} exists by now, with other work. Edit the stage and choose another name for its branch, then start it.`,
+  );
 
 type Made = 'found' | 'existing branch' | 'new branch';
 
-async function makeIfMissing({ git, project, recorded, tell }: EnsureParts, { path, branch }: Place): Promise<Made> {
+async function makeIfMissing(
+  { git, project, recorded, start, tell }: EnsureParts,
+  { path, branch }: Place,
+): Promise<Made> {
   const known = await worktreeStatus(git, project.path, path);
   if (known === 'incomplete') await removeIncomplete(git, project.path, path);
   if (known === 'complete' && (await pathExists(path))) return 'found';
   if (known !== 'incomplete' && (await pathExists(path)) && !(await isEmpty(path))) throw pathTaken(project, path);
   const force = known === 'complete' ? ['--force'] : []; // git still lists it, though somebody deleted its folder
   const isBranch = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  const target = isBranch.failed ? ['-b', branch, path] : [path, branch];
+  const begin = recorded === null && start.base !== null ? [await startCommit(git, project, start.base)] : [];
+  const target = isBranch.failed ? ['-b', branch, path, ...begin] : [path, branch];
   const added = await git.try(project.path, ['worktree', 'add', ...force, ...target]);
   if (added.failed) {
     const isMade =

@@ -169,7 +169,7 @@ it('removes a worktree with submodules unless they have unpushed commits, and ke
   const told: string[] = [];
   const settings = { submodules: true };
   const project = sampleProject({ path, settings });
-  const worktree = await own.ensure(project, STAGE_2, null, (notice) => told.push(notice));
+  const worktree = await own.ensure(project, STAGE_2, null, { tell: (notice) => told.push(notice) });
   expect(told).toEqual([]);
   await writeFile(join(worktree.path, 'library', 'a.local'), 'mine');
   const order: RemovalOrder = {
@@ -187,7 +187,9 @@ it('removes a worktree with submodules unless they have unpushed commits, and ke
   await own.remove(project, worktree, order);
   expect(kept).toEqual(['library/a.local']);
   await expect(access(worktree.path)).rejects.toThrow();
-  const bare = await worktrees.ensure(sampleProject({ path }), stageId('STAGE-3'), null, (notice) => told.push(notice));
+  const bare = await worktrees.ensure(sampleProject({ path }), stageId('STAGE-3'), null, {
+    tell: (notice) => told.push(notice),
+  });
   expect(told).toEqual([expect.stringContaining('Their folders are empty')]);
   expect(bare.branch).toBe('callboard/STAGE-3');
   await remove();

@@ -97,7 +97,7 @@ describe('the worktree of a stage', () => {
     await git(path, 'switch', '--quiet', 'main');
     await commit(path, 'other.txt', 'meanwhile');
     const told: string[] = [];
-    const worktree = await worktrees.ensure(project, STAGE, null, (notice) => told.push(notice));
+    const worktree = await worktrees.ensure(project, STAGE, null, { tell: (notice) => told.push(notice) });
     expect(worktree).toEqual({
       path: join(dataDir, 'worktrees', 'shop', 'STAGE-1-2'),
       branch: 'callboard/STAGE-1-2',
@@ -133,7 +133,7 @@ describe('the worktree of a stage', () => {
     await git(path, 'branch', '--quiet', '-D', first.branch);
     await commit(path, 'other.txt', 'meanwhile');
     const told: string[] = [];
-    const again = await worktrees.ensure(project, STAGE, first, (notice) => told.push(notice));
+    const again = await worktrees.ensure(project, STAGE, first, { tell: (notice) => told.push(notice) });
     expect(again).toEqual({ ...first, base: await git(path, 'rev-parse', 'HEAD') });
     expect(told).toEqual([expect.stringContaining('current commit')]);
   });
@@ -143,7 +143,7 @@ describe('the worktree of a stage', () => {
     await failingHook(path, 'post-checkout');
     for (const id of ['STAGE-1', 'STAGE-2']) {
       const told: string[] = [];
-      const worktree = await worktrees.ensure(project, stageId(id), null, (notice) => told.push(notice));
+      const worktree = await worktrees.ensure(project, stageId(id), null, { tell: (notice) => told.push(notice) });
       expect(await git(worktree.path, 'status', '--porcelain')).toBe('');
       expect(told).toEqual([expect.stringContaining('the hook says no')]);
     }

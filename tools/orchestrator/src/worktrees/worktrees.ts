@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type {
+  BranchList,
   ChangeCounts,
   DiffQuery,
   GitSettingItem,
@@ -33,6 +34,7 @@ import {
 } from './repository-settings.ts';
 import { folderTree, headTree } from './repository-tree.ts';
 import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
+import { branchesOf, requireStartPoint, type StartPoint } from './start-point.ts';
 
 export interface WorktreesParts {
   dataDir: string;
@@ -40,6 +42,13 @@ export interface WorktreesParts {
   env: Record<string, string>;
   /** The agreed git settings of each repository; by default those at the first call of git in it. */
   repositories?: Repositories;
+}
+
+export interface EnsureOptions {
+  /** Where the branch of a new worktree begins, and its name. */
+  start?: StartPoint;
+  /** Receives notices for people about a new worktree. */
+  tell?: (notice: string) => void;
 }
 
 /** One worktree and branch for each stage: `<data-dir>/worktrees/<project>/<stage>`, `callboard/<stage-id>`. */
@@ -55,15 +64,13 @@ export interface Worktrees {
    * its branch. Never takes over a folder or branch with other work: the names get a number at the end instead.
    *
    * @param recorded the stage's recorded worktree; null until the first one was completed
-   * @param tell receives notices for people about a new worktree
    * @throws OperationalError `worktree_failed`
    */
-  ensure(
-    project: Project,
-    stageId: StageId,
-    recorded: Worktree | null,
-    tell?: (notice: string) => void,
-  ): Promise<Worktree>;
+  ensure(project: Project, stageId: StageId, recorded: Worktree | null, options?: EnsureOptions): Promise<Worktree>;
+  /** Resolves if a stage may begin like this. @throws Rejection `unknown_base`, `bad_branch`, `branch_taken` */
+  requireStartPoint(project: Pick<Project, 'path'>, start: StartPoint): Promise<void>;
+  /** Lists the branches of the repository. @throws OperationalError `worktree_failed` */
+  branches(project: Pick<Project, 'path'>): Promise<BranchList>;
   /**
    * Returns what a merge would change, and uncommitted changes; with a path, that file with its patch.
    * @throws OperationalError `worktree_failed`; Rejection `head_moved` if a requested tree no longer exists
@@ -72,10 +79,10 @@ export interface Worktrees {
   /** Counts these changes. @throws OperationalError `worktree_failed`, also when the signal aborts */
   countChanges(project: Project, worktree: Worktree, signal: AbortSignal): Promise<ChangeCounts>;
   /**
-   * Returns at most twenty paths in the worktree that match the query, best first, without files that git ignores.
-   * The list may be five seconds old. @throws OperationalError `worktree_failed`
+   * Returns at most twenty paths in a worktree or the main checkout that match the query, best first, without files that git
+   * ignores. The list may be five seconds old. @throws OperationalError `worktree_failed`
    */
-  suggestFiles(worktree: Worktree, query: string): Promise<string[]>;
+  suggestFiles(checkout: { path: string }, query: string): Promise<string[]>;
   /**
    * Merges the stage's branch into the branch that the main checkout is on; leaves the checkout unchanged on failure.
    * @param seen merges only exactly this, if given
@@ -142,8 +149,10 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
       return { root };
     },
 
-    ensure: (project, stageId, recorded, tell = () => undefined) =>
-      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, tell })),
+    ensure: (project, stageId, recorded, { start = { base: null, branch: null }, tell = () => undefined } = {}) =>
+      makings(project.path, () => ensureWorktree({ git, dataDir, project, stageId, recorded, start, tell })),
+    requireStartPoint: (project, start) => requireStartPoint(git, project, start),
+    branches: (project) => branchesOf(git, project),
 
     diff: (project, worktree, query) => diffOf(git, { worktree, checkout: project.path }, query),
     countChanges: (project, worktree, signal) => countsOf(git.until(signal), { worktree, checkout: project.path }),

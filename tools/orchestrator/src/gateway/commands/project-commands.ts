@@ -2,6 +2,7 @@ import type { ApprovalService } from '../../approvals/approval-service.ts';
 import type { ProjectGitSettings } from '../../stages/git-settings.ts';
 import type { StageImports } from '../../stages/import-stages.ts';
 import type { Projects } from '../../stages/projects.ts';
+import type { WorktreeFiles } from '../../stages/worktree-files.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trust } from '../../trust/trust.ts';
 import type { BoardViews } from '../../views/board-views.ts';
@@ -15,6 +16,7 @@ export interface ProjectParts {
   trust: Trust;
   imports: StageImports;
   approvals: Pick<ApprovalService, 'revoke'>;
+  files: WorktreeFiles;
 }
 
 type ProjectCommands =
@@ -27,11 +29,13 @@ type ProjectCommands =
   | 'trust_project'
   | 'agree_rules'
   | 'import_stages'
+  | 'suggest_project_files'
+  | 'get_branches'
   | 'get_rules'
   | 'remove_rule';
 
 export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, ProjectCommands> {
-  const { store, views, projects, gitSettings, trust, imports, approvals } = parts;
+  const { store, views, projects, gitSettings, trust, imports, approvals, files } = parts;
   return {
     create_project: async (input) => {
       const { project, created } = await projects.register(input);
@@ -57,6 +61,8 @@ export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, Proj
       const cards = new Map((await views.board()).stages.map((stage) => [stage.id, stage]));
       return { stages: ids.flatMap((id) => cards.get(id) ?? []), ...done };
     },
+    suggest_project_files: async ({ projectId, query = '' }) => ({ files: await files.suggestIn(projectId, query) }),
+    get_branches: ({ projectId }) => files.branches(projectId),
     get_rules: async ({ projectId }) => ({ rules: await views.rules(projectId) }),
     remove_rule: async ({ ruleId }) => ({ rule: await approvals.revoke(ruleId) }),
   };

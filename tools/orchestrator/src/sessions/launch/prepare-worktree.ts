@@ -24,7 +24,8 @@ export async function prepareWorktree(
   const project = stage === null ? null : await store.read.projects.find(stage.projectId);
   if (stage === null || project === null) throw new Error(`${stageId} or its project is gone`);
   const notices: string[] = [];
-  const worktree = await worktrees.ensure(project, stageId, stage.worktree, (notice) => notices.push(notice));
+  const tell = (notice: string) => notices.push(notice);
+  const worktree = await worktrees.ensure(project, stageId, stage.worktree, { start: stage, tell });
   if (notices.length > 0 || !isSame(stage.worktree, worktree)) {
     await store.transact(async (tx) => {
       await changeSession(tx, stageId, (change) => {

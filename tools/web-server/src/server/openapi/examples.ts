@@ -29,6 +29,8 @@ export const examples: Examples = {
     input: { ...ofProject, path: 'docs/stages' },
     reply: { stages: [stage], created: 1, updated: 0, ignored: [] },
   },
+  suggest_project_files: { input: { ...ofProject, query: 'login' }, reply: { files: ['src/login.ts'] } },
+  get_branches: { input: ofProject, reply: { current: 'main', branches: ['main', 'develop'] } },
   get_rules: { input: ofProject, reply: { rules: [rule] } },
   get_trust: { input: { ...ofProject, ...onStage }, reply: { trust: the.trust } },
   trust_project: {

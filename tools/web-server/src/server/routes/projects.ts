@@ -1,4 +1,4 @@
-import { TrustQuery } from '@callboard/contract';
+import { SuggestFiles, TrustQuery } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
 /** The repositories on the board, and the rules that hold in them. */
@@ -32,6 +32,17 @@ export const projectRelays = {
     description:
       '`path` is absolute, or relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. `ignored` lists frontmatter keys that have no meaning here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
+  },
+  suggest_project_files: {
+    query: SuggestFiles,
+    summary: 'Suggest files of the main checkout',
+    description: "At most twenty paths, best first, as for a stage's worktree. Files that git ignores are left out.",
+    problems: ['unknown_project', 'worktree_failed'],
+  },
+  get_branches: {
+    summary: 'List the branches of the repository',
+    description: 'The local ones, most recently committed first. `current` is the branch of the main checkout.',
+    problems: ['unknown_project', 'worktree_failed'],
   },
   get_rules: {
     summary: 'List the permanent rules of the project and its stages',

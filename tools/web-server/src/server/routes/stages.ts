@@ -6,14 +6,16 @@ export const stageRelays = {
   create_stage: {
     status: 201,
     summary: 'Create a stage',
-    description: 'It starts automatically only with `autoStart`.',
-    problems: ['unknown_project', 'unknown_dependency'],
+    description:
+      'It starts automatically only with `autoStart`. Its branch begins at `base` (a branch, tag or commit; by default where the main checkout is) and is called `branch` (by default `callboard/<stage-id>`); it is merged into the branch of the main checkout.',
+    problems: ['unknown_project', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken'],
   },
   get_stage: { summary: 'Get a stage with its column', problems: ['unknown_stage'] },
   update_stage: {
     summary: 'Change a stage',
-    description: 'Fields that are left out stay unchanged.',
-    problems: ['unknown_stage', 'unknown_dependency', 'stage_running'],
+    description:
+      'Fields that are left out stay unchanged. A stage that was started keeps its prompt, mode, effort, base and branch.',
+    problems: ['unknown_stage', 'unknown_dependency', 'unknown_base', 'bad_branch', 'branch_taken', 'stage_running'],
   },
   remove_stage: {
     summary: 'Delete a stage',
