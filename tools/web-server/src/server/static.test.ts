@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type Harness, startHarness } from '../../test/harness.ts';
 
@@ -69,4 +70,32 @@ it('says what to do when the client is not built, and serves it once it is', asy
   ]);
   await build();
   expect((await harness.app.inject({ url: '/', headers: page })).statusCode).toBe(200);
+});
+
+it('sends the compressed copy of a file to a browser that takes it, with the same type and the same caching', async () => {
+  await build();
+  await writeFile(join(clientDir, 'index.html.br'), brotliCompressSync('<!doctype html><title>Callboard</title>'));
+  await writeFile(join(clientDir, 'assets', 'app-1a2b3c.js.br'), brotliCompressSync('export {};'));
+  await writeFile(join(clientDir, 'assets', 'app-1a2b3c.js.gz'), gzipSync('export {};'));
+  const get = (url: string, encoding: string) =>
+    harness.app.inject({ url, headers: { ...page, 'accept-encoding': encoding } });
+  for (const url of ['/', '/stages/STAGE-1']) {
+    const response = await get(url, 'gzip, br');
+    expect([response.headers['content-encoding'], response.headers['cache-control']]).toEqual(['br', 'no-cache']);
+    expect(response.headers['content-type']).toMatch(/text\/html/);
+    expect(String(brotliDecompressSync(response.rawPayload))).toContain('<title>Callboard</title>');
+  }
+  for (const [encoding, sent] of [
+    ['gzip, br', 'br'],
+    ['gzip', 'gzip'],
+    ['identity', undefined],
+  ] as const) {
+    const { headers } = await get('/assets/app-1a2b3c.js', encoding);
+    expect([headers['content-encoding'], headers.vary, headers['cache-control']]).toEqual([
+      sent,
+      expect.stringMatching(/accept-encoding/i),
+      'public, max-age=31536000, immutable',
+    ]);
+    expect(headers['content-type']).toMatch(/javascript/);
+  }
 });

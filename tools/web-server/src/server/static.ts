@@ -12,7 +12,7 @@ const YEAR = 'public, max-age=31536000, immutable';
 
 /**
  * Serves the built client from `clientDir`. Files under `assets/` have a hash in their names and are cached for ever;
- * browsers revalidate everything else. Paths of the client's router get `index.html`. The build may appear, or be replaced,
+ * browsers revalidate everything else. A file with a compressed copy beside it (`.br`, `.gz`) is sent compressed. Paths of the client's router get `index.html`. The build may appear, or be replaced,
  * while the server runs.
  */
 export async function serveClient(app: FastifyInstance, clientDir: string): Promise<void> {
@@ -22,9 +22,13 @@ export async function serveClient(app: FastifyInstance, clientDir: string): Prom
     root: clientDir,
     suppressWarning: true,
     cacheControl: false,
+    preCompressed: true,
     dotfiles: 'ignore',
     setHeaders(reply, path) {
-      reply.header('cache-control', path.startsWith(assets) ? YEAR : path === loginPage ? 'no-store' : 'no-cache');
+      reply.header(
+        'cache-control',
+        path.startsWith(assets) ? YEAR : path.startsWith(loginPage) ? 'no-store' : 'no-cache',
+      );
     },
   });
 
