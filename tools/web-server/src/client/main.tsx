@@ -1,7 +1,7 @@
 import './lib/zod-setup.ts';
 import '@fontsource-variable/inter/index.css';
 import '@fontsource-variable/jetbrains-mono/index.css';
-import '@mantine/core/styles.css';
+import './app/mantine.css';
 import '@mantine/notifications/styles.css';
 import './app/tokens.css';
 import './app/base.css';
