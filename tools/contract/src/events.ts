@@ -8,7 +8,7 @@ import { Later, Presentation } from './people.ts';
 import { Project } from './projects.ts';
 import { Decision, RequestKind } from './requests.ts';
 import { PermissionRule } from './rules.ts';
-import { SessionSummary } from './sessions.ts';
+import { LiveNow, SessionSummary } from './sessions.ts';
 import { Stage } from './stages.ts';
 
 const ofStage = { stageId: StageId };
@@ -133,6 +133,14 @@ function fieldsOf(type: EventType): readonly string[] {
 }
 
 const isSeq = (value: unknown): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
+/** A finer account of what a session does: never stored, without a number, at most once a second for each session. */
+export const SessionNowUpdate = z.object({
+  stageId: StageId,
+  /** Stands for the session's `now` while that is `thinking`; null: the session's own `now` says it all. */
+  now: LiveNow.nullable(),
+});
+export type SessionNowUpdate = z.infer<typeof SessionNowUpdate>;
 
 /** Text while it streams: never stored, without a number, only for the stages being watched. */
 export const TextDelta = z.object({

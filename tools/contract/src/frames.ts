@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { BoardNotices, BoardView } from './board.ts';
 import { type CommandType, commands } from './commands.ts';
-import { TextDelta } from './events.ts';
+import { SessionNowUpdate, TextDelta } from './events.ts';
 import { Actor, Credential } from './logins.ts';
 import { CommandError } from './problems.ts';
 
@@ -37,6 +37,7 @@ export const ReplyFrame = z.discriminatedUnion('ok', [
   z.object({ type: z.literal('reply'), id: z.string(), ok: z.literal(false), error: CommandError }),
 ]);
 export const TextDeltaFrame = z.object({ type: z.literal('text_delta'), data: TextDelta });
+export const SessionNowFrame = z.object({ type: z.literal('session_now'), data: SessionNowUpdate });
 /** The board's `warnings` or `paused` have changed. Has no `seq`, since neither is stored. */
 export const NoticesFrame = z.object({ type: z.literal('notices_updated'), data: BoardNotices });
 /** An event on the wire. `type` is its wire name; `data` is parsed once the event type is known. */

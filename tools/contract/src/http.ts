@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BoardCounts, BoardNotices } from './board.ts';
-import { TextDelta } from './events.ts';
+import { SessionNowUpdate, TextDelta } from './events.ts';
 import { LoopDelay } from './loop-delay.ts';
 
 /** Whether the web server can relay commands. */
@@ -17,6 +17,8 @@ export const streamEventData = {
   resync: z.object({ seq: z.int().nonnegative() }),
   /** Third on every stream, and on every change: the current `warnings` and `paused` of the board. */
   'notices-updated': BoardNotices,
+  /** What a session does this moment, finer than its `now` says. */
+  'session-now': SessionNowUpdate,
   /** Live text of the watched stages. */
   'text-delta': TextDelta,
 } as const;

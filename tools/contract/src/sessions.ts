@@ -154,6 +154,33 @@ export const SessionAlarm = z.object({
 });
 export type SessionAlarm = z.infer<typeof SessionAlarm>;
 
+/** A finer account of a turn in which Claude itself is at work. Not stored: it is sent while it lasts (`session-now`). */
+export const LiveNow = z.discriminatedUnion('kind', [
+  /** Claude writes to the person. `text`: the end of it so far, as one plain line of at most 120 characters. */
+  z.object({ kind: z.literal('writing'), text: z.string() }),
+  /** Claude writes the input of a tool call, for instance the content of a file. */
+  z.object({ kind: z.literal('preparing'), toolName: z.string() }),
+]);
+export type LiveNow = z.infer<typeof LiveNow>;
+
+/** What a session does at this moment. */
+export const SessionNow = z.discriminatedUnion('kind', [
+  /** Claude is at work, and runs no tool. */
+  z.object({ kind: z.literal('thinking'), since: z.iso.datetime() }),
+  /** A tool call runs. With several, the one that began first. */
+  z.object({
+    kind: z.literal('tool'),
+    toolUseId: z.string(),
+    /** The command of a shell; otherwise the tool and its subject ("Edit src/app.ts"). */
+    action: z.string(),
+    isCommand: z.boolean(),
+    /** When it began to run; for a call that a person allowed, when it was allowed. */
+    since: z.iso.datetime(),
+  }),
+  ...LiveNow.options,
+]);
+export type SessionNow = z.infer<typeof SessionNow>;
+
 /** What the board shows of a session. */
 export const SessionSummary = z.object({
   stageId: StageId,
@@ -168,6 +195,11 @@ export const SessionSummary = z.object({
   launchId: LaunchId.nullable(),
   startedAt: z.iso.datetime(),
   lastTurn: TurnOutcome.nullable(),
+  /**
+   * What it does at this moment; null between turns, and while it only waits for a person. Stored events never say `writing` or
+   * `preparing`: `session-now` tells that `thinking` is one of these.
+   */
+  now: SessionNow.nullable().default(null),
   /** Claude's last action, in a few words ("Edit src/app.ts"). */
   lastAction: z.string().nullable(),
   /** For all turns that were reported to their end; the cost of a turn whose process was killed is unknown. */

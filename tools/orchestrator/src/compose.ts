@@ -1,4 +1,4 @@
-import { type BoardEvent, boardView, type StageId, type TextDelta } from '@callboard/contract';
+import { type BoardEvent, boardView, type SessionNowUpdate, type StageId, type TextDelta } from '@callboard/contract';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
@@ -50,7 +50,7 @@ import { startPruning } from './store/pruning.ts';
 import { createTrash, type Trash } from './trash/trash.ts';
 import { createTrust } from './trust/trust.ts';
 import { VERSION } from './version.ts';
-import { createBoardViews } from './views/board-views.ts';
+import { createBoardViews, withLiveNow } from './views/board-views.ts';
 import { createWorktrees } from './worktrees/worktrees.ts';
 
 export interface ComposeOptions {
@@ -97,11 +97,13 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const repositories = await openRepositories(context, storage, options.env);
     const programs = watchPrograms(context, repositories);
     const outboxBell = createBell<StageId>();
-    const deltas = createDeltas();
+    const deltas = createDeltas<TextDelta>();
+    const nows = createDeltas<SessionNowUpdate>();
     const { store } = storage;
     const running = await runSessions(context, {
       ...{ ...repositories, ...programs, store, outboxBell },
       onTextDelta: deltas.pass,
+      onSessionNow: nows.pass,
     });
     const services = await createServices(
       context,
@@ -110,10 +112,11 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     );
     const machine = { ...programs, ...running, disk: storage.disk, writes: services.writes };
     const notices = () => boardNotices(machine);
-    const board = async () => boardView({ ...(await store.board()), ...(await notices()) });
+    const { of: liveNow } = running.liveNows;
+    const board = async () => withLiveNow(boardView({ ...(await store.board()), ...(await notices()) }), liveNow);
     const loopDelay = watchLoopDelay();
     life.onStop('loop delay', loopDelay.stop);
-    const read = { store, views: createBoardViews({ store, board }), loopDelay: loopDelay.read };
+    const read = { store, views: createBoardViews({ store, board, liveNow }), loopDelay: loopDelay.read };
     const handlers = commandHandlers({ ...read, ...kept, ...repositories, ...running, ...services });
     storage.spawner.end = useSpawner(); // not earlier: no spawn at a start is urgent, so the start does not wait for one more process
     const { host, port, secret } = config;
@@ -121,6 +124,7 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     const gateway = await openGateway({ store, board, log, handlers, logins, host, port, secret, version: VERSION });
     life.onStop('gateway', gateway.close);
     deltas.listen(gateway.onTextDelta);
+    nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
     const { scheduler, endAllIdle } = await startAutomation(context, { ...storage, ...repositories, ...running });
     reactToChanges(context, { machine, sessions: running.sessions, scheduler, gateway, notices });
@@ -181,14 +185,14 @@ function watchPrograms({ config, log, limits, life }: StartContext, { env, claud
   return { claude, sandbox };
 }
 
-/** Text deltas, for the gateway and for embedders. */
-function createDeltas() {
-  const listeners = new Set<(delta: TextDelta) => void>();
+/** What is passed on and never stored, for the gateway and for embedders. */
+function createDeltas<T>() {
+  const listeners = new Set<(delta: T) => void>();
   return {
-    pass(delta: TextDelta): void {
+    pass(delta: T): void {
       for (const listener of listeners) listener(delta);
     },
-    listen(listener: (delta: TextDelta) => void): () => void {
+    listen(listener: (delta: T) => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

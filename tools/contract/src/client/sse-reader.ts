@@ -24,6 +24,7 @@ const Unstored = z.discriminatedUnion('type', [
   z.object({ type: z.literal('orchestrator-status'), data: streamEventData['orchestrator-status'] }),
   z.object({ type: z.literal('resync'), data: streamEventData.resync }),
   z.object({ type: z.literal('notices-updated'), data: streamEventData['notices-updated'] }),
+  z.object({ type: z.literal('session-now'), data: streamEventData['session-now'] }),
   z.object({ type: z.literal('text-delta'), data: streamEventData['text-delta'] }),
 ]);
 

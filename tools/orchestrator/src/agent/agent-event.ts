@@ -108,13 +108,15 @@ export type AgentEvent =
       text: string;
       parentToolUseId: string | null;
     }
+  /** The agent begins to write the input of a tool call: passed on, never stored. */
+  | { type: 'preparing'; toolName: string; parentToolUseId: string | null }
   /** The tokens used by a model call of the running turn: passed on, never stored on their own. */
   | { type: 'used'; tokens: TokenUsage }
   /** Something for a person to read in the transcript. */
   | { type: 'notice'; entry: Extract<NewTranscriptEntry, { kind: 'notice' | 'unknown' }> };
 
 /** Events that are passed on live and never stored. */
-type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'used' }>;
+type PassingEvent = Extract<AgentEvent, { type: 'delta' | 'preparing' | 'used' }>;
 /** Events that change the stored state. */
 export type LastingEvent = Exclude<AgentEvent, PassingEvent>;
 

@@ -253,7 +253,7 @@ function textOf(content: string | { type: string; text?: unknown }[] | undefined
 }
 
 /** What is told of a stream event: most lines are such, and only these say something. */
-const TOLD: ReadonlySet<unknown> = new Set(['content_block_delta', 'message_delta']);
+const TOLD: ReadonlySet<unknown> = new Set(['content_block_start', 'content_block_delta', 'message_delta']);
 
 /** One that is not understood is no loss: its text follows as a whole. */
 function streamed(message: Record<string, unknown>): AgentEvent[] {
@@ -263,13 +263,12 @@ function streamed(message: Record<string, unknown>): AgentEvent[] {
   return parsed.success ? translateStreamEvent(parsed.data) : [];
 }
 
-function translateStreamEvent({
-  event,
-  api_message_id,
-  parent_tool_use_id,
-}: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
-  const { type, index, delta, usage } = event;
+function translateStreamEvent(told: Parsed<typeof wire.StreamEvent>): AgentEvent[] {
+  const { event, api_message_id, parent_tool_use_id } = told;
+  const { type, index, delta, usage, content_block: block } = event;
   if (type === 'message_delta' && usage !== undefined) return [{ type: 'used', tokens: tokensOf(usage) }];
+  if (type === 'content_block_start' && block?.type === 'tool_use' && block.name !== undefined)
+    return [{ type: 'preparing', toolName: block.name, parentToolUseId: parent_tool_use_id ?? null }];
   if (type !== 'content_block_delta' || index === undefined || api_message_id === undefined) return [];
   const place = { apiMessageId: api_message_id, index, parentToolUseId: parent_tool_use_id ?? null };
   if (delta?.text !== undefined) return [{ type: 'delta', kind: 'text', text: delta.text, ...place }];

@@ -1,8 +1,9 @@
-import type { StageId, TextDelta } from '@callboard/contract';
+import type { SessionNowUpdate, StageId, TextDelta } from '@callboard/contract';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Bell } from '../lib/bell.ts';
 import { type ReAttaching, reAttachLaunches } from '../sessions/launch/re-attach-launches.ts';
+import { createLiveNows, type LiveNows } from '../sessions/live-nows.ts';
 import { createSessions, type Sessions } from '../sessions/sessions.ts';
 import { startBackgroundSync } from '../sessions/watch/background-sync.ts';
 import { createDenyingRuleLookup } from '../sessions/watch/denying-rule-lookup.ts';
@@ -24,23 +25,31 @@ export interface RunSessionsParts {
   env: Record<string, string>;
   claudeEnv: Record<string, string>;
   onTextDelta: (delta: TextDelta) => void;
+  onSessionNow: (update: SessionNowUpdate) => void;
 }
 
 export interface RunningSessions {
   sessions: Sessions;
   reAttaching: ReAttaching;
   lowPriorityWork: LowPriorityWork;
+  liveNows: LiveNows;
 }
+
+/** How often it is told at most what Claude does in a session. */
+const NOW_EVERY_MS = 1_000;
 
 /** Builds the sessions and the watches of their processes, and re-attaches to the processes of earlier runs. */
 export async function runSessions(context: StartContext, parts: RunSessionsParts): Promise<RunningSessions> {
   const { config, log, edges, limits, life } = context;
-  const { store, trust, env, claudeEnv, ...shared } = parts;
+  const { store, trust, env, claudeEnv, onSessionNow, ...shared } = parts;
   const { graces } = limits;
   const lowPriorityWork = await startLowPriorityWork({ store, edges, log });
   life.onStop('low-priority work', lowPriorityWork.stop);
+  const liveNows = createLiveNows(NOW_EVERY_MS, onSessionNow);
+  life.onStop('live nows', liveNows.stop);
   const sessions = createSessions({
     ...{ ...shared, store, trust, edges, log, lowPriorityWork, graces, dataDir: config.dataDir, env: claudeEnv },
+    onLiveNow: liveNows.changed,
     initializeTimeoutMs: limits.initializeMs,
     onRuleUsed: (stageId, toolUseId) => settingsWatch.onRuleUsed(stageId, toolUseId),
     onHookUsed: (stageId) => settingsWatch.onHookUsed(stageId),
@@ -57,5 +66,5 @@ export async function runSessions(context: StartContext, parts: RunSessionsParts
   const { againMs } = limits;
   const reAttaching = await reAttachLaunches({ store, sessions, log, signalGraceMs: graces.signalMs, againMs });
   life.onStop('re-attaching', reAttaching.stop);
-  return { sessions, reAttaching, lowPriorityWork };
+  return { sessions, reAttaching, lowPriorityWork, liveNows };
 }

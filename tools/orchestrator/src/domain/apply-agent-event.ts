@@ -12,6 +12,7 @@ import type { EventContext } from './event-context.ts';
 import { hasUnreadMessages } from './message-delivery.ts';
 import { checkStrangers, peerMessage, takeStranger } from './peer-messages.ts';
 import { firstPrompt } from './pipeline.ts';
+import { callBegan, callEnded } from './running-calls.ts';
 import { sandboxResult } from './sandbox-results.ts';
 import { alarmOf, raiseAlarm } from './session-alarm.ts';
 import { addEntry, addNotice, type SessionChange } from './session-change.ts';
@@ -107,6 +108,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     lastTurn: { outcome, message, at: tx.now },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
+    running: agentsWork(record) ? record.running.filter(({ parentToolUseId }) => parentToolUseId !== null) : [],
     costUsd: rounded(record.costUsd + (costUsd ?? 0)),
     costCounted: end.costUsd ?? record.costCounted,
     tokens: tokens ?? record.tokens,
@@ -151,6 +153,7 @@ function contentBlock({ tx, change, worktree }: EventContext, event: EventOf<'bl
     const todos = parentToolUseId === null ? todosAfterCall(before, content.toolName, content.input) : before;
     change.record = { ...change.record, lastAction, todos: [...todos] };
     keepCall(change, content.toolUseId, { toolName: content.toolName, asked: lastAction });
+    callBegan(change, tx.now, { ...content, parentToolUseId, description: lastAction });
     const input = truncateStrings(content.input, LONGEST_STRING);
     addEntry(change, tx.now, { ...content, input, parentToolUseId });
     return;
@@ -167,6 +170,7 @@ async function toolResult(context: EventContext, event: EventOf<'tool-result'>):
   const { type: kind, text, underRule: _rule, leftSandbox: _left, unruled: _unruled, isTold, ...result } = event;
   const sandboxFailure = context.sandbox.isOn ? event.sandboxFailure : null;
   addEntry(change, tx.now, { kind, ...result, sandboxFailure, text: truncate(text, LONGEST_RESULT) });
+  callEnded(change, event.toolUseId);
   await sandboxResult(context, event);
   if (event.allowedBy === 'hook' && !context.mayHooksAllow) await foreignHook(context);
   await closeStaleNetwork(context, false);

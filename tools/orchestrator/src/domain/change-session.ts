@@ -5,6 +5,7 @@ import { unknownStage } from '../store/require.ts';
 import type { Tables, Tx } from '../store/store.ts';
 import { deliverNext, queuedMessage } from './message-delivery.ts';
 import { followPipeline } from './pipeline.ts';
+import { nowOf } from './running-calls.ts';
 import type { SessionChange } from './session-change.ts';
 
 /** @throws Rejection `no_session` if the stage was never started, `unknown_stage` */
@@ -52,6 +53,7 @@ export async function saveChange(tx: Tx, change: SessionChange): Promise<Session
     queueHeld: change.record.queueHeld && queued > 0,
     heldSinceAlarm: change.record.heldSinceAlarm && change.record.queueHeld && queued > 0,
     turnUsage: change.record.turnRunning ? change.record.turnUsage : null,
+    now: nowOf(change.record, state, tx.now),
   };
   await tx.sessions.save(change.record);
   if (change.entries.length > 0) {

@@ -134,6 +134,7 @@ function endSession({ tx, change, end }: Ending): void {
     agents: {},
     taskStarts: {},
     blocks: {},
+    running: [],
     lastAction: null,
     stalledSince: null,
     costCounted: end.kind === 'died' ? null : record.costCounted,

@@ -6,6 +6,7 @@ import type { StoredRequest } from '../store/ports/requests-table.ts';
 import type { OutboxRow } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { commandsOf } from './commands-of.ts';
+import { callAsks, callDecided } from './running-calls.ts';
 import { addEntry, type SessionChange } from './session-change.ts';
 
 /** Opens a request to a person. Does nothing if the stage already had a request with this id. */
@@ -30,6 +31,7 @@ export async function openRequest(
     ...(requestKinds[kind].isAskedByCommand && (await commandFields(tx, change))),
   };
   if (!(await tx.requests.open(request, launchId))) return;
+  callAsks(change, request.toolUseId);
   await tx.emit({ type: `${kind}-requested`, data: request });
 }
 
@@ -69,6 +71,7 @@ export async function decideRequest(
     ...{ at: tx.now, waitedMs, ...verdict, ...open },
   };
   await tx.requests.decide(decision);
+  callDecided(change, tx.now, toolUseId);
   addEntry(change, tx.now, { kind: 'decision', parentToolUseId: null, decision });
   await tx.emit({ type: 'approval-resolved', data: decision });
   return decision;

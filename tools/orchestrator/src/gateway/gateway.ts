@@ -6,6 +6,7 @@ import {
   type BoardNotices,
   type BoardView,
   PROTOCOL_VERSION,
+  type SessionNowUpdate,
   type StageId,
   type TextDelta,
   wireName,
@@ -32,6 +33,8 @@ export interface Gateway {
   readonly port: number;
   /** Sends streaming text to the connections that watch its stage. */
   onTextDelta(delta: TextDelta): void;
+  /** Sends to all connections what a session does this moment. */
+  onSessionNow(update: SessionNowUpdate): void;
   /** Sends the board's notices about the machine to all connections after they have changed. */
   onNotices(notices: BoardNotices): void;
   close(): Promise<void>;
@@ -130,6 +133,7 @@ export async function openGateway(parts: GatewayParts): Promise<Gateway> {
       const watching = [...connections].filter(({ watched }) => watched.has(data.stageId));
       if (watching.length > 0) tell(watching, { type: 'text_delta', data });
     },
+    onSessionNow: (data) => tell(connections, { type: 'session_now', data }),
     onNotices: (data) => tell(connections, { type: 'notices_updated', data }),
     close: async () => {
       unlisten();

@@ -49,6 +49,7 @@ it('ends a spawned process that cannot be attached before it reports that the st
       }),
     },
     onTextDelta: () => undefined,
+    onLiveNow: () => undefined,
     onRuleUsed: () => undefined,
     onHookUsed: () => undefined,
     onRuleDenied: () => undefined,

@@ -52,6 +52,21 @@ export const SessionRecord = SessionSummary.extend({
   strangers: z.array(z.string()).default([]),
   /** Tool calls without an outcome, by id: a denial does not always name its call. */
   calls: z.record(z.string(), z.object({ toolName: z.string(), asked: z.string() })).default({}),
+  /** Tool calls that run or wait for a person, in the order in which Claude made them; only the newest ones. */
+  running: z
+    .array(
+      z.object({
+        toolUseId: z.string(),
+        parentToolUseId: z.string().nullable(),
+        toolName: z.string(),
+        action: z.string(),
+        isCommand: z.boolean(),
+        since: z.iso.datetime(),
+        /** A person is asked whether it may run. */
+        isAsking: z.boolean(),
+      }),
+    )
+    .default([]),
   /** The newest tool call, and what denied it in Claude Code; null after the next message from a person. */
   lastCall: z.object({ toolUseId: z.string(), denial: OpenDenial.nullable() }).nullable().default(null),
   /** Running subagents by task id: the tool call that started them, and their name. */

@@ -3,9 +3,11 @@ import {
   boardView,
   type CommandInput,
   type CommandReply,
+  type LiveNow,
   type PendingRequest,
   type PermissionRule,
   type ProjectId,
+  type SessionSummary,
   type SessionView,
   type StageId,
   type StageView,
@@ -41,7 +43,25 @@ export interface BoardViews {
   rules(projectId: ProjectId): Promise<PermissionRule[]>;
 }
 
-export function createBoardViews({ store, board }: { store: Store; board: () => Promise<BoardView> }): BoardViews {
+/** Returns what Claude does in a session this moment, if that is finer than the stored `now`. */
+type LiveNowOf = (stageId: StageId) => LiveNow | null;
+
+/** Returns the board with what Claude does this moment. */
+export const withLiveNow = (board: BoardView, liveNow: LiveNowOf): BoardView => ({
+  ...board,
+  stages: board.stages.map((stage) => ({ ...stage, session: stage.session && sessionWith(stage.session, liveNow) })),
+});
+
+const sessionWith = (session: SessionSummary, liveNow: LiveNowOf): SessionSummary =>
+  session.now?.kind === 'thinking' ? { ...session, now: liveNow(session.stageId) ?? session.now } : session;
+
+interface BoardViewsParts {
+  store: Store;
+  board: () => Promise<BoardView>;
+  liveNow: LiveNowOf;
+}
+
+export function createBoardViews({ store, board, liveNow }: BoardViewsParts): BoardViews {
   const { read } = store;
 
   /** An entry is written when the decision is made, so the progress of its delivery is read from the decision log. */
@@ -54,7 +74,8 @@ export function createBoardViews({ store, board }: { store: Store; board: () => 
   return {
     board,
     async stage(stageId) {
-      const stage = boardView(await store.boardOf(stageId)).stages.find((candidate) => candidate.id === stageId);
+      const view = withLiveNow(boardView(await store.boardOf(stageId)), liveNow);
+      const stage = view.stages.find((candidate) => candidate.id === stageId);
       if (stage === undefined) throw unknownStage(stageId);
       return stage;
     },
@@ -62,7 +83,7 @@ export function createBoardViews({ store, board }: { store: Store; board: () => 
       const record = await read.sessions.find(stageId);
       if (record === null) throw await noSession(read, stageId);
       const queue = (await read.outbox.queueOf(stageId)).map(queuedMessage);
-      return { ...summaryOf(record), queue, pending: await read.requests.listOpenOf(stageId) };
+      return { ...sessionWith(summaryOf(record), liveNow), queue, pending: await read.requests.listOpenOf(stageId) };
     },
     async events({ since, limit = EVENTS_PAGE }) {
       const last = await read.events.lastSeq();

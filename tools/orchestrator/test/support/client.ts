@@ -8,6 +8,8 @@ import {
   InitFrame,
   NoticesFrame,
   ReplyFrame,
+  SessionNowFrame,
+  type SessionNowUpdate,
   type TextDelta,
   TextDeltaFrame,
   type TranscriptEntry,
@@ -37,6 +39,7 @@ export interface TestClient {
   readonly init: InitFrame;
   readonly events: BoardEvent[];
   readonly deltas: TextDelta[];
+  readonly nows: SessionNowUpdate[];
   command<T extends CommandType>(type: T, fields?: Record<string, unknown>): Promise<CommandReply<T>>;
   /** Resolves with the first event, past or future, that fits. */
   event<T extends BoardEvent['type']>(
@@ -57,6 +60,7 @@ async function openConnection(port: number, secret: string) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}`, { headers: { authorization: `Bearer ${secret}` } });
   const events: BoardEvent[] = [];
   const deltas: TextDelta[] = [];
+  const nows: SessionNowUpdate[] = [];
   let notices: BoardNotices | undefined;
   const replies = new Map<string, (frame: ReplyFrame) => void>();
   const watchers = new Set<() => void>();
@@ -68,6 +72,7 @@ async function openConnection(port: number, secret: string) {
     if (frame.type === 'init') onInit(InitFrame.parse(frame));
     else if (frame.type === 'reply') replies.get(frame.id)?.(ReplyFrame.parse(frame));
     else if (frame.type === 'text_delta') deltas.push(TextDeltaFrame.parse(frame).data);
+    else if (frame.type === 'session_now') nows.push(SessionNowFrame.parse(frame).data);
     else if (frame.type === 'notices_updated') notices = NoticesFrame.parse(frame).data;
     else events.push({ ...frame, type: eventName(frame.type) });
     for (const watcher of watchers) watcher();
@@ -100,16 +105,26 @@ async function openConnection(port: number, secret: string) {
     return frame.data;
   }
 
-  return { init, events, deltas, find, send, notices: () => notices ?? init.data, close: () => socket.terminate() };
+  return {
+    init,
+    events,
+    deltas,
+    nows,
+    find,
+    send,
+    notices: () => notices ?? init.data,
+    close: () => socket.terminate(),
+  };
 }
 
 /** Connects to an orchestrator; resolves when its first frame has arrived. */
 export async function connect(port: number, secret: string): Promise<TestClient> {
-  const { init, events, deltas, find, send, notices, close } = await openConnection(port, secret);
+  const { init, events, deltas, nows, find, send, notices, close } = await openConnection(port, secret);
   const client: TestClient = {
     init,
     events,
     deltas,
+    nows,
     command: async (type, fields = {}) => commands[type].reply.parse(await send(type, fields)) as never,
     event: (type, fits = () => true, limit) =>
       find(

@@ -123,6 +123,8 @@ export const StreamEvent = z.object({
     type: text,
     index: z.int().optional(),
     delta: z.object({ type: text.optional(), text: text.optional(), thinking: text.optional() }).optional(),
+    /** With `content_block_start`. */
+    content_block: z.object({ type: text, name: text.optional() }).optional().catch(undefined),
     /** With `message_delta`: the tokens that the model call has used. */
     usage: z
       .object({

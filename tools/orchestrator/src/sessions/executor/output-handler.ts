@@ -1,4 +1,4 @@
-import type { StageId, TextDelta } from '@callboard/contract';
+import type { LiveNow, StageId, TextDelta } from '@callboard/contract';
 import type { AgentEvent, LastingEvent } from '../../agent/agent-event.ts';
 import { launchFiles, reclaimSpool } from '../../claude/launch/launch-folder.ts';
 import type { ReadLine } from '../../claude/protocol-peer.ts';
@@ -13,6 +13,7 @@ import type { LaunchRecord } from '../../store/records.ts';
 import type { RetryParts } from '../retry-until-stored.ts';
 import type { LowPriorityTask, LowPriorityWork } from '../watch/low-priority-work.ts';
 import { ingestLines } from './ingest-lines.ts';
+import { createLiveNow } from './live-now.ts';
 import { createLiveText } from './live-text.ts';
 import type { OutboxWriter } from './outbox-writer.ts';
 import { createTranscriptCheck, type TranscriptCheckParts } from './transcript-check.ts';
@@ -21,6 +22,8 @@ import { createUsageTracker, type UsageTrackerParts } from './usage-tracker.ts';
 /** Called for events of a process once they are stored. */
 export interface OutputHints {
   onTextDelta: (delta: TextDelta) => void;
+  /** What Claude itself does may have changed; `read` tells it. */
+  onLiveNow: (stageId: StageId, read: () => LiveNow | null) => void;
   /** A call ran, perhaps unasked because of a permission rule. */
   onRuleUsed: (stageId: StageId, toolUseId: string) => void;
   /** A permission rule denied a call, and Claude Code did not say which one. */
@@ -52,7 +55,8 @@ const LAZY_OFFSET_BYTES = 1024 * 1024;
 /** How often the usage of a running turn is requested at most. */
 const USAGE_EVERY_MS = 10_000;
 
-const isLasting = (event: AgentEvent): event is LastingEvent => event.type !== 'delta' && event.type !== 'used';
+const PASSING = new Set<AgentEvent['type']>(['delta', 'preparing', 'used']);
+const isLasting = (event: AgentEvent): event is LastingEvent => !PASSING.has(event.type);
 /** Claude did something, so its usage has changed. */
 const isWork = ({ type }: AgentEvent) => type === 'block' || type === 'tool-result';
 
@@ -64,6 +68,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
   const { launch, storing, edges, context, writer, hints } = parts;
   const { stageId } = launch;
   const live = createLiveText(stageId);
+  const liveNow = createLiveNow(() => hints.onLiveNow(stageId, liveNow.read));
   const activity = createActivity(edges);
   const unknownLines = watchUnknownLines(() => hints.onCutOff(stageId));
   const whenQuiet = quietWork(parts);
@@ -78,6 +83,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
   let isFinishing = false;
 
   function passOnLive(event: AgentEvent): void {
+    liveNow.take(event);
     if (event.type === 'used') usage.used(event.tokens);
     if (event.type !== 'delta') return;
     const { apiMessageId, index, kind, text, parentToolUseId } = event;
@@ -117,6 +123,7 @@ export function createOutputHandler(parts: OutputHandlerParts) {
     /** The process is gone: from here on nothing is asked of it. */
     finish() {
       isFinishing = true;
+      liveNow.clear();
     },
     /** Stops timers that would ask the process for something. */
     stopAsking() {

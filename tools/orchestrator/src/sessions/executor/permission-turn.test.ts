@@ -66,7 +66,13 @@ async function setUp() {
     const process = { identity: await selfIdentity(), exited: async () => ({ known: false }) as const };
     const place = { worktree: null, mayHooksAllow: true, isOfEarlierBoot: false, readConversation: async () => null };
     const nothing = () => undefined;
-    const hints = { onTextDelta: nothing, onVersion: nothing, onAlarm: nothing, onRuleUsed: nothing };
+    const hints = {
+      onTextDelta: nothing,
+      onLiveNow: nothing,
+      onVersion: nothing,
+      onAlarm: nothing,
+      onRuleUsed: nothing,
+    };
     const others = { onHookUsed: nothing, onRuleDenied: nothing, onCutOff: nothing, onUnreadable: nothing };
     const lowPriorityWork = { add: nothing, stir: nothing };
     const parts = { store, edges, log: silent, lowPriorityWork, outboxBell: createBell<typeof session.stageId>() };
@@ -129,7 +135,11 @@ it('needs few transactions for a permission turn, and writes each line before it
     tells('user', { parent_tool_use_id: null, message: { role: 'user', content: [result] } }),
   );
   expect(await decision).toMatchObject({ delivery: 'confirmed' });
-  expect(await after('transcript-appended')).toEqual(['session saved', 'decision-updated', 'transcript-appended']);
+  // The call has ended, so what the session does has changed: one more event of the same transaction.
+  expect(await after('session-updated')).toEqual([
+    ...['session saved', 'decision-updated'],
+    ...['transcript-appended', 'session-updated'],
+  ]);
 
   print(
     says({ type: 'text', text: 'Done.' }),

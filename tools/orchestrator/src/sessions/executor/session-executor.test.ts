@@ -33,6 +33,7 @@ it('counts unasked output as a sign of life, not replies; only work begins a tur
         outboxBell: createBell(),
         lowPriorityWork,
         onTextDelta: () => undefined,
+        onLiveNow: () => undefined,
         onVersion: alarm,
       },
       ...{

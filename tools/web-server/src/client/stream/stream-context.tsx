@@ -1,4 +1,4 @@
-import type { StageId } from '@callboard/contract';
+import type { SessionNow, SessionSummary, StageId } from '@callboard/contract';
 import { createContext, use, useEffect } from 'react';
 import { useStore } from 'zustand';
 import type { BoardStream } from './start-stream.ts';
@@ -31,4 +31,12 @@ export function useStreamingText(stageId: StageId): readonly StreamingBlock[] {
   const stream = useStream();
   useEffect(() => stream.watch(stageId), [stream, stageId]);
   return useStore(stream.store, (state) => state.text[stageId] ?? NONE);
+}
+
+/** Returns what a session does this moment; null if it does nothing. Changes at most once a second while Claude writes. */
+export function useSessionNow(session: Pick<SessionSummary, 'stageId' | 'now'> | null): SessionNow | null {
+  const live = useStreamState(({ now }) => (session === null ? undefined : now[session.stageId]));
+  const own = session?.now ?? null;
+  // A page that was loaded in the middle has it from the board; what the stream says is newer.
+  return own === null || own.kind === 'tool' ? own : (live ?? own);
 }

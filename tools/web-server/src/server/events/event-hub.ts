@@ -74,6 +74,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     each((stream) => stream.pass(text));
   }
 
+  const nows = createTexts(passToAll);
   const unlisten = client.listen({
     event(event) {
       if (event.type === 'login-ended') endLogin(LoginEnded.parse(JSON.parse(event.data)).loginId);
@@ -88,6 +89,7 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
       const text = passingEvent('text-delta', delta);
       for (const { stream, watched } of [...members.values()]) if (watched.has(delta.stageId)) stream.pass(text);
     },
+    sessionNow: (update) => nows.add(passingEvent('session-now', update)),
     notices: (notices) => passToAll(passingEvent('notices-updated', notices)),
     status(status) {
       passToAll(passingEvent('orchestrator-status', { status }));
@@ -95,10 +97,8 @@ export function createEventHub({ client, log, heartbeatMs, maxUnreadBytes }: Eve
     },
   });
 
-  const heartbeat = setInterval(
-    () => [...members.values()].forEach((member) => void beat(member)),
-    heartbeatMs,
-  ).unref();
+  const beatAll = () => [...members.values()].forEach((member) => void beat(member));
+  const heartbeat = setInterval(beatAll, heartbeatMs).unref();
 
   function endLogin(loginId: string): void {
     endedLogins.add(loginId);
@@ -188,6 +188,21 @@ function createBatch(write: (texts: readonly EventText[]) => void) {
       batch.push(event);
     },
     flush,
+  };
+}
+
+/** Joins the texts that arrive in one tick: each stream gets them in one write. */
+function createTexts(write: (text: string) => void) {
+  let texts: string[] = [];
+  return {
+    add(text: string): void {
+      texts.push(text);
+      if (texts.length > 1) return;
+      process.nextTick(() => {
+        write(texts.join(''));
+        texts = [];
+      });
+    },
   };
 }
 

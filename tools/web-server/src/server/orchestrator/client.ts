@@ -7,6 +7,7 @@ import {
   type Credential,
   commands,
   REPLY_LIMITS_MS,
+  type SessionNowUpdate,
   type TextDelta,
   timeOf,
 } from '@callboard/contract';
@@ -26,6 +27,7 @@ interface OrchestratorListener {
   /** Some events up to `seq()` were skipped because they could not be fetched. */
   resync?: () => void;
   textDelta?: (delta: TextDelta) => void;
+  sessionNow?: (update: SessionNowUpdate) => void;
   /** The notices have changed, or this is the first frame of a new connection. */
   notices?: (notices: BoardNotices) => void;
   status?: (status: OrchestratorStatus) => void;
@@ -115,7 +117,8 @@ export function createOrchestratorClient(parts: OrchestratorClientParts): Orches
       onNotices(head.data);
     };
     const textDelta = (delta: TextDelta) => tell((listener) => listener.textDelta?.(delta));
-    const handlers = { init: onInit, event: onEvent, notices: onNotices, textDelta };
+    const sessionNow = (update: SessionNowUpdate) => tell((listener) => listener.sessionNow?.(update));
+    const handlers = { init: onInit, event: onEvent, notices: onNotices, textDelta, sessionNow };
     const connection = openConnection({ url: at, secret, heartbeatMs, handlers });
     return connection;
   }

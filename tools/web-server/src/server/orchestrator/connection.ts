@@ -7,6 +7,8 @@ import {
   NoticesFrame,
   PROTOCOL_VERSION,
   ReplyFrame,
+  SessionNowFrame,
+  type SessionNowUpdate,
   type TextDelta,
   TextDeltaFrame,
 } from '@callboard/contract';
@@ -35,6 +37,7 @@ interface ConnectionHandlers {
   /** In the order of arrival. */
   event(frame: RawEventFrame): void;
   textDelta(delta: TextDelta): void;
+  sessionNow(update: SessionNowUpdate): void;
   notices(notices: BoardNotices): void;
 }
 
@@ -147,6 +150,9 @@ function readFrame(frame: unknown, { handlers, onReply, fail }: FrameReaders): v
       break;
     case 'text_delta':
       handlers.textDelta(TextDeltaFrame.parse(frame).data);
+      break;
+    case 'session_now':
+      handlers.sessionNow(SessionNowFrame.parse(frame).data);
       break;
     case 'notices_updated':
       handlers.notices(NoticesFrame.parse(frame).data);
