@@ -25,6 +25,7 @@ export * from './rules.ts';
 export * from './sandbox.ts';
 export * from './sessions.ts';
 export * from './stages.ts';
+export * from './stakes.ts';
 export * from './transcript.ts';
 export * from './trash.ts';
 export * from './trust.ts';

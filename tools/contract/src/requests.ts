@@ -4,6 +4,7 @@ import { REQUEST_KINDS } from './generated/request-kinds.ts';
 import { ProjectId, RequestId, StageId } from './ids.ts';
 import { Answers } from './questions.ts';
 import { RuleScope } from './rules.ts';
+import { Stake } from './stakes.ts';
 
 /** The kinds of request that a person answers. `docs/interactive-tools.md` says how to add one. */
 export const RequestKind = z.enum(REQUEST_KINDS);
@@ -62,6 +63,8 @@ export const PendingRequest = z.object({
   leavesSandbox: LeavesSandbox.nullable().default(null),
   /** For a `network` request, the commands that ran when it was made. If there is only one, that one asks. */
   commands: z.array(AskingCommand).default([]),
+  /** What is known to be at stake, the gravest first. Empty if only harmless reading was found, or for requests of older releases. */
+  stakes: z.array(Stake).default([]),
   createdAt: z.iso.datetime(),
   /** When it is denied automatically, if the project has a time limit. */
   expiresAt: z.iso.datetime().nullable().default(null),

@@ -1,5 +1,6 @@
-import { type Decision, type PendingRequest, RequestId, type RequestKind, type StageId } from '@callboard/contract';
+import { type Decision, type PendingRequest, RequestId, type RequestKind, type Stage } from '@callboard/contract';
 import type { Ask } from '../agent/agent-event.ts';
+import { stakesOf } from '../agent/stakes/stakes-of.ts';
 import { requestKinds } from '../kinds/registry.ts';
 import { ownProperty } from '../lib/own-property.ts';
 import type { StoredRequest } from '../store/ports/requests-table.ts';
@@ -19,6 +20,7 @@ export async function openRequest(
   if (launchId === null || alarm !== null) return;
   const { agentId, ...shown } = ask;
   const agent = agentId === null ? null : (ownProperty(agents, agentId)?.description ?? agentId);
+  const stage = await tx.stages.find(stageId);
   const request: PendingRequest = {
     stageId,
     requestId,
@@ -26,7 +28,8 @@ export async function openRequest(
     agent,
     commands: [],
     createdAt: tx.now,
-    expiresAt: await expiry(tx, stageId),
+    expiresAt: await expiry(tx, stage),
+    stakes: stakesOf({ kind, ...shown }, stage?.worktree?.path ?? null),
     ...shown,
     ...(requestKinds[kind].isAskedByCommand && (await commandFields(tx, change))),
   };
@@ -46,8 +49,7 @@ const commandFields = async (tx: Tx, change: SessionChange) => ({
 });
 
 /** Returns when a request made now is denied automatically; null if its project has no time limit. */
-async function expiry(tx: Tx, stageId: StageId): Promise<string | null> {
-  const stage = await tx.stages.find(stageId);
+async function expiry(tx: Tx, stage: Stage | null): Promise<string | null> {
   const limitMs = stage === null ? null : (await tx.projects.find(stage.projectId))?.settings.requestTimeoutMs;
   return limitMs == null ? null : new Date(Date.parse(tx.now) + limitMs).toISOString();
 }

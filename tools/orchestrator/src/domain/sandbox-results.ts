@@ -30,7 +30,7 @@ async function allowedBySandbox({ tx, change, launchId }: EventContext, toolUseI
   };
   const request: PendingRequest = {
     ...{ ...of, displayName: toolName, input: {}, description: asked, agent: null, reason: null, blockedPath: null },
-    ...{ suggestions: [], suppressAlwaysAllow: true, leavesSandbox: null, commands: [] },
+    ...{ suggestions: [], suppressAlwaysAllow: true, leavesSandbox: null, commands: [], stakes: [] },
     ...{ createdAt: tx.now, expiresAt: null },
   };
   if (!(await tx.requests.addDecided(request, decision, launchId))) return;

@@ -119,6 +119,7 @@ export const pending = PendingRequest.parse({
   blockedPath: null,
   suggestions: [],
   suppressAlwaysAllow: false,
+  stakes: [{ code: 'unknown', text: 'Runs code: effects unknown.', command: 'npm test' }],
   createdAt: at,
 });
 

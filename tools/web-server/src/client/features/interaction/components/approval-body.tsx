@@ -7,6 +7,7 @@ import { asSentence } from '../../../lib/request-text.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
 import { Seen } from '../../../ui/seen.tsx';
+import { StakesLine } from '../../../ui/stakes-line.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
 import { alwaysAllowOffers } from '../model/always-allow-offers.ts';
@@ -59,6 +60,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
             />
           </ErrorBoundary>
         )}
+        <StakesLine stakes={request.stakes} />
         <div>
           {description !== null && !isSaid && (
             <p>
