@@ -10,6 +10,7 @@ import {
   sampleStage,
 } from '../test/samples.ts';
 import { type BoardParts, type BoardView, boardView, foldBoard } from './board.ts';
+import { CLAUDE_UNCHECKED } from './claude-state.ts';
 import { type BoardEvent, type EventType, eventData, type NewEvent } from './events.ts';
 import { StageId } from './ids.ts';
 import { SANDBOX_UNTRIED } from './sandbox.ts';
@@ -24,6 +25,7 @@ const empty: BoardView = {
   paused: null,
   sandbox: SANDBOX_UNTRIED,
   me: { name: 'Ada', presentation: 'overlay', later: [] },
+  claude: CLAUDE_UNCHECKED,
 };
 const numbered = (event: NewEvent, seq: number): BoardEvent => ({ ...event, seq, at: AT });
 const fold = (events: readonly NewEvent[], from = empty): BoardView =>
@@ -151,7 +153,7 @@ const anyEvent: fc.Arbitrary<NewEvent> = fc.oneof(
       state: fc.constantFrom('starting', 'busy', 'waiting', 'idle', 'ended', 'failed'),
       outcome: fc.constantFrom('succeeded', 'failed', 'interrupted'),
     })
-    .map(({ id, state, outcome }) => session(id, { state, lastTurn: { outcome, at: AT, message: null } })),
+    .map(({ id, state, outcome }) => session(id, { state, lastTurn: { outcome, at: AT, message: null, code: null } })),
   fc
     .record({
       type: fc.constantFrom(
@@ -228,6 +230,7 @@ function describe(events: readonly NewEvent[]): BoardParts {
     warnings: [],
     paused: null,
     sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
   };
 }
 

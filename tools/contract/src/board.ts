@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CLAUDE_UNCHECKED, ClaudeState } from './claude-state.ts';
 import { column } from './column.ts';
 import { type BoardEvent, isRequestEvent } from './events.ts';
 import { Me, NOBODY } from './people.ts';
@@ -24,11 +25,13 @@ export const BoardView = z.object({
   sandbox: SandboxSupport.default(SANDBOX_UNTRIED),
   /** What is kept for the person who asked for the board. */
   me: Me.default(NOBODY),
+  /** Whether Claude Code is there and logged in. */
+  claude: ClaudeState.default(CLAUDE_UNCHECKED),
 });
 export type BoardView = z.infer<typeof BoardView>;
 
 /** The part of the board that describes the machine, not the store: it has no `seq` and is sent whenever it changes. */
-export const BoardNotices = BoardView.pick({ warnings: true, paused: true, sandbox: true });
+export const BoardNotices = BoardView.pick({ warnings: true, paused: true, sandbox: true, claude: true });
 export type BoardNotices = z.infer<typeof BoardNotices>;
 
 /** What the store holds, before the columns are derived. */
@@ -42,6 +45,7 @@ export interface BoardParts {
   paused: string | null;
   sandbox: SandboxSupport;
   me?: Me;
+  claude: ClaudeState;
 }
 
 /** Counts for monitoring; states and columns with none are left out. */

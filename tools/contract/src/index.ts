@@ -1,5 +1,6 @@
 export * from './board.ts';
 export * from './capabilities.ts';
+export * from './claude-state.ts';
 export * from './column.ts';
 export * from './commands.ts';
 export * from './decision-filter.ts';

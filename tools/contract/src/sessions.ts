@@ -36,6 +36,8 @@ export const TurnOutcome = z.object({
   at: z.iso.datetime(),
   /** An explanation for people; null if there is none. */
   message: z.string().nullable(),
+  /** A cause with a remedy of its own; null for any other. `not-logged-in`: Claude Code has no login on this machine. */
+  code: z.enum(['not-logged-in']).nullable().default(null),
 });
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 

@@ -1,4 +1,12 @@
-import { type BoardEvent, boardView, type SessionNowUpdate, type StageId, type TextDelta } from '@callboard/contract';
+import { homedir } from 'node:os';
+import {
+  type BoardEvent,
+  boardView,
+  isClaudeAway,
+  type SessionNowUpdate,
+  type StageId,
+  type TextDelta,
+} from '@callboard/contract';
 import { userEnvironment } from '@callboard/runtime/environment';
 import { createLifecycle } from '@callboard/runtime/lifecycle';
 import { watchLoopDelay } from '@callboard/runtime/loop-delay';
@@ -18,6 +26,8 @@ import { type StartContext, TIME_LIMITS, type TimeLimits } from './compose/start
 import { dataDirLayout } from './data-dir.ts';
 import { startWriteWatch } from './disk/write-watch.ts';
 import { createClaudeWatch } from './doctor/claude-watch.ts';
+import { askLogin } from './doctor/inspect-claude.ts';
+import { createLoginWatch } from './doctor/login-watch.ts';
 import { createSandboxWatch } from './doctor/sandbox-watch.ts';
 import { commandHandlers } from './gateway/command-handlers.ts';
 import { executeCommand } from './gateway/execute-command.ts';
@@ -126,8 +136,9 @@ export async function startOrchestrator(config: OrchestratorConfig, options: Com
     deltas.listen(gateway.onTextDelta);
     nows.listen(gateway.onSessionNow);
     await storage.lock.setPort(gateway.port);
-    const { scheduler, endAllIdle } = await startAutomation(context, { ...storage, ...repositories, ...running });
-    reactToChanges(context, { machine, sessions: running.sessions, scheduler, gateway, notices });
+    const automated = { ...storage, ...repositories, ...running, ...programs };
+    const { scheduler, endAllIdle } = await startAutomation(context, automated);
+    reactToChanges(context, { machine, store, sessions: running.sessions, scheduler, gateway, notices });
     return {
       port: gateway.port,
       createLoginCode: logins.createCode,
@@ -172,17 +183,27 @@ async function openRepositories(
 type Repositories = Awaited<ReturnType<typeof openRepositories>>;
 
 /** Claude Code and its sandbox, as installed on this machine. */
-function watchPrograms({ config, log, limits, life }: StartContext, { env, claudeEnv }: Repositories) {
+function watchPrograms({ config, log, edges, limits, life }: StartContext, { env, claudeEnv }: Repositories) {
   const { dataDir, claudePath } = config;
   const { trialDelayMs } = limits;
+  const find = () => findClaude(claudePath, env.PATH);
+  const login = createLoginWatch({
+    ...{ log, edges, env, home: env.HOME ?? homedir(), findClaude: find, lookMs: limits.loginLookMs },
+    askLogin: (program) => askLogin(program, env),
+  });
+  life.onStop('login', login.stop);
   const claude = createClaudeWatch({
     ...{ dataDir, log, env, trialDelayMs },
-    findClaude: () => findClaude(claudePath, env.PATH),
+    findClaude: () =>
+      find().catch((error: unknown) => {
+        login.sawMissing(error);
+        throw error;
+      }),
   });
   life.onStop('claude', claude.stop);
   const sandbox = createSandboxWatch({ log, attempt: (signal) => checkSandbox(claudeEnv, signal) });
   life.onStop('sandbox', sandbox.stop);
-  return { claude, sandbox };
+  return { claude, sandbox, login };
 }
 
 /** What is passed on and never stored, for the gateway and for embedders. */
@@ -246,11 +267,12 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
 /** The work that Callboard does unasked. */
 async function startAutomation(
   { config, log, edges, limits, life }: StartContext,
-  { store, disk, worktrees, sessions, lowPriorityWork }: Storage & Repositories & RunningSessions,
+  parts: Storage & Repositories & RunningSessions & ReturnType<typeof watchPrograms>,
 ) {
+  const { store, disk, worktrees, sessions, lowPriorityWork, login } = parts;
   const scheduler = startScheduler({
     ...{ store, log, maxParallel: config.maxParallel },
-    mayStart: () => disk.diskPauseReason() === null,
+    mayStart: () => disk.diskPauseReason() === null && !isClaudeAway(login.state()),
     start: (id) => sessions.start(id, null),
   });
   life.onStop('scheduler', scheduler.stop);

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { SANDBOX_UNTRIED } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, SANDBOX_UNTRIED } from '@callboard/contract';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { WAIT_MS } from '../../../test-support/until.ts';
@@ -46,7 +46,11 @@ it('begins with its id and the number from which it continues, then passes on ne
     .toEqual([
       { event: 'stream', id: null, data: { streamId: expect.any(String), seq: 1 } },
       { event: 'orchestrator-status', id: null, data: { status: 'ready' } },
-      { event: 'notices-updated', id: null, data: { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED } },
+      {
+        event: 'notices-updated',
+        id: null,
+        data: { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED },
+      },
       { event: 'mode-changed', id: '2', data: modeChanged(2).data },
     ]);
 });
@@ -176,7 +180,7 @@ it('passes resync on to open streams when the orchestrator begins a new log', as
 it('passes on the board’s notices, and sends them to streams that begin later', async () => {
   const { orchestrator, stream } = await start();
   const first = await stream();
-  const full = { warnings: [], paused: 'The disk is nearly full.', sandbox: SANDBOX_UNTRIED };
+  const full = { warnings: [], paused: 'The disk is nearly full.', sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
   orchestrator.notices(full);
   await expect.poll(() => first.named('notices-updated').at(-1)?.data).toEqual(full);
   const second = await stream();
@@ -329,7 +333,7 @@ it('sends unstored messages after the events that came before them', async () =>
   await expect.poll(() => opened.events.length).toBe(3);
   orchestrator.together(() => {
     orchestrator.emit();
-    orchestrator.notices({ warnings: ['look'], paused: null, sandbox: SANDBOX_UNTRIED });
+    orchestrator.notices({ warnings: ['look'], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED });
     orchestrator.emit();
   });
   await expect

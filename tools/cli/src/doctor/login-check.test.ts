@@ -1,8 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { LoginSources } from '@callboard/orchestrator/doctor';
 import { beforeEach, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../../test-support/temporary-folder.ts';
-import { checkLogin, type LoginSources } from './login-check.ts';
+import { checkLogin } from './login-check.ts';
 
 let home: string;
 beforeEach(async () => {

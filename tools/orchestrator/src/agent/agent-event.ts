@@ -148,6 +148,8 @@ export interface TurnEnd {
   outcome: 'succeeded' | 'failed' | 'interrupted';
   /** For a person to read; null when there is nothing to add. */
   message: string | null;
+  /** A cause that people mend outside of the session. */
+  code?: 'not-logged-in';
   durationMs: number | null;
   /** The cost of the conversation so far, as counted by the process; not the cost of this turn. */
   costUsd: number | null;

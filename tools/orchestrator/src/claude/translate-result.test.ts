@@ -27,6 +27,12 @@ it.each([
     'API Error: 400',
   ],
   [
+    'a machine without a login',
+    { is_error: true, terminal_reason: 'api_error', result: 'Not logged in · Please run /login' },
+    'failed',
+    expect.stringContaining('in a terminal'),
+  ],
+  [
     'a conversation that is not there',
     { subtype: 'error_during_execution', is_error: true, errors: ['No conversation found', 'id'] },
     'failed',

@@ -17,8 +17,18 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
   const aborted = result.terminal_reason === 'aborted_tools' || result.terminal_reason === 'aborted_streaming';
   if (aborted) return { outcome: 'interrupted', message: null, ...figures };
   if (!isError(result)) return { outcome: 'succeeded', message: null, ...figures };
+  if (isLoggedOut(result)) return { outcome: 'failed', message: LOG_IN, code: 'not-logged-in', ...figures };
   return { outcome: 'failed', message: failureText(result), ...figures };
 }
+
+const LOG_IN = 'Claude is not logged in. Run `claude` in a terminal and log in, then continue.';
+
+/**
+ * Whether the turn failed because this machine has no login, or one that has expired or was revoked (2.1.330: "Not logged in",
+ * "Login expired", each with "Please run /login", which does nothing in this mode). A wrong API key is told otherwise.
+ */
+const isLoggedOut = ({ result }: z.infer<typeof ResultMessage>): boolean =>
+  result !== undefined && /\bPlease run \/login\b/.test(result);
 
 /** A result that does not say whether it is one: what else it says tells. */
 function isError({ is_error, subtype, terminal_reason, errors }: z.infer<typeof ResultMessage>): boolean {

@@ -2,35 +2,40 @@ import type { BoardNotices } from '@callboard/contract';
 import type { DiskWatch } from '../disk/disk-watch.ts';
 import type { WriteWatch } from '../disk/write-watch.ts';
 import type { ClaudeWatch } from '../doctor/claude-watch.ts';
+import type { LoginWatch } from '../doctor/login-watch.ts';
 import type { SandboxWatch } from '../doctor/sandbox-watch.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { ReAttaching } from '../sessions/launch/re-attach-launches.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { Store } from '../store/store.ts';
 import type { StartContext } from './start-context.ts';
 
 /** The parts that the state of the machine depends on. */
 export interface MachineState {
   claude: ClaudeWatch;
   sandbox: SandboxWatch;
+  login: LoginWatch;
   disk: DiskWatch;
   writes: WriteWatch;
   reAttaching: ReAttaching;
 }
 
-/** Returns the notices of the board: its warnings, why nothing is started, and whether the sandbox works. */
+/** Returns the notices of the board: its warnings, why nothing is started, whether the sandbox works, and whether Claude Code can work. */
 export async function boardNotices(machine: MachineState): Promise<BoardNotices> {
-  const { claude, sandbox, disk, writes, reAttaching } = machine;
+  const { claude, sandbox, login, disk, writes, reAttaching } = machine;
   const warnings = await claude.warnings();
   const trouble = writes.trouble(); // after the wait, so that the newest state is reported last
   const ofStore =
     trouble === null ? null : `Nothing can be stored: ${trouble.words} Callboard continues as soon as it can write.`;
   const ofCallboard = [ofStore, reAttaching.trouble()].filter((words) => words !== null);
-  return { warnings: [...ofCallboard, ...warnings], paused: disk.diskPauseReason(), sandbox: sandbox.support() };
+  const paused = disk.diskPauseReason();
+  return { warnings: [...ofCallboard, ...warnings], paused, sandbox: sandbox.support(), claude: login.state() };
 }
 
 export interface ReactingParts {
   machine: MachineState;
+  store: Pick<Store, 'onEvent'>;
   sessions: Sessions;
   scheduler: Scheduler;
   gateway: Gateway;
@@ -39,8 +44,8 @@ export interface ReactingParts {
 
 /** Sends the notices to the boards and continues deferred work: at once, and whenever the state of the machine changes. */
 export function reactToChanges({ log, life }: StartContext, parts: ReactingParts): void {
-  const { machine, sessions, scheduler, gateway, notices } = parts;
-  const { claude, sandbox, disk, writes, reAttaching } = machine;
+  const { machine, store, sessions, scheduler, gateway, notices } = parts;
+  const { claude, sandbox, login, disk, writes, reAttaching } = machine;
   const tellNotices = () => {
     notices().then(gateway.onNotices, (error: unknown) => log.error({ err: error }, 'reading the notices failed'));
   };
@@ -58,6 +63,13 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
         .catch((error: unknown) => log.error({ err: error }, 'reporting the gaps of claude failed'));
     }),
     sandbox.onChange(tellNotices),
+    login.onChange(() => {
+      tellNotices();
+      scheduler.nudge();
+    }),
+    store.onEvent(({ type, data }) => {
+      if (type === 'session-updated' && data.lastTurn !== null) login.sawTurn(data.lastTurn);
+    }),
     reAttaching.onChange(resume),
     disk.onChange((change) => {
       if (change.type === 'low') tellNotices();
@@ -76,5 +88,6 @@ export function reactToChanges({ log, life }: StartContext, parts: ReactingParts
   });
   claude.begin();
   sandbox.begin();
+  login.begin();
   resume(); // for what waited when Callboard stopped
 }

@@ -32,6 +32,8 @@ export interface TimeLimits {
   syncMs: number;
   /** How often launches that could not be re-attached are retried. */
   againMs: number;
+  /** How often is checked, while Claude Code is missing or not logged in, whether that has been mended. */
+  loginLookMs: number;
   /** How long after a start an untested `claude` is tested, in the background. */
   trialDelayMs: number;
 }
@@ -46,5 +48,6 @@ export const TIME_LIMITS: TimeLimits = {
   diskLookMs: 2_000,
   syncMs: 1_000,
   againMs: 5_000,
+  loginLookMs: 2_000,
   trialDelayMs: 5_000,
 };

@@ -1,5 +1,6 @@
 /** What Callboard can find out about the machine and its `claude`, for `callboard doctor` and for the board. */
 export { OLDEST_CLAUDE, tooOld } from '../claude/program/claude-program.ts';
+export { findLogin, type LoginSources } from './find-login.ts';
 export { type HandshakeLimits, type HandshakeOptions, runHandshake } from './handshake.ts';
 export { askLogin, type InstalledClaude, inspectClaude } from './inspect-claude.ts';
 export { inspectSandbox } from './inspect-sandbox.ts';

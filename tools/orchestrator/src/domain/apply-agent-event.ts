@@ -105,7 +105,7 @@ async function turnEnded(context: EventContext, end: TurnEnd): Promise<void> {
     turnMessages: [],
     lastTurnMessages: outcome === 'succeeded' ? record.turnMessages : [],
     promptBlocked: null,
-    lastTurn: { outcome, message, at: tx.now },
+    lastTurn: { outcome, message, at: tx.now, code: (outcome === 'failed' ? end.code : undefined) ?? null },
     openDenial: outcome === 'succeeded' ? (record.lastCall?.denial ?? null) : null,
     calls: agentsWork(record) ? record.calls : {},
     running: agentsWork(record) ? record.running.filter(({ parentToolUseId }) => parentToolUseId !== null) : [],

@@ -146,14 +146,14 @@ function endSession({ tx, change, end }: Ending): void {
     return;
   }
   if (end.kind === 'not-started') {
-    const lastTurn = { outcome: 'failed', at: tx.now, message: text } as const;
+    const lastTurn = { outcome: 'failed', at: tx.now, message: text, code: null } as const;
     change.record = { ...gone, launchState: 'failed', lastTurn, queueHeld: true };
     addNotice(change, tx.now, { level: 'error', code: 'launch-failed', text });
     return;
   }
   change.record = { ...gone, launchState: 'ended' };
   if (wasActive) {
-    change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: text };
+    change.record.lastTurn = { outcome: 'interrupted', at: tx.now, message: text, code: null };
     change.record.queueHeld = true;
   }
   if (wasActive || end.kind === 'died')

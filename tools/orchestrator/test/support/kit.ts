@@ -69,6 +69,8 @@ export interface KitOptions {
   diskReserveMb?: number;
   attentionAfterMinutes?: number;
   claudePath?: string;
+  /** Starts without an API key, so that `claude` is not logged in. */
+  isLoggedOut?: boolean;
 }
 
 /** Creates everything an orchestrator needs before it starts. */
@@ -79,7 +81,8 @@ async function prepare(given: KitOptions) {
   onTestFinished(() => model.close());
   await mkdir(join(folder, 'tmp'));
   const path = `${dirname(process.execPath)}:${process.env.PATH ?? ''}`;
-  const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), TMPDIR: join(folder, 'tmp') };
+  const key: Record<string, string> = given.isLoggedOut ? { ANTHROPIC_API_KEY: '' } : {};
+  const env = { ...claudeEnvironment(model.url, join(folder, 'home'), path), ...key, TMPDIR: join(folder, 'tmp') };
   const config: OrchestratorConfig = {
     dataDir: given.dataDir ?? join(folder, 'data'),
     host: '127.0.0.1',

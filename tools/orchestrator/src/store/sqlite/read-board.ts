@@ -1,4 +1,4 @@
-import { type BoardParts, SANDBOX_UNTRIED, type Stage, type StageId } from '@callboard/contract';
+import { type BoardParts, CLAUDE_UNCHECKED, SANDBOX_UNTRIED, type Stage, type StageId } from '@callboard/contract';
 import { type SessionRecord, summaryOf } from '../records.ts';
 import type { Tables } from '../store.ts';
 
@@ -33,7 +33,7 @@ export async function readBoardOf(all: Tables, stageId: StageId): Promise<BoardP
   };
 }
 
-const NO_NOTICES = { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED };
+const NO_NOTICES = { warnings: [], paused: null, sandbox: SANDBOX_UNTRIED, claude: CLAUDE_UNCHECKED };
 
 const withSession = (stage: Stage, record: SessionRecord | null): BoardParts['stages'][number] => ({
   ...stage,

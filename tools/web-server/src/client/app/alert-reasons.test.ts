@@ -4,7 +4,7 @@ import { alertReasons, newAlertReasons } from './alert-reasons.ts';
 
 const idle = (id: string, outcome: string) => ({
   stage: stage(id),
-  session: session(id, { state: 'idle', lastTurn: { outcome, at: at(0), message: 'no credit' } }),
+  session: session(id, { state: 'idle', lastTurn: { outcome, at: at(0), message: 'no credit', code: null } }),
 });
 const asking = (id: string) => ({ stage: stage(id), session: session(id, { state: 'waiting' }) });
 const titles = (before: ReturnType<typeof board>, now: ReturnType<typeof board>) =>

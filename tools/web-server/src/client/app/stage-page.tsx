@@ -9,6 +9,7 @@ import { inOrder } from '../features/interaction/model/overlay-queue.ts';
 import { MessageBox } from '../features/messages/components/message-box.tsx';
 import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
+import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
 import { StageChanges } from '../features/session/components/stage-changes.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
@@ -50,6 +51,7 @@ function KnownStage({ stageId }: { stageId: StageId }) {
     <div className={css.page}>
       <StageHead stage={stage} pending={pending.length} unsettled={unsettled.length} look={look} />
       <AlarmBanner stage={stage} />
+      <LoginBanner stage={stage} />
       <LeftoversPanel stage={stage} />
       <StageTabs stage={stage} current={tab} />
       <SessionPanels stage={stage} />

@@ -1,4 +1,5 @@
 import type { AlarmCode, StageView } from '@callboard/contract';
+import { isLoggedOutStage } from './claude-words.ts';
 import { clockTime } from './format.ts';
 
 /** What raised the alarm, in a few words, for cards and titles of notices. */
@@ -41,6 +42,7 @@ export function stoppedWords(stage: StageView): StageWords {
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')
     return { text: `Claude Code denied ${session.openDenial.asked}`, tone: 'needs' };
+  if (isLoggedOutStage(stage)) return { text: 'Claude is not logged in', tone: 'needs' };
   const message = session?.lastTurn?.message;
   const because = message === null || message === undefined || message === '' ? '' : `: ${message}`;
   if (session?.state === 'failed') return { text: `failed${because}`, tone: 'fail' };

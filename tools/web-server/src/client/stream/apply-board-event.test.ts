@@ -1,5 +1,5 @@
 import type { BoardEvent, QueuedMessage } from '@callboard/contract';
-import { MessageId } from '@callboard/contract';
+import { CLAUDE_UNCHECKED, MessageId } from '@callboard/contract';
 import { QueryClient } from '@tanstack/react-query';
 import { afterEach, expect, it } from 'vitest';
 import { boardQuery, queueQuery, transcriptQuery } from '../data/queries.ts';
@@ -45,7 +45,12 @@ it('ignores an event the board already has', () => {
 it('applies notices about the machine, and keeps them over the next event', () => {
   cache.setQueryData(boardQuery.queryKey, board({ stages: [{ stage: stage('STAGE-1') }] }));
   const sandbox = { state: 'fails', why: 'bwrap is missing', how: 'Install it.' } as const;
-  applyNotices(cache, { warnings: ['The store cannot write.'], paused: 'The disk is nearly full.', sandbox });
+  applyNotices(cache, {
+    warnings: ['The store cannot write.'],
+    paused: 'The disk is nearly full.',
+    sandbox,
+    claude: CLAUDE_UNCHECKED,
+  });
   applyEvent(cache, event(2, { type: 'approval-requested', data: asked }));
   expect(cache.getQueryData(boardQuery.queryKey)).toMatchObject({
     seq: 2,

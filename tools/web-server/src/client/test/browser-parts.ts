@@ -21,6 +21,8 @@ class NeverResized implements ResizeObserver {
   disconnect(): void {}
 }
 globalThis.ResizeObserver = NeverResized;
+// A growing text box measures itself anew when a font has loaded.
+Object.defineProperty(document, 'fonts', { value: new EventTarget() });
 Element.prototype.scrollIntoView = () => undefined;
 // A virtual list draws only the rows that fit.
 Object.defineProperties(HTMLElement.prototype, { offsetHeight: { value: 800 }, offsetWidth: { value: 1280 } });

@@ -1,6 +1,7 @@
 import {
   type BoardView,
   boardView,
+  CLAUDE_UNCHECKED,
   type Decision,
   type PendingRequest,
   SANDBOX_UNTRIED,
@@ -62,6 +63,7 @@ export const board = ({ seq = 1, stages, pending = [], unsettled = [] }: BoardSa
     warnings: [],
     paused: null,
     sandbox: SANDBOX_UNTRIED,
+    claude: CLAUDE_UNCHECKED,
     stages: stages.map((s) => ({ ...s.stage, session: s.session ?? null })),
     pending,
     unsettled,

@@ -206,7 +206,7 @@ export const { session } = commands.get_session.reply.parse({
     sessionId: null,
     launchId: null,
     startedAt: at,
-    lastTurn: { outcome: 'succeeded', at, message: null },
+    lastTurn: { outcome: 'succeeded', at, message: null, code: null },
     lastAction: 'Bash npm test',
     costUsd: 0.12,
     backgroundTasks: [],

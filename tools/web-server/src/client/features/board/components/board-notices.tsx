@@ -1,4 +1,4 @@
-import type { Project } from '@callboard/contract';
+import { isClaudeAway, type Project } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -7,7 +7,8 @@ import { boardQuery } from '../../../data/queries.ts';
 import { useTrustDialog, useTrustLater } from '../../../data/trust-query.ts';
 import { readStored, writeStored } from '../../../lib/browser-storage.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
-import { Note } from '../../../ui/note.tsx';
+import { CopyLine } from '../../../ui/copy-line.tsx';
+import { FailureNote, Note } from '../../../ui/note.tsx';
 import { useSettleSandbox } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { countWords } from '../model/git-setting-words.ts';
@@ -19,11 +20,28 @@ import { SandboxSupportNote } from './sandbox-support-note.tsx';
 export function BoardNotices() {
   return (
     <>
+      <ClaudeNotice />
       <Warnings />
       <SandboxNotices />
       <TrustNotices />
       <GitSettingsNotices />
     </>
+  );
+}
+
+/** Claude Code is missing or not logged in. The notice goes away when that is mended. */
+function ClaudeNotice() {
+  const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
+  if (claude === undefined || !isClaudeAway(claude)) return null;
+  return (
+    <div className={boardCss.warning}>
+      <FailureNote>
+        <div className={css.claude}>
+          <span>{claude.why}</span>
+          {claude.command !== null && <CopyLine text={claude.command} />}
+        </div>
+      </FailureNote>
+    </div>
   );
 }
 

@@ -9,6 +9,7 @@ import {
   useReopenStage,
   useStartStage,
 } from '../../../data/stage-commands.ts';
+import { isLoggedOutStage } from '../../../lib/claude-words.ts';
 import { canAcknowledgeDenial } from '../../../lib/needs-you-words.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { phaseAtGate } from '../model/phase-words.ts';
@@ -61,7 +62,7 @@ function RestActions({ stage, continueHint }: StageActionsProps) {
   const wentWell = stage.session?.lastTurn?.outcome === 'succeeded';
   return (
     <>
-      <ContinueButton stage={stage} continueHint={continueHint} />
+      {!isLoggedOutStage(stage) && <ContinueButton stage={stage} continueHint={continueHint} />}
       {canAcknowledgeDenial(stage) && <SeenButton stage={stage} />}
       <CompleteActions stage={stage} isQuiet={next !== null || !wentWell} />
       {next !== null && <AdvanceButton stage={stage} next={next} />}
