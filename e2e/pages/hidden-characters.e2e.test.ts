@@ -41,7 +41,7 @@ it('shows hidden characters of a command, a file and a question as codes, and wa
   await showsAll(page);
   await form.getByRole('button', { name: 'Edit before allowing' }).click();
   await expect.poll(() => note.count()).toBe(2);
-  await form.getByRole('button', { name: 'Leave as asked' }).click();
+  await form.getByRole('button', { name: 'Discard changes' }).click();
   await form.getByRole('button', { name: 'Allow', exact: true }).click();
 
   await page.getByRole('form', { name: /no⟨U\+200B⟩tes\.txt/ }).waitFor();

@@ -40,7 +40,8 @@ it('runs a command as edited, and shows errors at the field', async () => {
     name: 'Write',
     input: { file_path: join(dataDir, 'worktrees', 'shop', 'STAGE-1', 'b.txt'), content: 'one\n' },
   };
-  const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, done]);
+  const read = { name: 'Read', input: { file_path: join(dataDir, 'elsewhere.txt') } };
+  const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, { tools: [read] }, done]);
   const dialog = page.getByRole('dialog', { name: /^Login form wants to/ });
   await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
   const command = dialog.getByRole('textbox', { name: 'Command' });
@@ -50,8 +51,14 @@ it('runs a command as edited, and shows errors at the field', async () => {
   await command.fill('echo two >> a.txt');
   await dialog.getByRole('button', exact('Allow')).click();
 
+  // A file is edited as text.
+  await page.getByRole('dialog', { name: /Login form.*b\.txt/ }).waitFor();
+  await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
+  await dialog.getByRole('textbox', { name: 'Content of the file' }).fill('three "quoted"\n');
+  await dialog.getByRole('button', exact('Allow')).click();
+
   // Any other input is edited as JSON.
-  await page.getByRole('dialog', { name: /Login form wants to write/ }).waitFor();
+  await page.getByRole('dialog', { name: /Login form.*elsewhere\.txt/ }).waitFor();
   await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
   const input = dialog.getByRole('textbox', { name: 'Input as JSON' });
   await input.fill('{\n  "file_path": oops\n}');
@@ -60,17 +67,17 @@ it('runs a command as edited, and shows errors at the field', async () => {
   await input.fill('{ "file_path": 7 }');
   await dialog.getByRole('button', exact('Allow')).click();
   await expect.poll(() => input.getAttribute('aria-invalid')).toBe('true');
-  const path = join(dataDir, 'worktrees', 'shop', id, 'c.txt');
-  await input.fill(JSON.stringify({ file_path: path, content: 'three\n' }));
+  const path = join(dataDir, 'worktrees', 'shop', id, 'b.txt');
+  await input.fill(JSON.stringify({ file_path: path }));
   await dialog.getByRole('button', exact('Allow')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await readFile(join(dataDir, 'worktrees', 'shop', id, 'a.txt'), 'utf8')).toBe('two\n');
-  expect(await readFile(path, 'utf8')).toBe('three\n');
+  expect(await readFile(path, 'utf8')).toBe('three "quoted"\n');
 
   // The transcript says what ran, not only what Claude asked for.
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').click();
   const transcript = page.getByRole('region', { name: 'Transcript' });
-  await expect.poll(() => transcript.getByText(/^Allowed with changes by/).count()).toBe(2);
+  await expect.poll(() => transcript.getByText(/^Allowed with changes by/).count()).toBe(3);
   await transcript.getByText('echo two >> a.txt').waitFor();
   expect(errors.filter((error) => !error.includes('400'))).toEqual([]);
 });
@@ -113,7 +120,7 @@ it('returns a plan with comments, and accepts the next one with a mode', async (
   await expect.poll(() => dialog.getByText('2 comments to send back').count()).toBe(0);
   expect(told().includes('> another step\\nWhich one?')).toBe(true);
   expect(told().includes('Smaller, please')).toBe(true);
-  await dialog.getByRole('combobox', { name: 'Once accepted' }).selectOption('Edit freely');
+  await dialog.getByRole('combobox', { name: 'Once accepted' }).selectOption('Then edit freely');
   await dialog.getByRole('button', exact('Accept plan')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();
   expect(await send('GET', `/api/sessions/${id}`)).toMatchObject({ session: { mode: 'acceptEdits' } });
@@ -140,7 +147,10 @@ it('keeps unsent answers over a reload and on another device until they are sent
   const first = dialog.getByRole('group', { name: 'Which database?' });
   await first.getByText('CREATE TABLE a (x INTEGER);').waitFor();
   await first.getByRole('radio', { name: 'PostgreSQL' }).check();
-  await dialog.getByText('1 of 2 answered, not yet: Name').waitFor();
+  await dialog.getByText('1 of 2 answered').waitFor();
+  await dialog.getByRole('button', { name: 'Next: Name' }).click();
+  const names = dialog.getByRole('group', { name: 'Which name?' }).getByRole('radio');
+  await expect.poll(() => names.first().evaluate((radio) => radio === document.activeElement)).toBe(true);
   await first.getByText('CREATE TABLE a (x int8);').waitFor();
   await dialog.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' }).fill('Ledger');
   await page.reload();
@@ -179,7 +189,7 @@ it('says when another page answered first', async () => {
   await form.getByRole('button', exact('Deny')).click();
   // The form disappears from the other page, which says why; the page that answered shows no message.
   await page.getByText(/^Denied elsewhere by .*, (just now|\d+ s ago)$/).waitFor();
-  await page.getByText('Login form asks to run: touch a.txt').waitFor();
+  await page.getByText('Login form: touch a.txt').waitFor();
   await dialog.getByText('touch b.txt').waitFor();
   await form.getByText('touch b.txt').waitFor();
   await expect.poll(() => second.getByText(/elsewhere/).count()).toBe(0);
@@ -197,7 +207,7 @@ it('says when another page answered first', async () => {
     await route.continue();
   });
   await third.getByRole('button', exact('Allow')).click();
-  const told = page.getByRole('alert').filter({ hasText: 'Search index asks to run: touch c.txt' });
+  const told = page.getByRole('alert').filter({ hasText: 'Search index: touch c.txt' });
   await told.getByText(/^Denied elsewhere by /).waitFor();
   await told.getByText('Your answer was not used.').waitFor();
   expect(await told.locator('time').getAttribute('title')).not.toBe('');

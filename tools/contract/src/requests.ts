@@ -155,6 +155,8 @@ export const ApproveBody = z.strictObject({
   remember: RuleScope.optional(),
   /** With `deny`: the turn ends as well, and the model does not read the reason. */
   interrupt: z.boolean().optional(),
+  /** With `deny`, for an elicitation: the form is closed without an answer, neither sent nor declined. */
+  cancel: z.literal(true).optional(),
 });
 export type ApproveBody = z.infer<typeof ApproveBody>;
 

@@ -37,16 +37,24 @@ function requireThatAllCounts({ suggestions }: PendingRequest, { interrupt, upda
 export const kept = (request: PendingRequest, body: ApproveBody): KeptRule[] =>
   body.decision === 'allow' ? requestKinds[request.kind].keeps(request, body) : [];
 
-/** Returns the answer that denies a request. The model reads the reason word for word unless `interrupt` ends the turn. */
+/**
+ * Returns the answer that denies a request. The model reads the reason word for word unless `interrupt` ends the turn.
+ * @throws Rejection `bad_request` for `cancel` of anything but a form
+ */
 export function deny(
   { kind }: PendingRequest,
-  { reason: given, interrupt }: Pick<ApproveBody, 'reason' | 'interrupt'>,
+  { reason: given, interrupt, cancel }: Pick<ApproveBody, 'reason' | 'interrupt' | 'cancel'>,
 ): Answer {
+  if (cancel === true && kind !== 'elicitation')
+    throw new Rejection('bad_request', 'cancel closes a form of an MCP server. Leave it out to deny.');
   const reason = given?.trim() ? given : null;
   const { denialMessage, decline } = requestKinds[kind];
   return {
     verdict: { outcome: 'denied', reason, answers: null, updatedInput: null },
-    response: decline(denialMessage(reason), interrupt === undefined ? {} : { interrupt }),
+    response: decline(denialMessage(reason), {
+      ...(interrupt === undefined ? {} : { interrupt }),
+      ...(cancel === undefined ? {} : { cancel }),
+    }),
   };
 }
 

@@ -1,5 +1,7 @@
+import { sampleRequest } from '@callboard/contract/samples';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { deny } from '../approvals/answers.ts';
 import { formContentProblem } from './elicitation.ts';
 
 const form = {
@@ -44,4 +46,11 @@ it('accepts any content for a form that it cannot read, as the MCP server valida
   fc.assert(fc.property(fc.jsonValue(), (schema) => void formContentProblem(schema, { any: 'thing' })));
   expect(formContentProblem(undefined, { any: 'thing' })).toBeNull();
   expect(formContentProblem({ properties: 'odd' }, { any: 'thing' })).toBeNull();
+});
+
+it('is closed without an answer by cancel, which is for forms alone', () => {
+  const asked = sampleRequest({ kind: 'elicitation', toolName: 'elicitation', displayName: 'tracker' });
+  expect(deny(asked, {}).response).toEqual({ action: 'decline' });
+  expect(deny(asked, { cancel: true }).response).toEqual({ action: 'cancel' });
+  expect(() => deny(sampleRequest(), { cancel: true })).toThrow('closes a form of an MCP server');
 });

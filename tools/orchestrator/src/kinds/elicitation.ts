@@ -19,7 +19,7 @@ export const elicitation: RequestKindDefinition = {
   answer: null,
   keeps: keepGranted,
   denialMessage: plainDenial,
-  decline: () => ({ action: 'decline' }),
+  decline: (_message, more) => ({ action: more?.cancel === true ? 'cancel' : 'decline' }),
   retry: {
     call: ({ displayName }) => `a form of the tool server ${displayName}`,
     allowed: ({ input }) => `It was allowed, with this input:\n${inputBlock(input)}`,

@@ -42,7 +42,7 @@ describe('a card that needs a person', () => {
   it('says what is asked, and how many more requests there are', () => {
     const pending = [request('STAGE-1', 'a'), request('STAGE-1', 'b')];
     expect(words(one({}, { state: 'waiting' }, pending))).toEqual({
-      text: 'asks to run: npm i and 1 more',
+      text: 'npm i and 1 more',
       tone: 'needs',
     });
   });

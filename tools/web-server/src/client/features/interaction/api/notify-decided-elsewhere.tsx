@@ -38,7 +38,7 @@ export function notifyDecidedElsewhere({ request, stage, decision, isUnused }: E
     message: (
       <>
         <div>
-          {shortened(`${stage?.title ?? request.stageId} ${askSummary(request, stage?.worktree?.path ?? null)}`)}
+          {shortened(`${stage?.title ?? request.stageId}: ${askSummary(request, stage?.worktree?.path ?? null)}`)}
         </div>
         {isUnused && <div>Your answer was not used.</div>}
       </>

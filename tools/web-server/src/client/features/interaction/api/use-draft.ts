@@ -45,7 +45,9 @@ function changeDraft(cache: QueryClient, request: Place, draft: RequestDraft): v
     const isSame = JSON.stringify(draft) === JSON.stringify(EMPTY_DRAFT);
     const value = isSame ? null : draft;
     await putDraft(cache, { stageId: request.stageId, key: request.requestId, value }, { keepalive });
-    if (useUnsaved.getState().byRequest[key] === draft) drop(key);
+    // The drafts may still be on their way, as they were before this one: then only this tab has it.
+    const isKept = value === null || storedDraft(cache, request) !== undefined;
+    if (isKept && useUnsaved.getState().byRequest[key] === draft) drop(key);
   });
 }
 

@@ -68,13 +68,12 @@ export function AlwaysAllow({ request, offers, approve, off, allowWith }: Always
         <p className={css.hint}>The reason is not sent along: Claude reads it only with Deny.</p>
       )}
       <p className={css.hint}>
-        Callboard keeps it and gives it to every start; nothing is written into the repository. It can be taken back
-        under{' '}
+        Saved in Callboard, not in your repository. Remove it any time under{' '}
         {project === undefined ? (
-          'the rules of the project'
+          'Rules'
         ) : (
           <Anchor component="button" type="button" inherit onClick={() => openRules(project.id)}>
-            Rules of {project.name}
+            Rules
           </Anchor>
         )}
         .

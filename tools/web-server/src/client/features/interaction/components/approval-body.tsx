@@ -1,21 +1,25 @@
-import { visibleText } from '@callboard/contract';
+import { type PendingRequest, visibleText } from '@callboard/contract';
 import { Button, type ButtonProps } from '@mantine/core';
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { relativePath } from '../../../lib/paths.ts';
-import { asSentence } from '../../../lib/request-text.ts';
 import { toolWords } from '../../../lib/tool-words.ts';
 import { ErrorBoundary, lazyComponent } from '../../../ui/error-boundary.tsx';
+import { KeyHint } from '../../../ui/key-hint.tsx';
 import { Seen } from '../../../ui/seen.tsx';
+import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { StakesLine } from '../../../ui/stakes-line.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import { useFolder } from '../api/use-request.ts';
-import { alwaysAllowOffers } from '../model/always-allow-offers.ts';
+import { alwaysAllowOffers, editsOffer } from '../model/always-allow-offers.ts';
 import { changedInput, editableText, editProblem } from '../model/edited-input.ts';
 import type { FormProps } from '../model/verdict.ts';
+import { realReason } from '../words/reason-words.ts';
+import { AllowEdits } from './allow-edits.tsx';
 import { AlwaysAllow } from './always-allow.tsx';
 import { AskedInput } from './asked-input.tsx';
 import content from './content.module.css';
+import { useDecision, useKeysWork } from './decision-place.tsx';
 import { LastSteps } from './last-steps.tsx';
 import { LeavesSandbox } from './leaves-sandbox.tsx';
 import css from './request.module.css';
@@ -27,22 +31,30 @@ const InputEditor = lazyComponent(() => import('./input-editor.tsx'));
 /** Describes the path that made Claude Code ask: inside or outside the stage's folder. */
 function pathWords(path: string, folder: string | null): string {
   const inFolder = relativePath(path, folder);
-  return inFolder === path ? `Outside of the stage's folder: ${path}` : `On ${inFolder}`;
+  return inFolder === path ? `Outside the stage's folder: ${path}` : `On ${inFolder}`;
 }
 
-/** A tool call that waits for permission: what would run, on what, and why Claude Code asks. */
+type Panel = 'always' | 'edits' | 'steps';
+
+/** A tool call that waits for permission: what would run, on what, what is at stake, and why Claude Code asks. */
 export function ApprovalBody({ request, approve }: FormProps) {
   const folder = useFolder(request.stageId);
   const [{ edited }, change] = useDraft(request);
-  const { description, reason, blockedPath } = request;
-  const isSaid = toolWords(request.toolName, request.input, folder).object === visibleText(description ?? '', 'prose');
   const sent = approve.isPending || approve.isSuccess;
   const isBroken = edited !== null && editProblem(request, edited) !== null;
-  const offers = alwaysAllowOffers(request);
-  const [open, setOpen] = useState<'always' | 'steps' | null>(null);
-  const toggle = (what: 'always' | 'steps') => setOpen(open === what ? null : what);
+  const [open, setOpen] = useState<Panel | null>(null);
+  const [isAsked, setAsked] = useState(false);
+  const toggle = (what: Panel) => setOpen(open === what ? null : what);
+  const toggleEditor = () => {
+    setAsked(edited === null);
+    change({ edited: edited === null ? editableText(request) : null });
+  };
+  const keyWorks = useEditKey(toggleEditor, sent);
   const updatedInput = changedInput(request, edited);
   const allowWith = updatedInput === undefined ? {} : { updatedInput };
+  const offers = alwaysAllowOffers(request);
+  const edits = editsOffer(request);
+  const granting = { approve, off: sent || isBroken, allowWith };
   return (
     <>
       <div className={css.scroll}>
@@ -54,6 +66,7 @@ export function ApprovalBody({ request, approve }: FormProps) {
             <InputEditor
               request={request}
               edited={edited}
+              takesFocus={isAsked}
               disabled={sent}
               refusal={isRefusedInput(approve.error) ? approve.error.message : null}
               change={(text) => change({ edited: text })}
@@ -61,45 +74,32 @@ export function ApprovalBody({ request, approve }: FormProps) {
           </ErrorBoundary>
         )}
         <StakesLine stakes={request.stakes} />
-        <div>
-          {description !== null && !isSaid && (
-            <p>
-              <Seen text={description} kind="prose" />
-            </p>
-          )}
-          {blockedPath !== null && <p className={css.why}>{visibleText(pathWords(blockedPath, folder), 'command')}</p>}
-          {request.leavesSandbox === null ? (
-            <p className={css.why}>Why it asks: {visibleText(asSentence(reason ?? 'no rule allows it'), 'prose')}</p>
-          ) : (
-            <LeavesSandbox reason={request.leavesSandbox.reason} />
-          )}
-        </div>
+        <Why request={request} folder={folder} />
         <div className={content.disclosures}>
           <Disclosure
             isOpen={edited !== null}
             disabled={sent}
-            onClick={() => change({ edited: edited === null ? editableText(request) : null })}
+            hint={{ key: 'E', isOff: !keyWorks }}
+            onClick={toggleEditor}
           >
-            {edited === null ? 'Edit before allowing' : 'Leave as asked'}
+            {edited === null ? 'Edit before allowing' : 'Discard changes'}
           </Disclosure>
+          {edits !== null && (
+            <Disclosure isOpen={open === 'edits'} onClick={() => toggle('edits')}>
+              Allow edits …
+            </Disclosure>
+          )}
           {offers.length > 0 && (
             <Disclosure isOpen={open === 'always'} onClick={() => toggle('always')}>
               Always allow …
             </Disclosure>
           )}
           <Disclosure isOpen={open === 'steps'} onClick={() => toggle('steps')}>
-            The last steps
+            Recent activity
           </Disclosure>
         </div>
-        {open === 'always' && (
-          <AlwaysAllow
-            request={request}
-            offers={offers}
-            approve={approve}
-            off={sent || isBroken}
-            allowWith={allowWith}
-          />
-        )}
+        {open === 'edits' && edits !== null && <AllowEdits offer={edits} {...granting} />}
+        {open === 'always' && <AlwaysAllow request={request} offers={offers} {...granting} />}
         {open === 'steps' && <LastSteps request={request} />}
       </div>
       <VerdictActions
@@ -114,19 +114,56 @@ export function ApprovalBody({ request, approve }: FormProps) {
   );
 }
 
+/** E opens the editor while the form is armed. @returns whether the key works now */
+function useEditKey(open: () => void, isOff: boolean): boolean {
+  const { mayKeyDecide } = useDecision();
+  const keysWork = useKeysWork();
+  useShortcuts({
+    e: (event) => {
+      if (isOff || !mayKeyDecide(event)) return false;
+      open();
+      return true;
+    },
+  });
+  return keysWork && !isOff;
+}
+
+/** What Claude says the call is for, and why it is asked for, where that says anything. */
+function Why({ request, folder }: { request: PendingRequest; folder: string | null }) {
+  const { description, reason, blockedPath, leavesSandbox, toolName, input } = request;
+  const isSaid = toolWords(toolName, input, folder).object === visibleText(description ?? '', 'prose');
+  const why = realReason(reason);
+  return (
+    <>
+      {description !== null && description !== '' && !isSaid && (
+        <p className={css.why}>
+          Claude: <Seen text={description} kind="prose" />
+        </p>
+      )}
+      {blockedPath !== null && <p className={css.why}>{visibleText(pathWords(blockedPath, folder), 'command')}</p>}
+      {leavesSandbox !== null && <LeavesSandbox reason={leavesSandbox.reason} />}
+      {leavesSandbox === null && why !== null && <p className={css.why}>{visibleText(why, 'prose')}</p>}
+    </>
+  );
+}
+
 interface DisclosureProps extends Pick<ButtonProps, 'children' | 'disabled'> {
   isOpen: boolean;
+  /** The key that does the same. */
+  hint?: { key: string; isOff: boolean };
   onClick: () => void;
 }
 
 /** Unfolds or folds details that most decisions do not need. */
-function Disclosure({ isOpen, ...props }: DisclosureProps) {
+function Disclosure({ isOpen, hint, ...props }: DisclosureProps) {
   return (
     <Button
       variant="subtle"
       size="compact-sm"
       fw={500}
       aria-expanded={isOpen}
+      aria-keyshortcuts={hint?.isOff === false ? hint.key.toLowerCase() : undefined}
+      rightSection={hint === undefined ? null : <KeyHint isOff={hint.isOff}>{hint.key}</KeyHint>}
       leftSection={<IconChevronRight className={content.chevron} size={14} aria-hidden />}
       classNames={{ section: content.chevronSection }}
       {...props}

@@ -6,6 +6,7 @@ import { isPathCut } from '../../../lib/request-text.ts';
 import { field, filePath } from '../../../lib/tool-words.ts';
 import codeCss from '../../../ui/code.module.css';
 import { Diff } from '../../../ui/code.tsx';
+import { LineCounts } from '../../../ui/line-counts.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { ToolInputView } from '../../../ui/tool-input.tsx';
 import { isCommand } from '../model/edited-input.ts';
@@ -47,7 +48,11 @@ function FileChange({ request: { toolName, input }, folder }: AskedInputProps) {
             <Seen text={path} kind="command" />
           </div>
         )}
-        {toolName === 'Write' ? `Its whole content, +${count(added, 'line')}` : `+${added} -${removed}`}
+        {toolName === 'Write' ? (
+          `The whole file, ${count(added, 'line')}`
+        ) : (
+          <LineCounts added={added} removed={removed} />
+        )}
       </div>
       <Diff before={before} after={after} />
     </>

@@ -1,5 +1,6 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
 import { field } from '../../../lib/tool-words.ts';
+import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { Seen } from '../../../ui/seen.tsx';
 import { useDraft } from '../api/use-draft.ts';
 import {
@@ -11,6 +12,7 @@ import {
   isFilledIn,
 } from '../model/form-fields.ts';
 import type { FormProps } from '../model/verdict.ts';
+import { DecisionButton } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
@@ -38,13 +40,26 @@ export function ElicitationBody({ request, approve }: FormProps) {
       <VerdictActions
         request={request}
         approve={approve}
-        reasonLabel="Reason (optional)"
+        reasonLabel={null}
+        beside={<Cancel approve={approve} />}
         yes="Send"
         no="Decline"
         allowWith={{ updatedInput: contentOf(fields, draft.fields) }}
         incomplete={!isFilledIn(fields, draft.fields)}
       />
     </>
+  );
+}
+
+/** Closes the form without an answer: the server hears neither yes nor no. */
+function Cancel({ approve }: Pick<FormProps, 'approve'>) {
+  const canAnswer = useCanAnswer();
+  const sent = approve.isPending || approve.isSuccess;
+  const cancel = () => approve.mutate({ decision: 'deny', cancel: true });
+  return (
+    <DecisionButton variant="subtle" disabled={sent || !canAnswer} act={cancel}>
+      Cancel
+    </DecisionButton>
   );
 }
 

@@ -19,7 +19,7 @@ export function LastSteps({ request }: { request: PendingRequest }) {
     queryKey: ['last-steps', stageId, requestId],
     queryFn: ({ signal }) => client.command('get_transcript', { stageId, limit: FETCHED }, { signal }),
   });
-  if (error !== null) return <FailureNote>The last steps could not be read. {errorText(error)}</FailureNote>;
+  if (error !== null) return <FailureNote>The recent activity could not be read. {errorText(error)}</FailureNote>;
   if (data === undefined) return <p className={css.hint}>Reading …</p>;
   const steps = data.entries
     .filter((entry) => entry.kind !== 'tool-use' || entry.toolUseId !== toolUseId)

@@ -11,8 +11,8 @@ import { RequestMeta } from './request-meta.tsx';
 import { VerdictActions } from './verdict-actions.tsx';
 
 const MODES = [
-  { value: 'default', label: 'Ask for each edit' },
-  { value: 'acceptEdits', label: 'Edit freely' },
+  { value: 'default', label: 'Then ask for each edit' },
+  { value: 'acceptEdits', label: 'Then edit freely' },
 ];
 
 /** A plan to accept, as a document with comments. Accepting always names the mode that follows. */
@@ -22,7 +22,6 @@ export function PlanBody({ request, approve }: FormProps) {
   const plan = field(request.input, 'plan');
   const remarks = withBegun(comments, begun);
   const counted = remarks.length === 0 ? [] : [count(remarks.length, 'comment')];
-  const along = counted.map((words) => `${words} to send back`).join('');
   return (
     <>
       <div className={css.scroll}>
@@ -36,19 +35,17 @@ export function PlanBody({ request, approve }: FormProps) {
       <VerdictActions
         request={request}
         approve={approve}
-        caption={
-          <div className={css.planEnd}>
-            <p>{along}</p>
-            <NativeSelect
-              className={css.nextMode}
-              size="xs"
-              label="Once accepted"
-              data={MODES}
-              value={mode}
-              disabled={sent}
-              onChange={(event) => change({ mode: PermissionMode.parse(event.currentTarget.value) })}
-            />
-          </div>
+        caption={counted.length === 0 ? undefined : `${counted.join('')} to send back`}
+        beside={
+          <NativeSelect
+            className={css.nextMode}
+            aria-label="Once accepted"
+            title="Once accepted"
+            data={MODES}
+            value={mode}
+            disabled={sent}
+            onChange={(event) => change({ mode: PermissionMode.parse(event.currentTarget.value) })}
+          />
         }
         reasonLabel="What should change?"
         yes="Accept plan"

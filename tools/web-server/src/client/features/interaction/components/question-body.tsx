@@ -1,10 +1,21 @@
 import { questionsOf } from '@callboard/contract';
+import { Anchor } from '@mantine/core';
+import { useRef } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { FailureNote, Note } from '../../../ui/note.tsx';
+import { Seen } from '../../../ui/seen.tsx';
 import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
-import { answersOf, choose, EMPTY_ANSWER, isComplete, openQuestion, openWords } from '../model/question-answers.ts';
+import {
+  answersOf,
+  choose,
+  EMPTY_ANSWER,
+  isComplete,
+  openQuestion,
+  progress,
+  questionName,
+} from '../model/question-answers.ts';
 import { withAnswer } from '../model/request-drafts.ts';
 import type { FormProps } from '../model/verdict.ts';
 import { useDecision, useKeysWork } from './decision-place.tsx';
@@ -23,7 +34,8 @@ export function QuestionBody({ request, answer }: FormProps) {
   const questions = questionsOf(request.input);
   const answers = answersOf(questions, draft.answers);
   const complete = isComplete(questions, answers);
-  const open = openWords(questions, answers);
+  const open = progress(questions, answers);
+  const list = useRef<HTMLDivElement>(null);
   const sent = answer.isPending || answer.isSuccess;
   const off = sent || !canAnswer;
   const isDeclining = answer.variables !== undefined && 'decision' in answer.variables;
@@ -47,7 +59,7 @@ export function QuestionBody({ request, answer }: FormProps) {
 
   return (
     <>
-      <div className={css.scroll}>
+      <div className={css.scroll} ref={list}>
         <RequestMeta request={request} />
         {questions.length === 0 && (
           <Note>The question could not be read. Answer it on the stage's page with a message.</Note>
@@ -71,7 +83,14 @@ export function QuestionBody({ request, answer }: FormProps) {
         )}
         <StillSending isPending={answer.isPending} />
         {!sent && note}
-        {open !== null && <p className={css.caption}>{open}</p>}
+        {open !== null && (
+          <p className={css.caption}>
+            {open.words}{' '}
+            <Anchor component="button" type="button" inherit onClick={() => focusQuestion(list.current, open.next)}>
+              Next: <Seen text={questionName(questions[open.next] ?? { question: '' })} kind="prose" />
+            </Anchor>
+          </p>
+        )}
         <ReasonField request={request} placeholder="Tell Claude why (optional)" disabled={sent} />
         <div className={css.buttons}>
           <VerdictButton
@@ -95,6 +114,13 @@ export function QuestionBody({ request, answer }: FormProps) {
       </div>
     </>
   );
+}
+
+/** Scrolls to a question, and puts the focus on its first option or field. */
+function focusQuestion(list: HTMLElement | null, place: number): void {
+  const question = list?.querySelectorAll('fieldset')[place];
+  question?.scrollIntoView({ block: 'nearest' });
+  question?.querySelector<HTMLElement>('input, textarea')?.focus({ preventScroll: true });
 }
 
 const DIGITS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];

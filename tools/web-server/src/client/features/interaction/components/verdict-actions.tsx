@@ -32,6 +32,8 @@ interface VerdictActionsProps {
   /** The labels of the buttons; Allow and Deny by default. */
   yes?: string;
   no?: string;
+  /** A choice or button beside the buttons. */
+  beside?: ReactNode;
   /** Whether something is still missing for an allowance. */
   incomplete?: boolean;
 }
@@ -67,6 +69,7 @@ export function VerdictActions(props: VerdictActionsProps) {
       {props.caption !== undefined && <div className={css.caption}>{props.caption}</div>}
       {props.reasonLabel !== null && <ReasonField request={request} placeholder={props.reasonLabel} disabled={sent} />}
       <div className={css.buttons}>
+        {props.beside}
         <VerdictButton
           label={no}
           hint="D"

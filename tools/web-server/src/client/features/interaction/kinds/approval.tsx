@@ -1,8 +1,10 @@
-import { hiddenWarning, type PendingRequest } from '@callboard/contract';
+import { hiddenWarning, type PendingRequest, visibleText } from '@callboard/contract';
 import { shortPath } from '../../../lib/paths.ts';
 import { firstLine, PATH_SHOWN } from '../../../lib/request-text.ts';
 import { field, filePath, toolTitle, toolWords } from '../../../lib/tool-words.ts';
 import { askedTexts } from '../model/asked-texts.ts';
+import { isCommand } from '../model/edited-input.ts';
+import { commandThatMatters } from '../words/command-that-matters.ts';
 import type { RequestKindView } from './shared/definition.ts';
 
 /** A tool call that a person allows or denies. */
@@ -13,11 +15,18 @@ export const approval: RequestKindView = {
     const { object } = toolWords(toolName, input, folder);
     return TOOLS[toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(toolName)}`;
   },
-  summary({ leavesSandbox, toolName, input }, folder) {
-    const { object } = toolWords(toolName, input, folder);
-    const verb = TOOLS[toolName]?.verb ?? `use ${toolTitle(toolName)}`;
-    const to = leavesSandbox !== null ? 'leave the sandbox' : verb;
-    const text = object === '' ? `asks to ${to}` : `asks to ${to}: ${firstLine(object)}`;
+  summary(request, folder) {
+    const { leavesSandbox, toolName, input, description } = request;
+    if (isCommand(request)) {
+      const command = visibleText(commandThatMatters(request), 'command');
+      const about = description === null ? {} : { about: visibleText(firstLine(description), 'prose') };
+      return leavesSandbox === null
+        ? { text: command, isCode: true, ...about }
+        : { text: `Outside the sandbox: ${command}`, isCode: true, ...about };
+    }
+    const { verb, object } = toolWords(toolName, input, folder);
+    const isOfServer = toolTitle(toolName) !== toolName;
+    const text = object !== '' && !isOfServer ? `${verb} ${firstLine(object)}` : verb;
     return filePath(input) === '' || object === '' ? { text } : { text, path: object };
   },
   Body: ({ parts, ...props }) => <parts.ApprovalBody {...props} />,

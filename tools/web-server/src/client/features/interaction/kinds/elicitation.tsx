@@ -8,7 +8,7 @@ export const elicitation: RequestKindView = {
   name: 'Form',
   title: ({ displayName }) => `has a form from ${visibleText(displayName, 'prose')}`,
   summary: ({ displayName, input }) => ({
-    text: `asks for ${visibleText(`${displayName}: ${firstLine(field(input, 'message'))}`, 'prose')}`,
+    text: visibleText(`${displayName} asks: ${firstLine(field(input, 'message'))}`, 'prose'),
   }),
   Body: ({ parts, ...props }) => <parts.ElicitationBody {...props} />,
   denied: 'Denied',

@@ -8,7 +8,7 @@ import type { RequestKindView } from './shared/definition.ts';
 export const network: RequestKindView = {
   name: 'Network',
   title: (request) => `wants to reach ${hostWords(request)}`,
-  summary: (request) => ({ text: `asks to reach ${hostWords(request)}` }),
+  summary: (request) => ({ text: `Connect to ${hostWords(request)}` }),
   Body: ({ parts, ...props }) => <parts.NetworkBody {...props} />,
   denied: 'Denied',
   showsChangedInput: false,

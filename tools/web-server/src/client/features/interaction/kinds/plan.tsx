@@ -4,7 +4,7 @@ import type { RequestKindView } from './shared/definition.ts';
 export const plan: RequestKindView = {
   name: 'Plan',
   title: () => 'has a plan',
-  summary: () => ({ text: 'has a plan for you to accept' }),
+  summary: () => ({ text: 'Review the plan' }),
   Body: ({ parts, ...props }) => <parts.PlanBody {...props} />,
   denied: 'Denied',
   showsChangedInput: false,

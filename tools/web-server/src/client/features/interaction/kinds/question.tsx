@@ -10,9 +10,11 @@ export const question: RequestKindView = {
     const asked = questionsOf(input).length;
     return asked > 1 ? `has ${count(asked, 'question')}` : 'has a question';
   },
-  summary: ({ input }) => ({
-    text: `asks: ${visibleText(firstLine(questionsOf(input)[0]?.question ?? 'a question'), 'prose')}`,
-  }),
+  summary({ input }) {
+    const asked = questionsOf(input);
+    const first = visibleText(firstLine(asked[0]?.question ?? 'A question'), 'prose');
+    return { text: asked.length > 1 ? `${count(asked.length, 'question')}: ${first}` : first };
+  },
   Body: ({ parts, ...props }) => <parts.QuestionBody {...props} />,
   denied: 'Declined',
   showsChangedInput: false,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alwaysAllowOffers } from './always-allow-offers.ts';
+import { alwaysAllowOffers, editsOffer } from './always-allow-offers.ts';
 
 const rules = {
   type: 'addRules',
@@ -18,4 +18,13 @@ it('offers exactly the rules and folders that would be kept, and no mode change'
 
 it('offers nothing if Claude Code suppresses "always allow"', () => {
   expect(alwaysAllowOffers({ suggestions: [rules], suppressAlwaysAllow: true })).toEqual([]);
+});
+
+it('offers to allow edits where Claude Code suggests that mode, with the folders it needs for it', () => {
+  const offer = editsOffer({ suggestions: [rules, folder, mode], suppressAlwaysAllow: false });
+  expect(offer).toEqual({ updates: [mode, folder], folders: ['/srv/data'] });
+  expect(editsOffer({ suggestions: [mode], suppressAlwaysAllow: true })).toBeNull();
+  expect(
+    editsOffer({ suggestions: [{ type: 'setMode', mode: 'plan' }, rules], suppressAlwaysAllow: false }),
+  ).toBeNull();
 });

@@ -1,6 +1,15 @@
 import type { Question } from '@callboard/contract';
 import { expect, it } from 'vitest';
-import { answersOf, answerText, choose, EMPTY_ANSWER, isComplete, openWords, typeOther } from './question-answers.ts';
+import {
+  answersOf,
+  answerText,
+  choose,
+  EMPTY_ANSWER,
+  isComplete,
+  progress,
+  questionName,
+  typeOther,
+} from './question-answers.ts';
 
 const options = [{ label: 'Red' }, { label: 'Green' }, { label: 'Blue' }];
 const single: Question = { question: 'Which one?', options };
@@ -44,14 +53,12 @@ it('is complete once every question has an answer', () => {
   expect(isComplete([], {})).toBe(false);
 });
 
-it('names the first of several open questions', () => {
+it('counts the answers of several questions, and finds the next open one', () => {
   const chosen = choose(single, EMPTY_ANSWER, 'Red', true);
-  const named = { ...multi, header: 'Colours' };
-  expect(openWords([single, multi], answersOf([single, multi], [chosen]))).toBe(
-    '1 of 2 answered, not yet: Which ones?',
-  );
-  expect(openWords([single, named], answersOf([single, named], []))).toBe('0 of 2 answered, not yet: Which one?');
-  expect(openWords([named, single], answersOf([named, single], []))).toBe('0 of 2 answered, not yet: Colours');
-  expect(openWords([single, multi], answersOf([single, multi], [chosen, chosen]))).toBeNull();
-  expect(openWords([single], {})).toBeNull();
+  const both = [single, multi];
+  expect(progress(both, answersOf(both, []))).toEqual({ words: '0 of 2 answered', next: 0 });
+  expect(progress(both, answersOf(both, [chosen]))).toEqual({ words: '1 of 2 answered', next: 1 });
+  expect(progress(both, answersOf(both, [chosen, chosen]))).toBeNull();
+  expect(progress([single], {})).toBeNull();
+  expect([single, { ...multi, header: 'Colours' }].map(questionName)).toEqual(['Which one?', 'Colours']);
 });

@@ -46,11 +46,19 @@ export function openQuestion(questions: readonly Question[], answers: Record<str
   return first === -1 ? questions.length - 1 : first;
 }
 
-/** Says which of several questions is still open: "2 of 4 answered, not yet: Rollout". Null if none is. */
-export function openWords(questions: readonly Question[], answers: Record<string, string>): string | null {
-  const open = questions.filter((question) => isOpen(question, answers));
-  const [first] = open;
-  if (first === undefined || questions.length < 2) return null;
-  const name = first.header === undefined || first.header === '' ? first.question : first.header;
-  return `${questions.length - open.length} of ${questions.length} answered, not yet: ${name}`;
+/** How many of several questions are answered, and the place of the first open one; null if none is open, or there is only one. */
+export function progress(
+  questions: readonly Question[],
+  answers: Record<string, string>,
+): { words: string; next: number } | null {
+  const open = questions.filter((question) => isOpen(question, answers)).length;
+  if (open === 0 || questions.length < 2) return null;
+  return {
+    words: `${questions.length - open} of ${questions.length} answered`,
+    next: openQuestion(questions, answers),
+  };
 }
+
+/** The short name of a question. */
+export const questionName = ({ header, question }: Question): string =>
+  header === undefined || header === '' ? question : header;

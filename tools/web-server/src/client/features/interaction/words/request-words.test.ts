@@ -11,16 +11,16 @@ const question = (count: number) => ({
 const edit = { toolName: 'Edit', input: { file_path: '/w/src/a.ts' } };
 
 it.each([
-  ['Login wants to run a command', 'asks to run: npm i', {}],
-  ['Login wants to edit src/a.ts', 'asks to edit: src/a.ts', edit],
+  ['Login wants to run a command', 'npm i', {}],
+  ['Login wants to edit src/a.ts', 'Edit src/a.ts', edit],
   [
     'Login wants to use github: create issue',
-    'asks to use github: create issue',
+    'github: create issue',
     { toolName: 'mcp__github__create_issue', input: {} },
   ],
-  ['Login has a question', 'asks: Which 0?', question(1)],
-  ['Login has 2 questions', 'asks: Which 0?', question(2)],
-  ['Login has a plan', 'has a plan for you to accept', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
+  ['Login has a question', 'Which 0?', question(1)],
+  ['Login has 2 questions', '2 questions: Which 0?', question(2)],
+  ['Login has a plan', 'Review the plan', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
 ])('%s', (title, summary, change) => {
   const asked = request('STAGE-1', 'r', change);
   expect(askTitle(asked, 'Login', '/w')).toBe(title);

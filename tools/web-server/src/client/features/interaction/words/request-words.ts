@@ -1,5 +1,6 @@
 import type { PendingRequest } from '@callboard/contract';
 import { requestKinds } from '../kinds/registry.ts';
+import type { Summary } from '../kinds/shared/definition.ts';
 
 /** Returns the name of a form or dialog: "Login form wants to run a command". */
 export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
@@ -9,7 +10,11 @@ export const askTitle = (request: PendingRequest, stageTitle: string, folder: st
 export const askWords = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].title(request, folder);
 
-/** Returns one line, which the caller truncates: "asks to run: npm i". */
+/** Returns what is asked, in one line that the caller truncates, and how to show it. */
+export const askLine = (request: PendingRequest, folder: string | null): Summary =>
+  requestKinds[request.kind].summary(request, folder);
+
+/** Returns one line, which the caller truncates: "npm i", "Edit src/app.ts". */
 export const askSummary = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].summary(request, folder).text;
 

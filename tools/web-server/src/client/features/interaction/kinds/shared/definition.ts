@@ -9,8 +9,12 @@ export interface RequestBodyProps extends FormProps {
 }
 
 /** One line about a request. The caller truncates it. */
-interface Summary {
+export interface Summary {
   text: string;
+  /** Whether it is code, to be set in monospace: a command, or the part of it that matters most. */
+  isCode?: true;
+  /** What Claude says the call is for. */
+  about?: string;
   /** A path within the text; it is truncated in the middle. */
   path?: string;
 }
@@ -24,7 +28,7 @@ export interface RequestKindView {
   name: string;
   /** The form's title, after the stage's: "wants to run a command". @param folder the stage's worktree */
   title: (request: PendingRequest, folder: string | null) => string;
-  /** The line on the card and in the inbox: "asks to run: npm i". */
+  /** The line on the card and in the inbox: "npm i", "Edit src/app.ts". Its icon says what kind of request it is. */
   summary: (request: PendingRequest, folder: string | null) => Summary;
   /** The form below its title: content and buttons. */
   Body: ComponentType<RequestBodyProps>;
