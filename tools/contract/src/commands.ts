@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { BoardCounts, BoardView } from './board.ts';
 import { CapabilitiesQuery, CapabilitiesReply } from './capabilities.ts';
 import { DecisionFilter } from './decision-filter.ts';
-import { DiffQuery, SeenDiff, StageDiff } from './diff.ts';
+import { DiffQuery, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Actor, Login, PageKey } from './logins.ts';
 import { LoopDelay } from './loop-delay.ts';
+import { CompleteBody, Completion } from './merges.ts';
 import { Attachment, MessageBody, MessagePatch, QueuedMessage, SendMessageReply } from './messages.ts';
 import { Later, Me, MePatch } from './people.ts';
 import { BranchList, NewProject, Project, ProjectPatch } from './projects.ts';
@@ -42,11 +43,6 @@ export const ModelBody = z.strictObject({
   model: z.string().trim().min(1).max(200).nullable().optional(),
   effort: Effort.optional(),
 });
-/**
- * With `merge`, merges the stage's branch into the branch that the repository's main checkout is on. With `head` and
- * `tree` from the diff, merges only if the worktree still matches them.
- */
-export const CompleteBody = z.strictObject({ merge: z.boolean().optional(), ...SeenDiff.shape });
 /** An absolute path, or one relative to the repository. */
 export const ImportBody = z.strictObject({ path: z.string().trim().min(1) });
 const ImportReply = z.object({
@@ -148,7 +144,12 @@ export const commands = {
   stop_stage: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
   /** Moves a done stage back to Review. A message to the stage does the same, and is delivered. */
   reopen_stage: { input: z.object(onStage), reply: z.object({ stage: StageView }) },
+  /** Returns what completing the stage would merge now, and whether its last completion can be taken back. Changes nothing. */
+  get_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ completion: Completion }) },
+  /** Marks the stage done; on request commits and merges its work first. */
   complete_stage: { time: 'slow', input: CompleteBody.extend(onStage), reply: z.object({ stage: StageView }) },
+  /** Takes the last completion back. A merge only while its branch still stands at it, it was not pushed, and the main checkout is clean. */
+  undo_completion: { time: 'slow', input: z.object(onStage), reply: z.object({ stage: StageView }) },
 
   /** Returns what Claude Code offers: to a stage, to a new stage of a project, or in general. */
   get_capabilities: { time: 'read', input: CapabilitiesQuery, reply: CapabilitiesReply },

@@ -56,6 +56,8 @@ export const problems = {
   head_moved: 409,
   merge_conflict: 409,
   merge_refused: 409,
+  commit_refused: 409,
+  undo_refused: 409,
   refused_by_claude: 409,
   mcp_not_connected: 409,
   body_too_large: 413,

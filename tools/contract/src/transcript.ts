@@ -43,6 +43,8 @@ export const NoticeCode = z.enum([
   'phase',
   'process-ended',
   'reopened',
+  'merged',
+  'merge-undone',
   'sandbox-left',
   'sandbox-loosened',
   'session-message',

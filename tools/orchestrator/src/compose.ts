@@ -19,6 +19,7 @@ import { createLogins } from './auth/logins.ts';
 import { ownerName } from './auth/owner-name.ts';
 import { findClaude } from './claude/program/find-claude.ts';
 import { checkSandbox } from './claude/sandbox/sandbox-check.ts';
+import { completeStages } from './compose/complete-stages.ts';
 import { openStorage, type Storage } from './compose/open-storage.ts';
 import { boardNotices, reactToChanges } from './compose/react-to-changes.ts';
 import { type RunningSessions, runSessions } from './compose/run-sessions.ts';
@@ -48,7 +49,6 @@ import { startChangeCounts } from './sessions/watch/change-counts.ts';
 import { startIdleWatch } from './sessions/watch/idle-watch.ts';
 import { startSilenceWatch } from './sessions/watch/silence-watch.ts';
 import { capabilitiesOf } from './stages/capabilities.ts';
-import { createStageCompletion } from './stages/complete-stage.ts';
 import { createGitSettings } from './stages/git-settings.ts';
 import { createStageImports } from './stages/import-stages.ts';
 import { createProjects } from './stages/projects.ts';
@@ -249,10 +249,10 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   life.onStop('people', people.stop);
   const writes = startWriteWatch({ store, log, retryMs: limits.diskLookMs });
   life.onStop('write watch', writes.stop);
+  const completion = await completeStages(context, parts);
   const stages = createStages({ store, worktrees });
   return {
-    ...{ projects, logins, approvals, people, messages, writes, stages },
-    complete: createStageCompletion({ store, stages, worktrees, endIfIdle: sessions.endIfIdle }),
+    ...{ projects, logins, approvals, people, messages, writes, stages, completion },
     removal: createStageRemoval({ store, stages, worktrees, trash }),
     files: createWorktreeFiles({ store, worktrees }),
     controls: createSessionControls({ store, ask: sessions.ask }),

@@ -126,11 +126,13 @@ describe('the orchestrator', () => {
     'backup.ts': ['data-dir.ts', 'lib', 'store'],
     'end-all-sessions.ts': ['claude', 'data-dir.ts', 'lib', 'store'],
     compose: [
+      'claude',
       'data-dir.ts',
       'lib',
       'store',
       'disk',
       'sessions',
+      'stages',
       ...typesOf(['doctor', 'gateway', 'scheduler', 'trust', 'worktrees']),
     ],
     'compose.ts': [

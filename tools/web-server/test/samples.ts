@@ -3,6 +3,7 @@ import type { BoardEvent } from '@callboard/contract';
 import { stage } from '../src/server/openapi/example-values.ts';
 
 export * from '../src/server/openapi/example-values.ts';
+export * from '../src/server/openapi/worktree-values.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 

@@ -50,7 +50,9 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   advance_stage: { method: 'POST', path: '/api/stages/:stageId/advance' },
   stop_stage: { method: 'POST', path: '/api/stages/:stageId/stop' },
   reopen_stage: { method: 'POST', path: '/api/stages/:stageId/reopen' },
+  get_completion: { method: 'GET', path: '/api/stages/:stageId/completion' },
   complete_stage: { method: 'POST', path: '/api/stages/:stageId/complete' },
+  undo_completion: { method: 'POST', path: '/api/stages/:stageId/undo' },
   get_trash: { method: 'GET', path: '/api/trash' },
   restore_trash: { method: 'POST', path: '/api/trash/:trashId/restore' },
 

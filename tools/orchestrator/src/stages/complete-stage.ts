@@ -1,44 +1,186 @@
-import { type CommandInput, isActive, type StageId } from '@callboard/contract';
+import {
+  type CommandInput,
+  type Completion,
+  isActive,
+  type Project,
+  type Stage,
+  type StageId,
+} from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { createKeyedMutex } from '../lib/keyed-mutex.ts';
+import type { Logger } from '../lib/logger.ts';
+import { requireProject, requireStage } from '../store/require.ts';
 import type { Store } from '../store/store.ts';
-import type { Worktrees } from '../worktrees/worktrees.ts';
-import type { Stages } from './stages.ts';
+import type { Merged, Worktrees } from '../worktrees/worktrees.ts';
+import type { MergeIntents } from './merge-intents.ts';
+import type { StageEndings } from './stage-endings.ts';
+import { requireCompletable } from './stages.ts';
 
 export interface StageCompletionParts {
   store: Store;
-  stages: Stages;
-  worktrees: Pick<Worktrees, 'requireMergeable' | 'merge'>;
+  log: Logger;
+  worktrees: Pick<
+    Worktrees,
+    'requireMergeable' | 'requireCommittable' | 'commit' | 'merge' | 'planMerge' | 'undoRefusal' | 'undoMerge'
+  >;
+  intents: MergeIntents;
+  endings: StageEndings;
   /** Ends the stage's process if it is idle. Returns false if it got work at the same moment. */
   endIfIdle: (stageId: StageId, reason: string) => Promise<boolean>;
 }
 
-/**
- * Marks a stage done. Ends an idle process first, and merges the stage's branch on request.
- * @throws Rejection as `Stages.complete` and `Worktrees.merge` do; `stage_running` if the stage got work meanwhile
- */
-export type CompleteStage = (input: CommandInput<'complete_stage'>) => Promise<void>;
+type CompleteInput = CommandInput<'complete_stage'>;
 
-export function createStageCompletion({ store, stages, worktrees, endIfIdle }: StageCompletionParts): CompleteStage {
-  return async ({ stageId, merge = false, ...seen }) => {
-    const stage = await store.read.stages.find(stageId);
-    const project = stage === null ? null : await store.read.projects.find(stage.projectId);
-    const session = await store.read.sessions.find(stageId);
-    const toMerge = merge && stage?.completedAt === null && stage.worktree !== null ? stage.worktree : null;
-    const isAtWork = session !== null && isActive(session.state);
-    // Before the process is ended: a refusal would not bring it back.
-    if (toMerge !== null && project !== null && !isAtWork) await worktrees.requireMergeable(project, toMerge, seen);
-    if (stage !== null && stage.completedAt === null && project !== null && session?.state === 'idle') {
-      if (!(await endIfIdle(stageId, 'Ended because its stage was completed.'))) {
-        const message = `${stageId} got work at the same moment, so it was not completed. Wait until it is idle, or stop it first.`;
-        throw new Rejection('stage_running', message);
+/** Completes stages, merges their work, and takes both back. */
+export interface StageCompletion {
+  /**
+   * Marks a stage done. Ends an idle process first, and on request commits and merges its work; a done stage can be merged later.
+   * @throws Rejection as `requireCompletable`, `Worktrees.commit` and `Worktrees.merge` do; `stage_running` if the stage got work
+   *   meanwhile
+   */
+  complete(input: CompleteInput, actor: string): Promise<void>;
+  /** Takes the last completion back. @throws Rejection `not_done`; `undo_refused` if its merge has to stay */
+  undo(stageId: StageId, actor: string): Promise<void>;
+  /** Returns what completing would merge now, and whether the last completion can be taken back. Changes nothing. */
+  preview(stageId: StageId): Promise<Completion>;
+  /** Stores what became of merges that a crash interrupted. Does not wait for those whose git still runs. */
+  settleInterrupted(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createStageCompletion(parts: StageCompletionParts): StageCompletion {
+  const { store, worktrees, intents, endings, log } = parts;
+  const stopping = new AbortController();
+  /** A stage is completed, or that taken back, once at a time. */
+  const byStage = createKeyedMutex();
+  const settled = (stageId: StageId) => intents.settle(stageId, stopping.signal);
+  const last = new Set<Promise<void>>();
+
+  async function find(stageId: StageId): Promise<{ stage: Stage; project: Project }> {
+    const stage = await requireStage(store.read, stageId);
+    return { stage, project: await requireProject(store.read, stage.projectId) };
+  }
+
+  return {
+    complete: (input, actor) =>
+      byStage(input.stageId, async () => {
+        await settled(input.stageId);
+        await complete(parts, { ...(await find(input.stageId)), input, actor });
+      }),
+
+    undo: (stageId, actor) =>
+      byStage(stageId, async () => {
+        await settled(stageId);
+        const { stage, project } = await find(stageId);
+        if (stage.completedAt === null) throw new Rejection('not_done', `${stageId} is not done.`);
+        const { merged } = stage;
+        if (merged !== null && merged.previous !== null) {
+          const marker = await intents.begin(stageId, 'undo', merged, actor);
+          await orDrop(intents, stageId, worktrees.undoMerge(project, merged, marker));
+        }
+        await endings.undone(stageId, actor);
+      }),
+
+    async preview(stageId) {
+      const { stage, project } = await find(stageId);
+      const { worktree, merged, completedAt } = stage;
+      const plan = worktree === null ? null : await orNull(worktrees.planMerge(project, worktree));
+      if (completedAt === null) return { plan, undo: null };
+      return { plan, undo: { refusal: merged === null ? null : await worktrees.undoRefusal(project, merged) } };
+    },
+
+    async settleInterrupted() {
+      for (const { stageId, isRunning } of await intents.pending()) {
+        const settling = byStage(stageId, () => settled(stageId)).catch((error: unknown) => {
+          if (!stopping.signal.aborted) log.error({ err: error, stageId }, 'settling an interrupted merge failed');
+        });
+        last.add(settling);
+        if (!isRunning) await settling;
       }
-    }
-    // Before the merge: a refusal after it would look as if nothing had happened.
-    await stages.requireCompletable(stageId);
-    if (toMerge !== null && project !== null) {
-      await store.sync(); // a power cut must not lose the records of work that is merged
-      await worktrees.merge(project, toMerge, seen);
-    }
-    await stages.complete(stageId);
+    },
+
+    async stop() {
+      stopping.abort();
+      await Promise.all(last);
+    },
   };
+}
+
+/** Forgets the intent if git refused: then nothing has changed. After any other failure, git tells later. */
+async function orDrop<T>(intents: MergeIntents, stageId: StageId, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Rejection) await intents.drop(stageId);
+    throw error;
+  }
+}
+
+async function orNull<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Rejection) return null;
+    throw error;
+  }
+}
+
+interface Order {
+  stage: Stage;
+  project: Project;
+  input: CompleteInput;
+  actor: string;
+}
+
+async function complete(parts: StageCompletionParts, order: Order): Promise<void> {
+  const { store, endIfIdle, endings } = parts;
+  const { stage, input, actor } = order;
+  const { stageId, merge = false } = input;
+  if (merge === 'squash' || merge === 'rebase') {
+    const message = `A ${merge} is not supported yet, so nothing was merged. Use a merge commit.`;
+    throw new Rejection('merge_refused', message);
+  }
+  requireOpen(stage, merge !== false);
+  await requirePossible(parts, order);
+  if ((await store.read.sessions.find(stageId))?.state === 'idle') {
+    if (!(await endIfIdle(stageId, 'Ended because its stage was completed.'))) {
+      const message = `${stageId} got work at the same moment, so it was not completed. Wait until it is idle, or stop it first.`;
+      throw new Rejection('stage_running', message);
+    }
+  }
+  // Before the merge: a refusal after it would look as if nothing had happened.
+  await requireCompletable(store.read, await requireStage(store.read, stageId));
+  await endings.done(stageId, await bringIn(parts, order), actor);
+}
+
+function requireOpen({ id, completedAt, merged }: Stage, merges: boolean): void {
+  if (completedAt === null) return;
+  if (merged !== null) throw new Rejection('already_done', `${id} is already done, and merged into ${merged.into}.`);
+  if (!merges) throw new Rejection('already_done', `${id} is already done.`);
+}
+
+/** Checks all that can be checked before the process is ended: a refusal would not bring it back. */
+async function requirePossible({ store, worktrees }: StageCompletionParts, order: Order): Promise<void> {
+  const { stage, project, input } = order;
+  const { stageId, merge = false, commit, head, tree } = input;
+  const { worktree } = stage;
+  const session = await store.read.sessions.find(stageId);
+  if (worktree === null || (session !== null && isActive(session.state))) return;
+  const seen = { ...(head && { head }), ...(tree && { tree }) };
+  if (merge !== false)
+    await worktrees.requireMergeable(project, worktree, { ...seen, takesUncommitted: commit !== undefined });
+  if (commit !== undefined) await worktrees.requireCommittable(project, worktree, seen);
+}
+
+/** Commits and merges what was ordered. @returns what was merged; null if nothing was */
+async function bringIn({ worktrees, intents }: StageCompletionParts, order: Order): Promise<Merged | null> {
+  const { stage, project, input, actor } = order;
+  const { stageId, merge = false, commit, head, tree } = input;
+  const { worktree } = stage;
+  if (worktree === null) return null;
+  let seen = { ...(head && { head }), ...(tree && { tree }) };
+  if (commit !== undefined) seen = { ...seen, head: await worktrees.commit(project, worktree, { ...commit, ...seen }) };
+  if (merge === false) return null;
+  const mayBegin = (planned: Merged) => intents.begin(stageId, 'merge', planned, actor);
+  return orDrop(intents, stageId, worktrees.merge(project, worktree, { ...seen, mayBegin }));
 }

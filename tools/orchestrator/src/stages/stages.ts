@@ -6,7 +6,7 @@ import { requireProject, requireStage } from '../store/require.ts';
 import type { Store, Tables, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
 
-/** Creates, changes, completes and removes stages on behalf of people. */
+/** Creates, changes and removes stages on behalf of people. */
 export interface Stages {
   /**
    * Creates a stage that has not been started.
@@ -18,10 +18,6 @@ export interface Stages {
    * @throws Rejection as `create`; `unknown_stage`; `stage_running` for a field that a started stage keeps
    */
   update(stageId: StageId, patch: StagePatch): Promise<Stage>;
-  /** Resolves if the stage can be marked done now. @throws as `complete` */
-  requireCompletable(stageId: StageId): Promise<void>;
-  /** Marks the stage done. @throws Rejection `unknown_stage`, `already_done`, `stage_running` */
-  complete(stageId: StageId): Promise<Stage>;
   /** Moves a done stage back to where it was. @throws Rejection `unknown_stage`, `not_done` */
   reopen(stageId: StageId, actor: string): Promise<void>;
   /** Returns the stage if it can be removed now. @throws as `remove` */
@@ -86,14 +82,6 @@ export function createStages({ store, worktrees }: StagesParts): Stages {
       });
     },
 
-    requireCompletable: async (stageId) => void (await completable(store.read, stageId)),
-
-    complete: (stageId) =>
-      store.transact(async (tx) => {
-        const stage = await completable(tx, stageId);
-        return save(tx, { ...stage, completedAt: tx.now, updatedAt: tx.now });
-      }),
-
     reopen: (stageId, actor) =>
       store.transact(async (tx) => {
         const stage = await requireStage(tx, stageId);
@@ -146,12 +134,10 @@ async function removable(tx: Tables, stageId: StageId): Promise<Stage> {
   return stage;
 }
 
-async function completable(tx: Tables, stageId: StageId): Promise<Stage> {
-  const stage = await requireStage(tx, stageId);
-  if (stage.completedAt !== null) throw new Rejection('already_done', `${stageId} is already done.`);
-  requireNoAlarm(await tx.sessions.find(stageId));
-  await requireNoProcess(tx, stageId);
-  return stage;
+/** Throws unless nothing works on the stage. @throws Rejection `session_alarm`, `stage_running` */
+export async function requireCompletable(tx: Tables, { id }: Stage): Promise<void> {
+  requireNoAlarm(await tx.sessions.find(id));
+  await requireNoProcess(tx, id);
 }
 
 async function requireNoProcess(tx: Tables, stageId: StageId): Promise<void> {

@@ -7,7 +7,8 @@ import {
   OpenDenial,
   type PageKey,
   SessionSummary,
-  type StageId,
+  StageId,
+  StageMerge,
 } from '@callboard/contract';
 import type { ProcessIdentity } from '@callboard/runtime/process-identity';
 import { z } from 'zod';
@@ -82,6 +83,21 @@ export type SessionRecord = z.infer<typeof SessionRecord>;
 export const summaryOf = (record: SessionRecord): SessionSummary =>
   Object.fromEntries(SUMMARY.map((field): unknown[] => [field, record[field]]));
 const SUMMARY = SessionSummary.keyof().options;
+
+/**
+ * A merge, or the undoing of one, that was begun: stored before git runs, and removed with its result. After a crash, git tells
+ * what became of it.
+ */
+export const MergeIntent = z.object({
+  stageId: StageId,
+  /** Marks the git that does it. */
+  id: z.string(),
+  kind: z.enum(['merge', 'undo']),
+  /** `commit` is not known before a merge. */
+  merge: StageMerge,
+  actor: z.string(),
+});
+export type MergeIntent = z.infer<typeof MergeIntent>;
 
 /** The parts of settings files that a person agreed to: in a project, or in the user's own settings. */
 export const AgreedSettings = z.object({

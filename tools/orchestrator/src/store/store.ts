@@ -4,7 +4,7 @@ import type { PeopleTable } from './ports/people-table.ts';
 import type { AgreedTable, CapabilitiesTable, ProjectsTable, RulesTable } from './ports/project-tables.ts';
 import type { RequestsTable } from './ports/requests-table.ts';
 import type { LaunchesTable, OutboxTable, SessionsTable, TranscriptTable } from './ports/session-tables.ts';
-import type { DraftFilesTable, DraftsTable, StagesTable } from './ports/stage-tables.ts';
+import type { DraftFilesTable, DraftsTable, MergeIntentsTable, StagesTable } from './ports/stage-tables.ts';
 import type { OutboxRow } from './records.ts';
 import type { StorageTrouble } from './storage-failure.ts';
 
@@ -15,6 +15,7 @@ export interface Tables {
   readonly agreed: AgreedTable;
   readonly projects: ProjectsTable;
   readonly stages: StagesTable;
+  readonly mergeIntents: MergeIntentsTable;
   readonly sessions: SessionsTable;
   readonly launches: LaunchesTable;
   readonly outbox: OutboxTable;

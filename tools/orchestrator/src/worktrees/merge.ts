@@ -1,116 +1,82 @@
-import type { Project, SeenDiff, Worktree } from '@callboard/contract';
+import type { Project, SeenDiff, StageMerge, Worktree } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
-import { headOf } from './diff.ts';
 import type { Git } from './git/git.ts';
+import {
+  conflict,
+  countMissing,
+  findConflicts,
+  identityOptions,
+  type Mergeable,
+  NO_REPLACEMENTS,
+  readContents,
+  requireClean,
+  requireSeen,
+  targetOf,
+  trialCommit,
+  uncommitted,
+  uncommittedFiles,
+} from './merge-plan.ts';
 import { createRestorePoint } from './restore-point.ts';
-import { takeSnapshot } from './snapshot.ts';
 
-/** A merge that is possible. */
-interface Mergeable {
-  /** The branch that the main checkout is on. */
-  into: string;
-  /** The branch's newest commit. Exactly this one is merged, even if the branch moves meanwhile. */
-  head: string;
+/** What was merged; `at` is the store's to say. */
+export type Merged = Omit<StageMerge, 'at'>;
+
+/** With `head` and `tree`, nothing is merged but what the person was shown. */
+export interface MergeOrder extends SeenDiff {
+  /** Called with what will be merged, right before it is. Resolves with variables for the git that merges, by which it can be found. */
+  mayBegin?: (planned: Merged) => Promise<Readonly<Record<string, string>>>;
 }
-
-/** Without replaced objects and grafts, a merge takes the objects as the diff shows them. */
-const NO_REPLACEMENTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
 
 /**
  * Checks everything that could make a merge fail; changes nothing.
- * @param seen the commit and tree that the person was shown, if given
- * @throws as `mergeInto`
+ * @param takesUncommitted whether uncommitted work is committed before the merge
+ * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
  */
 export async function requireMergeable(
   git: Git,
   project: Project,
   worktree: Worktree,
-  seen: SeenDiff,
+  { takesUncommitted = false, ...seen }: SeenDiff & { takesUncommitted?: boolean },
 ): Promise<Mergeable> {
-  const head = await requireSeen(git, worktree, seen);
-  const target = await git.try(project.path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
-  if (target.failed) {
-    throw new Rejection(
-      'merge_refused',
-      `The main checkout at ${project.path} is not on a branch. Check out the branch to merge into.`,
-    );
-  }
-  const changed = await git.must(project.path, ['status', '--porcelain', '--untracked-files=no']);
-  if (changed !== '') {
-    throw new Rejection(
-      'merge_refused',
-      `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
-    );
-  }
-  const into = target.stdout.trim();
-  const conflicting = await findConflicts(git, project.path, head);
-  if (conflicting.length > 0) throw conflict(worktree.branch, into, conflicting);
-  return { into, head };
-}
-
-/**
- * Returns the commit to merge: it must be the one that was shown, and the worktree must have no other changes.
- * @throws Rejection `head_moved`, `uncommitted_work`
- */
-async function requireSeen(git: Git, worktree: Worktree, seen: SeenDiff): Promise<string> {
-  const { path, branch } = worktree;
-  const head = await headOf(git, worktree);
-  const { tree } = await takeSnapshot(git, path);
-  const moved = [
-    seen.head !== undefined && seen.head !== head ? `${branch} has other commits` : '',
-    seen.tree !== undefined && seen.tree !== tree ? 'files in the worktree have changed' : '',
-  ].filter((words) => words !== '');
-  if (moved.length > 0) {
-    const message = `Since you looked, ${moved.join(', and ')}. Nothing was merged. Look at the changes again, then merge.`;
-    throw new Rejection('head_moved', message);
-  }
-  // Compares trees instead of "git status", which flags in the index can blind.
-  const committed = await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]);
-  if (tree !== committed) throw await uncommitted(git, worktree, committed, tree);
-  return head;
-}
-
-async function uncommitted(git: Git, { path, branch }: Worktree, before: string, after: string): Promise<Rejection> {
-  const names = await git.must(path, ['diff-tree', '-r', '--no-renames', '--name-only', '-z', before, after]);
-  const files = names.split('\0').filter((name) => name !== '');
-  const [list, rest] = [files.slice(0, 5).join(', '), files.length > 5 ? ', …' : ''];
-  const what = files.length === 1 ? '1 file has' : `${files.length} files have`;
-  const message = `${what} uncommitted changes on ${branch} (${list}${rest}). Have Claude commit them, or commit them yourself, then merge.`;
-  return new Rejection('uncommitted_work', message);
-}
-
-/** Returns the files in which a merge would conflict; none if git (before 2.38) cannot tell without merging. */
-async function findConflicts(git: Git, folder: string, head: string): Promise<string[]> {
-  const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', head];
-  const tried = await git.try(folder, args, NO_REPLACEMENTS);
-  const [tree = '', ...files] = tried.stdout.trim().split('\n');
-  return tried.failed && /^[0-9a-f]{40,}$/.test(tree) ? files : [];
-}
-
-function conflict(branch: string, into: string, files: readonly string[]): Rejection {
-  const message = `${branch} conflicts with ${into} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${into} into its branch first.`;
-  return new Rejection('merge_conflict', message);
+  const contents = await readContents(git, project, worktree);
+  requireSeen(worktree, contents, seen);
+  const files = await uncommittedFiles(git, worktree, contents);
+  if (files.length > 0 && !takesUncommitted) throw uncommitted(worktree, files);
+  const target = await targetOf(git, project);
+  await requireClean(git, project);
+  const trial = await trialCommit(git, worktree, contents);
+  const conflicting = await findConflicts(git, project.path, trial);
+  if (conflicting.length > 0) throw conflict(worktree.branch, target.into, conflicting);
+  return { ...target, head: contents.head, ...(await countMissing(git, project.path, target.previous, trial)) };
 }
 
 /**
  * Merges a stage's newest commit into the branch that the repository's main checkout is on, with a merge commit.
  * Checks first for everything that could fail; if the merge fails anyway, it is undone.
- * @param seen the commit and tree that the person was shown: nothing else is merged
- * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
+ * @returns what was merged; null if there was nothing to merge
+ * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`; whatever `mayBegin` throws
  */
-export async function mergeInto(git: Git, project: Project, worktree: Worktree, seen: SeenDiff): Promise<void> {
+export async function mergeInto(
+  git: Git,
+  project: Project,
+  worktree: Worktree,
+  { mayBegin, ...seen }: MergeOrder,
+): Promise<Merged | null> {
   const { branch } = worktree;
-  const { into, head } = await requireMergeable(git, project, worktree, seen);
+  const { into, previous, head, ...counts } = await requireMergeable(git, project, worktree, seen);
+  if (counts.commits === 0) return mergedBefore(git, project, worktree, { into, head });
   const undo = await createRestorePoint(git, project.path, head);
   const options = [
     ...(await identityOptions(git, project.path)),
     ...(await mergeOptionOverrides(git, project.path, into)),
   ];
+  const planned: Merged = { commit: head, into, branch, head, previous, ...counts };
+  const marker = await mayBegin?.(planned);
   const words = ['-m', `Merge branch '${branch}' into ${into}`];
-  const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], NO_REPLACEMENTS);
-  if (!merged.failed) return;
-  const isIn = !(await git.try(project.path, ['merge-base', '--is-ancestor', head, 'HEAD'], NO_REPLACEMENTS)).failed;
-  if (isIn) return; // git was killed after it had finished
+  const env = { ...NO_REPLACEMENTS, ...marker };
+  const merged = await git.try(project.path, [...options, 'merge', '--no-ff', ...words, head], env);
+  const commit = await findMerge(git, project, planned); // git may have been killed after it had finished
+  if (commit !== null) return { ...planned, commit };
   const conflicts = await git.try(project.path, ['diff', '--name-only', '--diff-filter=U']);
   const left = await undo(merged.wasKilled);
   if (left !== null) {
@@ -130,13 +96,34 @@ export async function mergeInto(git: Git, project: Project, worktree: Worktree, 
   throw conflict(branch, into, files);
 }
 
-/** Returns options with Callboard's identity if git has none, for example on a new machine or in a container. */
-async function identityOptions(git: Git, path: string): Promise<string[]> {
-  const known = await Promise.all(
-    ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
+/**
+ * Returns the commit by which a branch took in what was planned, whatever was added to it since; null if it did not.
+ * @throws OperationalError `worktree_failed`
+ */
+export async function findMerge(git: Git, project: Project, planned: Merged): Promise<string | null> {
+  const { into, head, previous } = planned;
+  if (previous === null) return planned.commit;
+  const range = `${previous}..refs/heads/${into}`;
+  const listed = await git.try(
+    project.path,
+    ['rev-list', '--first-parent', '--parents', '--reverse', range],
+    NO_REPLACEMENTS,
   );
-  if (known.every(({ failed }) => !failed)) return [];
-  return ['-c', 'user.name=Callboard', '-c', 'user.email=callboard@localhost'];
+  if (listed.failed) return null; // the branch is gone
+  const lines = listed.stdout.split('\n').map((line) => line.trim().split(' '));
+  return lines.find(([, , second]) => second === head)?.[0] ?? null;
+}
+
+/** What to tell if the branch already has everything; null if the stage has no commit. */
+async function mergedBefore(
+  git: Git,
+  project: Project,
+  { branch, base }: Worktree,
+  { into, head }: Pick<Mergeable, 'into' | 'head'>,
+): Promise<Merged | null> {
+  const counts = await countMissing(git, project.path, base, head);
+  if (counts.commits === 0) return null;
+  return { commit: head, into, branch, head, previous: null, ...counts };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { copyFile, lstat, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, lstat, mkdtemp, rm, stat, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OperationalError } from '../lib/errors.ts';
@@ -31,7 +31,7 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
     const env = { GIT_INDEX_FILE: index, LC_ALL: 'C' };
     // A copy of the worktree's index tells git which files need not be read again.
     const own = ownIndex ?? resolve(path, await git.must(path, ['rev-parse', '--git-path', 'index']));
-    await copyFile(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
+    await copyIndex(own, index).catch(() => git.must(path, ['read-tree', 'HEAD'], env));
     await clearSkipMarks(git, path, env);
     const added = await git.try(path, ADD, env);
     if (added.wasKilled || /^fatal:/m.test(added.stderr))
@@ -41,6 +41,16 @@ export async function takeSnapshot(git: Git, path: string, ownIndex?: string): P
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Copies an index with its time: git reads every file again that was changed in the second in which the index was written, and
+ * otherwise takes one of the same size for unchanged.
+ */
+async function copyIndex(from: string, to: string): Promise<void> {
+  const { atime, mtime } = await stat(from); // first: an index that is written meanwhile is newer
+  await copyFile(from, to);
+  await utimes(to, atime, mtime);
 }
 
 /** Clears the flags that make git skip a file. Missing files of a sparse checkout keep theirs. */

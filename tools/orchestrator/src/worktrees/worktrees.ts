@@ -3,26 +3,31 @@ import { join } from 'node:path';
 import type {
   BranchList,
   ChangeCounts,
+  CommitOrder,
   DiffQuery,
   GitSettingItem,
+  MergePlan,
   Project,
   Removal,
   SeenDiff,
   StageDiff,
   StageId,
+  StageMerge,
   Worktree,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
 import { createKeyedMutex } from '../lib/keyed-mutex.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import { LOCAL, MCP } from '../lib/settings-files.ts';
+import { commitWorktree, requireCommittable } from './commit-worktree.ts';
+import { planMerge, undoRefusal } from './completion.ts';
 import { countsOf, diffOf } from './diff.ts';
 import { ensureWorktree } from './ensure-worktree.ts';
 import { createFileSuggestions } from './file-suggestions.ts';
-import { createGit } from './git/git.ts';
+import { createGit, type Git } from './git/git.ts';
 import { type Repositories, trustOnFirstUse } from './git/known-repositories.ts';
 import { gitEnvironment, runGit } from './git/run-git.ts';
-import { mergeInto, requireMergeable } from './merge.ts';
+import { findMerge, type Merged, type MergeOrder, mergeInto, requireMergeable } from './merge.ts';
 import { planRemoval, type RemovalOrder, type Removed, removeWorktree } from './remove-worktree.ts';
 import {
   foldersAbove,
@@ -35,6 +40,9 @@ import {
 import { folderTree, headTree } from './repository-tree.ts';
 import { removeConfigLock, removePlaceholders } from './sandbox-mount-points.ts';
 import { branchesOf, requireStartPoint, type StartPoint } from './start-point.ts';
+import { clearUnfinishedMerge, isUndone, undoMerge } from './undo-merge.ts';
+
+export type { Merged } from './merge.ts';
 
 export interface WorktreesParts {
   dataDir: string;
@@ -84,13 +92,39 @@ export interface Worktrees {
    */
   suggestFiles(checkout: { path: string }, query: string): Promise<string[]>;
   /**
+   * Commits everything in the worktree that git does not ignore, on the stage's branch; on failure, all is as before.
+   * @returns the branch's newest commit
+   * @throws Rejection `head_moved`, `commit_refused`
+   */
+  commit(project: Project, worktree: Worktree, order: CommitOrder & SeenDiff): Promise<string>;
+  /** Throws what `commit` would throw, as far as that is known beforehand. @throws as `commit` */
+  requireCommittable(project: Project, worktree: Worktree, seen: SeenDiff): Promise<void>;
+  /**
    * Merges the stage's branch into the branch that the main checkout is on; leaves the checkout unchanged on failure.
-   * @param seen merges only exactly this, if given
+   * @returns what was merged; null if there was nothing to merge
    * @throws Rejection `head_moved`, `uncommitted_work`, `merge_refused`, `merge_conflict`
    */
-  merge(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
-  /** Throws what `merge` would throw, as far as that is known beforehand. @throws as `merge` */
-  requireMergeable(project: Project, worktree: Worktree, seen?: SeenDiff): Promise<void>;
+  merge(project: Project, worktree: Worktree, order?: MergeOrder): Promise<Merged | null>;
+  /**
+   * Throws what `merge` would throw, as far as that is known beforehand.
+   * @param seen with `takesUncommitted`, uncommitted work is committed first
+   * @throws as `merge`
+   */
+  requireMergeable(
+    project: Project,
+    worktree: Worktree,
+    seen?: SeenDiff & { takesUncommitted?: boolean },
+  ): Promise<void>;
+  /** Returns what a merge would do now. @throws Rejection `merge_refused`; OperationalError `worktree_failed` */
+  planMerge(project: Project, worktree: Worktree): Promise<MergePlan>;
+  /** Returns the commit of a planned merge that was made since; null if there is none. Ends one that was left unfinished. */
+  settleMerge(project: Project, planned: Merged): Promise<string | null>;
+  /** Returns why the merge cannot be taken back; null if it can. */
+  undoRefusal(project: Project, merge: StageMerge): Promise<string | null>;
+  /** Moves the branch and the main checkout back to before the merge. @throws Rejection `undo_refused` */
+  undoMerge(project: Project, merge: StageMerge, marker: Readonly<Record<string, string>>): Promise<void>;
+  /** Whether the branch no longer has the merge. */
+  isUndone(project: Project, merge: StageMerge): Promise<boolean>;
   /** Reads the settings files that Claude Code would read in a worktree; null: in a new one from the main checkout's commit. */
   settings(project: Pick<Project, 'id' | 'path'>, worktree: Worktree | null): Promise<RepositorySettings>;
   /** Reads only the settings files. */
@@ -120,8 +154,6 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
   const suggestFiles = createFileSuggestions(git);
   /** Reading objects runs no program of the repository, so it needs no guard. */
   const objectsOnly = { ...gitEnvironment(env), GIT_NO_LAZY_FETCH: '1' };
-  /** By main checkout: concurrent merges would see, and undo, each other's work. */
-  const merges = createKeyedMutex();
   /** By main checkout: git reads its list of worktrees when it creates one, and fails if another is being created (seen). */
   const makings = createKeyedMutex();
 
@@ -157,9 +189,7 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     diff: (project, worktree, query) => diffOf(git, { worktree, checkout: project.path }, query),
     countChanges: (project, worktree, signal) => countsOf(git.until(signal), { worktree, checkout: project.path }),
     suggestFiles: ({ path }, query) => suggestFiles(path, query),
-    requireMergeable: async (project, worktree, seen = {}) =>
-      void (await requireMergeable(git, project, worktree, seen)),
-    merge: (project, worktree, seen = {}) => merges(project.path, () => mergeInto(git, project, worktree, seen)),
+    ...finishing(git),
 
     gitSettings: (project) => git.inspect(project.path),
     settingsFiles: (project, worktree) => settingsFiles(worktree.path, project.path),
@@ -183,5 +213,42 @@ export function createWorktrees({ dataDir, env, repositories = trustOnFirstUse()
     },
     planRemoval: (project, worktree) => planRemoval(git, project, worktree),
     remove: (project, worktree, order) => makings(project.path, () => removeWorktree(git, project, worktree, order)),
+  };
+}
+
+type Finishing = Pick<
+  Worktrees,
+  | 'commit'
+  | 'requireCommittable'
+  | 'requireMergeable'
+  | 'merge'
+  | 'planMerge'
+  | 'settleMerge'
+  | 'undoRefusal'
+  | 'undoMerge'
+  | 'isUndone'
+>;
+
+/** Committing and merging the work of a stage, and taking that back. */
+function finishing(git: Git): Finishing {
+  /** By main checkout: concurrent merges would see, and undo, each other's work. */
+  const merges = createKeyedMutex();
+  return {
+    commit: (project, worktree, order) => commitWorktree(git, project, worktree, order),
+    requireCommittable: async (project, worktree, seen) =>
+      void (await requireCommittable(git, project, worktree, seen)),
+    requireMergeable: async (project, worktree, seen = {}) =>
+      void (await requireMergeable(git, project, worktree, seen)),
+    merge: (project, worktree, order = {}) => merges(project.path, () => mergeInto(git, project, worktree, order)),
+    planMerge: (project, worktree) => planMerge(git, project, worktree),
+    settleMerge: (project, planned) =>
+      merges(project.path, async () => {
+        const commit = await findMerge(git, project, planned);
+        if (commit === null) await clearUnfinishedMerge(git, project, planned);
+        return commit;
+      }),
+    undoRefusal: (project, merge) => undoRefusal(git, project, merge),
+    undoMerge: (project, merge, marker) => merges(project.path, () => undoMerge(git, project, merge, marker)),
+    isUndone: (project, merge) => merges(project.path, () => isUndone(git, project, merge)),
   };
 }

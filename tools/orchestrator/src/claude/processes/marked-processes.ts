@@ -24,3 +24,9 @@ async function markerOf(pid: number): Promise<string | null> {
   const marker = (await environmentOf(pid))?.find((entry) => entry.startsWith(`${LAUNCH_MARKER}=`));
   return marker === undefined ? null : marker.slice(LAUNCH_MARKER.length + 1);
 }
+
+/** Whether a living process has this variable, as `NAME=value`, as far as we may read them. Needs `/proc`; without it none has. */
+export async function hasProcessWith(variable: string): Promise<boolean> {
+  for (const pid of await listPids()) if ((await environmentOf(pid))?.includes(variable)) return true;
+  return false;
+}

@@ -1,6 +1,6 @@
 import type { StageId, StageView } from '@callboard/contract';
 import type { Sessions } from '../../sessions/sessions.ts';
-import type { CompleteStage } from '../../stages/complete-stage.ts';
+import type { StageCompletion } from '../../stages/complete-stage.ts';
 import type { StageRemoval } from '../../stages/remove-stage.ts';
 import type { Stages } from '../../stages/stages.ts';
 import type { WorktreeFiles } from '../../stages/worktree-files.ts';
@@ -14,7 +14,7 @@ export interface StageParts {
   store: Store;
   views: BoardViews;
   stages: Stages;
-  complete: CompleteStage;
+  completion: StageCompletion;
   removal: StageRemoval;
   files: WorktreeFiles;
   sessions: Sessions;
@@ -35,10 +35,12 @@ type StageCommands =
   | 'advance_stage'
   | 'stop_stage'
   | 'reopen_stage'
-  | 'complete_stage';
+  | 'get_completion'
+  | 'complete_stage'
+  | 'undo_completion';
 
 export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCommands> {
-  const { store, views, stages, complete, removal, files, sessions, trash } = parts;
+  const { store, views, stages, completion, removal, files, sessions, trash } = parts;
   const card = async (stageId: StageId): Promise<{ stage: StageView }> => ({ stage: await views.stage(stageId) });
   return {
     create_stage: async (input) => card((await stages.create(input)).id),
@@ -71,9 +73,14 @@ export function stageCommands(parts: StageParts): Pick<CommandHandlers, StageCom
       await stages.reopen(stageId, actor.name);
       return card(stageId);
     },
-    complete_stage: async (input) => {
-      await complete(input);
+    get_completion: async ({ stageId }) => ({ completion: await completion.preview(stageId) }),
+    complete_stage: async (input, { actor }) => {
+      await completion.complete(input, actor.name);
       return card(input.stageId);
+    },
+    undo_completion: async ({ stageId }, { actor }) => {
+      await completion.undo(stageId, actor.name);
+      return card(stageId);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Attachment, Draft, ProjectId, Stage, StageId } from '@callboard/contract';
+import type { MergeIntent } from '../records.ts';
 
 /** The cards of the board. */
 export interface StagesTable {
@@ -31,4 +32,12 @@ export interface DraftFilesTable {
   remove(stageId: StageId, fileId: string): Promise<void>;
   /** By stage. */
   addedBefore(instant: string): Promise<{ stageId: StageId; fileIds: string[] }[]>;
+}
+
+/** Merges that were begun and whose result is not stored yet; at most one for each stage. */
+export interface MergeIntentsTable {
+  list(): Promise<MergeIntent[]>;
+  /** Inserts or replaces it. */
+  save(intent: MergeIntent): Promise<void>;
+  remove(stageId: StageId): Promise<void>;
 }

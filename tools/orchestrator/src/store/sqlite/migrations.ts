@@ -120,6 +120,13 @@ export const migrations: readonly { id: number; statements: readonly string[] }[
          until text, primary key (person, stage_id, request_id))`,
     ],
   },
+  {
+    id: 10,
+    statements: [
+      `create table merge_intents (
+         stage_id text primary key references stages(id) on delete cascade, document text not null)`,
+    ],
+  },
 ];
 
 /**

@@ -181,6 +181,12 @@ interface LaterColumns {
   until: string | null;
 }
 
+interface MergeIntentsColumns {
+  stage_id: string;
+  /** A `MergeIntent`. */
+  document: string;
+}
+
 interface BootColumns {
   /** The machine's boot id when the store was last opened. */
   id: string;
@@ -201,6 +207,7 @@ export interface Schema {
   agreed: AgreedColumns;
   projects: ProjectsColumns;
   stages: StagesColumns;
+  merge_intents: MergeIntentsColumns;
   sessions: SessionsColumns;
   launches: LaunchesColumns;
   outbox: OutboxColumns;

@@ -1,6 +1,7 @@
 import { type CommandInput, type CommandReply, Stage } from '@callboard/contract';
 import type { RoutedCommand } from '@callboard/contract/client';
 import * as the from './example-values.ts';
+import * as work from './worktree-values.ts';
 
 type Examples = { readonly [T in RoutedCommand]: { input: CommandInput<T>; reply: CommandReply<T> } };
 
@@ -46,17 +47,17 @@ export const examples: Examples = {
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },
   get_stage: { input: onStage, reply: { stage } },
   update_stage: { input: { ...onStage, patch: { priority: 5, held: false } }, reply: { stage } },
-  get_removal: { input: onStage, reply: { removal: the.removal } },
+  get_removal: { input: onStage, reply: { removal: work.removal } },
   remove_stage: {
     input: { ...onStage, buildFolders: 'delete' },
-    reply: { stage: Stage.parse(stage), left: null, kept: the.trashEntry, deleted: the.removal.buildFolders },
+    reply: { stage: Stage.parse(stage), left: null, kept: work.trashEntry, deleted: work.removal.buildFolders },
   },
-  get_trash: { input: {}, reply: { entries: [the.trashEntry] } },
+  get_trash: { input: {}, reply: { entries: [work.trashEntry] } },
   restore_trash: {
-    input: { trashId: the.trashEntry.id, folder: '/repos/restored' },
-    reply: { folder: '/repos/restored', files: the.trashEntry.files, fileCount: the.trashEntry.fileCount },
+    input: { trashId: work.trashEntry.id, folder: '/repos/restored' },
+    reply: { folder: '/repos/restored', files: work.trashEntry.files, fileCount: work.trashEntry.fileCount },
   },
-  get_diff: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: the.diff } },
+  get_diff: { input: { ...onStage, path: 'src/login.ts' }, reply: { diff: work.diff } },
   suggest_files: {
     input: { ...onStage, query: 'login' },
     reply: { files: ['src/login.ts', 'src/pages/login-form.tsx'] },
@@ -65,7 +66,9 @@ export const examples: Examples = {
   advance_stage: { input: onStage, reply: { stage } },
   stop_stage: { input: onStage, reply: { stage } },
   reopen_stage: { input: onStage, reply: { stage } },
-  complete_stage: { input: { ...onStage, merge: true, head: the.diff.head, tree: the.diff.tree }, reply: { stage } },
+  get_completion: { input: onStage, reply: { completion: work.completion } },
+  complete_stage: { input: { ...onStage, merge: true, head: work.diff.head, tree: work.diff.tree }, reply: { stage } },
+  undo_completion: { input: onStage, reply: { stage } },
 
   get_capabilities: { input: onStage, reply: { capabilities: the.capabilities, from: 'stage' } },
   get_session: { input: onStage, reply: { session } },

@@ -90,7 +90,7 @@ export const stageRelays = {
     isBodyOptional: true,
     summary: 'Mark a stage as done',
     description:
-      "With `merge`, first merges its newest commit into the branch that the repository's main checkout is on. With `head` and `tree` from the diff, merges exactly these: if either has changed, the request is refused with `head_moved`.",
+      "With `merge`, first merges its newest commit into the branch that the repository's main checkout is on, with a merge commit; the stage then has `merged`. A stage that is done and was not merged can be merged later in the same way. With `commit`, first commits everything in the worktree that git does not ignore, on the stage's branch, and runs the repository's hooks that were agreed to. With `head` and `tree` from the diff, takes exactly these: if either has changed, the request is refused with `head_moved`. `squash` and `rebase` are not supported yet: `merge_refused`.",
     problems: [
       'unknown_stage',
       'stage_running',
@@ -100,7 +100,20 @@ export const stageRelays = {
       'head_moved',
       'merge_conflict',
       'merge_refused',
+      'commit_refused',
       'worktree_failed',
     ],
+  },
+  get_completion: {
+    summary: 'Preview what completing would merge',
+    description:
+      'Says what a merge would bring into which branch, uncommitted work included, where it would conflict, and whether the last completion can be taken back. Changes nothing.',
+    problems: ['unknown_stage', 'worktree_failed'],
+  },
+  undo_completion: {
+    summary: 'Take the last completion back',
+    description:
+      "A stage that was merged when it was completed goes back to Review, and the branch it was merged into to where it was: only while that branch still stands at the merge, the merge was not pushed, and the main checkout is on that branch without uncommitted changes. A stage that was merged later stays done. The stage's own branch keeps its commits.",
+    problems: ['unknown_stage', 'not_done', 'undo_refused', 'worktree_failed'],
   },
 } satisfies Relays;

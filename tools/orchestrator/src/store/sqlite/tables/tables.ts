@@ -9,6 +9,7 @@ import { draftsTable } from './drafts.ts';
 import { eventsTable } from './events.ts';
 import { launchesTable } from './launches.ts';
 import { loginsTable } from './logins.ts';
+import { mergeIntentsTable } from './merge-intents.ts';
 import { outboxTable } from './outbox.ts';
 import type { GivenRows } from './outbox-row.ts';
 import { peopleTable } from './people.ts';
@@ -49,6 +50,11 @@ export class SqliteTables implements Tables {
   get stages() {
     this.made.stages ??= stagesTable(this.db, this.known);
     return this.made.stages;
+  }
+
+  get mergeIntents() {
+    this.made.mergeIntents ??= mergeIntentsTable(this.db);
+    return this.made.mergeIntents;
   }
 
   get sessions() {

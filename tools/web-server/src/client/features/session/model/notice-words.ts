@@ -17,6 +17,8 @@ const TITLES: Readonly<Record<NoticeCode, string | null>> = {
   leftovers: 'Still running',
   'leftovers-ended': 'Processes ended',
   'message-unknown': null,
+  merged: null,
+  'merge-undone': null,
   'model-fallback': 'Another model',
   'new-rules': 'New rules',
   notification: null,

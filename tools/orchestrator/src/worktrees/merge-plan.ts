@@ -1,0 +1,159 @@
+import type { Project, SeenDiff, Worktree } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import { pathExists } from '../lib/path-exists.ts';
+import { headOf } from './diff.ts';
+import type { Git } from './git/git.ts';
+import { takeSnapshot } from './snapshot.ts';
+
+/** A merge that is possible. */
+export interface Mergeable {
+  /** The branch that the main checkout is on, and the commit it is at. */
+  into: string;
+  previous: string;
+  /** The newest commit of the stage's branch. Exactly this one is merged, even if the branch moves meanwhile. */
+  head: string;
+  /** How many commits and files `into` lacks. */
+  commits: number;
+  files: number;
+}
+
+/** What a worktree holds. */
+export interface WorktreeContents {
+  head: string;
+  /** The tree of the head, and the tree of all files. They differ while there is uncommitted work. */
+  committed: string;
+  tree: string;
+  /** Files that git cannot add. */
+  unread: string[];
+}
+
+/** Without replaced objects and grafts, a merge takes the objects as the diff shows them. */
+export const NO_REPLACEMENTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+
+/** The commit that tells what a merge of uncommitted work would do. Nothing points at it; always the same for the same files. */
+const TRIAL_COMMIT = {
+  ...{ GIT_AUTHOR_NAME: 'Callboard', GIT_AUTHOR_EMAIL: 'callboard@localhost', GIT_AUTHOR_DATE: '2000-01-01T00:00:00Z' },
+  ...{ GIT_COMMITTER_NAME: 'Callboard', GIT_COMMITTER_EMAIL: 'callboard@localhost' },
+  GIT_COMMITTER_DATE: '2000-01-01T00:00:00Z',
+};
+
+/**
+ * Reads what a worktree holds; without its folder, what its branch holds. Stages nothing.
+ * @throws Rejection `merge_refused` if both are gone; OperationalError `worktree_failed`
+ */
+export async function readContents(git: Git, project: Project, worktree: Worktree): Promise<WorktreeContents> {
+  const { path, branch } = worktree;
+  if (await pathExists(path)) {
+    const head = await headOf(git, worktree);
+    const { tree, unread } = await takeSnapshot(git, path);
+    // Compares trees instead of "git status", which flags in the index can blind.
+    return { head, committed: await git.must(path, ['rev-parse', '--verify', `${head}^{tree}`]), tree, unread };
+  }
+  const ask = ['rev-parse', '--verify', '--quiet'];
+  const head = await git.try(project.path, [...ask, `refs/heads/${branch}^{commit}`]);
+  if (head.failed) {
+    const message = `The worktree ${path} and its branch ${branch} no longer exist, so there is nothing to merge.`;
+    throw new Rejection('merge_refused', message);
+  }
+  const committed = await git.must(project.path, ['rev-parse', '--verify', `${head.stdout.trim()}^{tree}`]);
+  return { head: head.stdout.trim(), committed, tree: committed, unread: [] };
+}
+
+/** Returns the paths with uncommitted changes. */
+export async function uncommittedFiles(
+  git: Git,
+  { path }: Worktree,
+  { committed, tree }: WorktreeContents,
+): Promise<string[]> {
+  if (tree === committed) return [];
+  const names = await git.must(path, ['diff-tree', '-r', '--no-renames', '--name-only', '-z', committed, tree]);
+  return names.split('\0').filter((name) => name !== '');
+}
+
+/**
+ * Throws unless the worktree is as it was shown.
+ * @throws Rejection `head_moved`
+ */
+export function requireSeen({ branch }: Worktree, { head, tree }: WorktreeContents, seen: SeenDiff): void {
+  const moved = [
+    seen.head !== undefined && seen.head !== head ? `${branch} has other commits` : '',
+    seen.tree !== undefined && seen.tree !== tree ? 'files in the worktree have changed' : '',
+  ].filter((words) => words !== '');
+  if (moved.length === 0) return;
+  const message = `Since you looked, ${moved.join(', and ')}. Nothing was merged. Look at the changes again, then merge.`;
+  throw new Rejection('head_moved', message);
+}
+
+export function uncommitted({ branch }: Worktree, files: readonly string[]): Rejection {
+  const [list, rest] = [files.slice(0, 5).join(', '), files.length > 5 ? ', …' : ''];
+  const what = files.length === 1 ? '1 file has' : `${files.length} files have`;
+  const message = `${what} uncommitted changes on ${branch} (${list}${rest}). Have Claude commit them, or commit them yourself, then merge.`;
+  return new Rejection('uncommitted_work', message);
+}
+
+/**
+ * Returns the branch that the main checkout is on, which a merge goes into, and the commit it is at.
+ * @throws Rejection `merge_refused` if it is on none; OperationalError `worktree_failed`
+ */
+export async function targetOf(git: Git, project: Project): Promise<Pick<Mergeable, 'into' | 'previous'>> {
+  const target = await git.try(project.path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  if (!target.failed)
+    return { into: target.stdout.trim(), previous: await git.must(project.path, ['rev-parse', 'HEAD']) };
+  throw new Rejection(
+    'merge_refused',
+    `The main checkout at ${project.path} is not on a branch. Check out the branch to merge into.`,
+  );
+}
+
+/** @throws Rejection `merge_refused` if tracked files of the main checkout have changed */
+export async function requireClean(git: Git, project: Project): Promise<void> {
+  const changed = await git.must(project.path, ['status', '--porcelain', '--untracked-files=no']);
+  if (changed === '') return;
+  throw new Rejection(
+    'merge_refused',
+    `The main checkout at ${project.path} has uncommitted changes. Commit or stash them, then merge.`,
+  );
+}
+
+/** Returns the commit to try the merge with: the head, or one that nothing points at, with the uncommitted work. */
+export async function trialCommit(git: Git, { path }: Worktree, contents: WorktreeContents): Promise<string> {
+  const { head, committed, tree } = contents;
+  if (tree === committed) return head;
+  return git.must(path, ['commit-tree', tree, '-p', head, '-m', 'Uncommitted work'], TRIAL_COMMIT);
+}
+
+/** Counts the commits and files of `commit` that `previous` lacks. */
+export async function countMissing(
+  git: Git,
+  folder: string,
+  previous: string,
+  commit: string,
+): Promise<Pick<Mergeable, 'commits' | 'files'>> {
+  const commits = await git.must(folder, ['rev-list', '--count', `${previous}..${commit}`], NO_REPLACEMENTS);
+  const base = await git.try(folder, ['merge-base', previous, commit], NO_REPLACEMENTS);
+  const args = ['diff-tree', '-r', '--find-renames', '--name-only', '-z', base.stdout.trim(), commit];
+  const names = base.failed ? '' : await git.must(folder, args, NO_REPLACEMENTS);
+  return { commits: Number(commits), files: names.split('\0').filter((name) => name !== '').length };
+}
+
+/** Returns the files in which a merge would conflict; none if git (before 2.38) cannot tell without merging. */
+export async function findConflicts(git: Git, folder: string, commit: string): Promise<string[]> {
+  const args = ['merge-tree', '--write-tree', '--name-only', '--no-messages', 'HEAD', commit];
+  const tried = await git.try(folder, args, NO_REPLACEMENTS);
+  const [tree = '', ...files] = tried.stdout.trim().split('\n');
+  return tried.failed && /^[0-9a-f]{40,}$/.test(tree) ? files : [];
+}
+
+export function conflict(branch: string, into: string, files: readonly string[]): Rejection {
+  const message = `${branch} conflicts with ${into} in ${files.join(', ')}. Nothing was merged. Have Claude merge ${into} into its branch first.`;
+  return new Rejection('merge_conflict', message);
+}
+
+/** Returns options with Callboard's identity if git has none, for example on a new machine or in a container. */
+export async function identityOptions(git: Git, path: string): Promise<string[]> {
+  const known = await Promise.all(
+    ['GIT_AUTHOR_IDENT', 'GIT_COMMITTER_IDENT'].map((name) => git.try(path, ['var', name])),
+  );
+  if (known.every(({ failed }) => !failed)) return [];
+  return ['-c', 'user.name=Callboard', '-c', 'user.email=callboard@localhost'];
+}

@@ -1,0 +1,86 @@
+import type { Project, StageMerge } from '@callboard/contract';
+import { Rejection } from '../lib/errors.ts';
+import type { Git } from './git/git.ts';
+import type { Merged } from './merge.ts';
+import { NO_REPLACEMENTS } from './merge-plan.ts';
+
+/**
+ * Returns why a merge cannot be taken back, for people; null if it can: while the branch still stands at it, it was not pushed,
+ * and the main checkout has no changes that could be lost.
+ * @throws OperationalError `worktree_failed`
+ */
+export async function reasonAgainstUndo(git: Git, project: Project, merge: StageMerge): Promise<string | null> {
+  const { into, commit, previous } = merge;
+  if (previous === null) return null; // Callboard moved nothing
+  const { path } = project;
+  const on = await git.try(path, ['symbolic-ref', '--short', '--quiet', 'HEAD']);
+  if (on.stdout.trim() !== into) return `The main checkout at ${path} is not on ${into}.`;
+  if ((await git.must(path, ['rev-parse', 'HEAD'])) !== commit)
+    return `${into} has moved on since ${commit.slice(0, 7)}.`;
+  const pushed = await git.must(path, [
+    'for-each-ref',
+    '--format=%(refname:short)',
+    `--contains=${commit}`,
+    'refs/remotes',
+  ]);
+  if (pushed !== '') return `${commit.slice(0, 7)} was pushed (${pushed.split('\n')[0]}).`;
+  const changed = await git.must(path, ['status', '--porcelain', '--untracked-files=no']);
+  return changed === '' ? null : `The main checkout at ${path} has uncommitted changes.`;
+}
+
+/**
+ * Moves the branch and the main checkout back to where they were before the merge. The stage's branch stays as it is.
+ * @param marker variables for the git that does it, by which it can be found
+ * @throws Rejection `undo_refused`, and nothing has changed
+ */
+export async function undoMerge(
+  git: Git,
+  project: Project,
+  merge: StageMerge,
+  marker: Readonly<Record<string, string>>,
+): Promise<void> {
+  const reason = await reasonAgainstUndo(git, project, merge);
+  if (reason !== null) throw new Rejection('undo_refused', `${reason} The merge was not undone.`);
+  const { commit, previous } = merge;
+  if (previous === null) return;
+  const { path } = project;
+  // Refuses to overwrite changes, unlike --hard.
+  const reset = await git.try(path, ['reset', '--quiet', '--keep', previous], { ...NO_REPLACEMENTS, ...marker });
+  const now = await git.must(path, ['rev-parse', 'HEAD']);
+  if (now !== previous) {
+    const message = `git did not undo the merge: ${reset.stderr || reset.stdout}`.trim();
+    throw new Rejection('undo_refused', message);
+  }
+  const from = await git.try(path, ['rev-parse', '--verify', '--quiet', 'ORIG_HEAD']);
+  if (from.failed || from.stdout.trim() === commit) return;
+  // Somebody committed between the check and the reset.
+  await git.must(path, ['reset', '--quiet', '--keep', from.stdout.trim()]);
+  throw new Rejection(
+    'undo_refused',
+    `${merge.into} has moved on since ${commit.slice(0, 7)}. The merge was not undone.`,
+  );
+}
+
+/** Whether the branch no longer has the merge. @throws OperationalError `worktree_failed` */
+export async function isUndone(git: Git, project: Project, { into, commit }: StageMerge): Promise<boolean> {
+  const args = ['merge-base', '--is-ancestor', commit, `refs/heads/${into}`];
+  return (await git.try(project.path, args, NO_REPLACEMENTS)).failed;
+}
+
+/**
+ * Takes back what a killed git left of a merge in the main checkout: an unfinished merge of this commit, or exactly its files
+ * staged. Anything else stays.
+ */
+export async function clearUnfinishedMerge(git: Git, { path }: Project, { head, previous }: Merged): Promise<void> {
+  const merging = await git.try(path, ['rev-parse', '--verify', '--quiet', 'MERGE_HEAD']);
+  if (!merging.failed) {
+    if (merging.stdout.trim() === head) await git.try(path, ['merge', '--abort']);
+    return;
+  }
+  const now = await git.try(path, ['rev-parse', 'HEAD']);
+  if (previous === null || now.stdout.trim() !== previous) return;
+  const staged = await git.try(path, ['write-tree']);
+  const merged = await git.try(path, ['merge-tree', '--write-tree', previous, head], NO_REPLACEMENTS);
+  const isOurs = !staged.failed && !merged.failed && staged.stdout.trim() === merged.stdout.trim();
+  if (isOurs) await git.try(path, ['reset', '--quiet', '--merge', previous]);
+}
