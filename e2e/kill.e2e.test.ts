@@ -33,7 +33,7 @@ it('lets a person answer the same request after SIGKILL of the orchestrator, and
   let comeBack = () => {};
   await pressWhile(page, allowFirst, async () => {
     comeBack = await removeOrchestrator(first.supervisor.pid);
-    await page.getByText('The orchestrator is away for a moment.').waitFor();
+    await page.getByText('The orchestrator does not answer.').waitFor();
   });
   await dialog.getByText('Not delivered yet').waitFor();
   comeBack();
@@ -72,7 +72,7 @@ it('says when an answer did not arrive, and keeps the form with its input', asyn
   const deny = dialog.getByRole('button', { name: 'Deny', exact: true });
   await reason.fill('Use the table');
   const comeBack = await removeOrchestrator(supervisor.pid);
-  await page.getByText('The orchestrator is away for a moment.').waitFor();
+  await page.getByText('The orchestrator does not answer.').waitFor();
   await deny.click();
   await dialog.getByText('Not delivered yet').waitFor();
   // The input is lost with the page, which asks before a person leaves it.

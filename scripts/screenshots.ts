@@ -98,6 +98,20 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('tab', { name: 'Rules' }).click();
     await page.getByRole('heading', { name: /hooks/ }).waitFor();
   },
+  trash: async (page) => {
+    await open('/trash')(page);
+    await alone(page);
+  },
+  'not-found': async (page) => {
+    await open('/nowhere')(page);
+    await alone(page);
+  },
+  account: async (page) => {
+    await open('/')(page);
+    await alone(page);
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
+  },
   palette: async (page) => {
     await open('/')(page);
     await alone(page);
@@ -108,7 +122,7 @@ const PICTURES: Record<string, Look> = {
     await open('/')(page);
     await alone(page);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   },
 };
 
@@ -223,7 +237,7 @@ try {
   if (isWanted('connection-lost')) {
     await PICTURES.board?.(page, scene);
     await stop();
-    await everyWay(page, 'connection-lost', () => page.getByText('The connection to Callboard is lost').waitFor());
+    await everyWay(page, 'connection-lost', () => page.getByText('Connection lost').waitFor());
   }
   if (isWanted('disk-low') || isWanted('logged-out')) await others(page);
 } finally {

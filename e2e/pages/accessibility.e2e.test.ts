@@ -73,7 +73,7 @@ const STATES: Record<string, State> = {
   'the keys': async (page) => {
     await board(page);
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   },
   'the account menu': async (page) => {
     await board(page);

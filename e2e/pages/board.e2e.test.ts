@@ -156,7 +156,7 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
   await region('Review').getByText('Audit log').waitFor();
 
   await page.keyboard.press('?');
-  const keys = page.getByRole('dialog', { name: 'Keys' });
+  const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
   await keys.getByText('Lift the card, and drop it').waitFor();
   await page.keyboard.press('Escape');
   await keys.waitFor({ state: 'hidden' });

@@ -120,17 +120,17 @@ it('moves nothing that can be pressed when the orchestrator goes and comes back,
   await expect.poll(findsTheSame, { timeout: 90_000 }).toBe(true);
 
   const comeBack = await removeOrchestrator(supervisor.pid);
-  for (const page of views.values()) await page.getByText('The orchestrator is away for a moment.').waitFor();
+  for (const page of views.values()) await page.getByText('The orchestrator does not answer.').waitFor();
   await look(async (key, page) => {
     await expect.poll(() => places(page), { message: key }).toEqual(before.get(key));
     expect(await linksAt(page, points.get(key) ?? {}), key).toEqual(there.get(key));
-    const bar = page.getByText('The orchestrator is away for a moment.');
+    const bar = page.getByText('The orchestrator does not answer.');
     expect(await bar.evaluate((element) => element.scrollWidth <= element.clientWidth), key).toBe(true);
   });
 
   comeBack();
   for (const page of views.values())
-    await page.getByText('The orchestrator is away for a moment.').waitFor({ state: 'hidden' });
+    await page.getByText('The orchestrator does not answer.').waitFor({ state: 'hidden' });
   await look((key, page) => expect.poll(() => places(page), { message: key }).toEqual(before.get(key)));
 }, 180_000);
 

@@ -1,6 +1,6 @@
 import { Button, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Outlet, useLocation } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
 import { saveDraftsOnLeave } from '../features/interaction/api/use-draft.ts';
@@ -8,11 +8,13 @@ import { followPerson } from '../features/interaction/model/arming-store.ts';
 import { useNewLoginNotices } from '../features/logins/api/use-new-login-notices.tsx';
 import { errorText, isTransient } from '../lib/api-client.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
+import { BrandMark } from '../ui/brand-mark.tsx';
 import { useCoversPage, useTopLayer } from '../ui/dialog-layers.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import { useAlerts } from './alerts.ts';
 import css from './frame.module.css';
 import { closeFrameUi, useFrameUi } from './frame-store.ts';
+import { absenceWords } from './frame-words.ts';
 import { Header } from './header.tsx';
 import { useFrameKeys } from './use-frame-keys.ts';
 import { useTabTitle } from './use-tab-title.ts';
@@ -23,26 +25,33 @@ const Palette = lazyComponent(() => import('./palette.tsx'));
 const LoginsDialog = lazyComponent(() => import('../features/logins/components/logins-dialog.tsx'));
 const HelpSheet = lazyComponent(() => import('./help-sheet.tsx'));
 
-/** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. */
+/** The frame of every page: the header, the bar about a lost connection, the page, the request overlay. It is there before the board is. */
 export function Frame() {
   useEffect(saveDraftsOnLeave, []);
   const loggedOut = useStreamState((state) => state.loggedOut);
-  const { data: board, error, failureReason, refetch } = useQuery(boardQuery);
-  useTabTitle();
   if (loggedOut !== null) return <LoginHint isKeyLost={loggedOut === 'key-lost'} />;
-  if (board !== undefined) return <Loaded />;
-  if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
-  return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
+  return (
+    <>
+      <Signals />
+      <Framed />
+    </>
+  );
 }
 
-function Loaded() {
+/** What the page tells outside of itself: the tab's title and icon, alerts, notices of new logins. It draws nothing. */
+function Signals() {
+  useTabTitle();
+  useAlerts();
+  useNewLoginNotices();
+  return null;
+}
+
+function Framed() {
   const { pathname, search } = useLocation();
   const top = useTopLayer();
   const isBehindDialog = top !== 'page';
   useFrameKeys(top);
-  useAlerts();
   useEffect(followPerson, []);
-  useNewLoginNotices();
   // A stage's requests are in its transcript, which the other tabs do not show.
   const showsOwn = pathname.startsWith('/stages/') && !new URLSearchParams(search).has('tab');
   const stageId = showsOwn ? pathname.slice('/stages/'.length) : null;
@@ -56,7 +65,7 @@ function Loaded() {
         <Header />
         <main className={css.main} id="main" tabIndex={-1}>
           <ErrorBoundary name="This page" resetKey={pathname}>
-            <Outlet />
+            <Page />
           </ErrorBoundary>
         </main>
       </div>
@@ -68,7 +77,17 @@ function Loaded() {
   );
 }
 
-const PARTS = { palette: 'The palette', help: 'The list of keys', logins: 'The list of logins' };
+const isThere = () => true;
+
+/** The page once the board is there; until then its place, quietly. */
+function Page() {
+  const { data: isLoaded = false, error, failureReason, refetch } = useQuery({ ...boardQuery, select: isThere });
+  if (isLoaded) return <Outlet />;
+  if (error !== null) return <NotLoaded text={errorText(error)} retry={() => void refetch()} />;
+  return <Loading reason={isTransient(failureReason) ? errorText(failureReason) : null} />;
+}
+
+const PARTS = { palette: 'The palette', help: 'The list of keyboard shortcuts', logins: 'The list of logins' };
 
 /** What the frame opens over a page, each loaded when it is first opened. */
 function OverPage() {
@@ -86,26 +105,9 @@ function OverPage() {
   );
 }
 
-const ABSENCES = {
-  connection: {
-    says: 'The connection to Callboard is lost.',
-    so: 'What you see may be out of date; it comes back by itself.',
-    inShort: 'What you see may be old.',
-  },
-  orchestrator: {
-    says: 'The orchestrator is away for a moment.',
-    so: 'Running Claude processes go on; an answer is sent once it is back, as long as its page stays open.',
-    inShort: 'Claude processes go on.',
-  },
-};
-
 /** Takes its room from the header only, so that nothing below moves away from a click. */
 function ConnectionBar() {
-  const absent = useStreamState(({ connection, orchestrator }) => {
-    if (connection === 'lost') return 'connection';
-    return orchestrator === 'unreachable' ? 'orchestrator' : null;
-  });
-  const words = absent === null ? null : ABSENCES[absent];
+  const words = useStreamState(absenceWords);
   return (
     <div role="status">
       {words !== null && (
@@ -118,48 +120,43 @@ function ConnectionBar() {
   );
 }
 
-function Centered({ children }: { children: ReactNode }) {
+function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
   return (
-    <main className={css.frame} style={{ gridTemplateRows: '1fr' }}>
-      <div className={css.center}>{children}</div>
+    <main className={css.alone}>
+      <div className={css.center}>
+        <BrandMark size={40} />
+        <h1>You are not logged in</h1>
+        {isKeyLost && (
+          <p>
+            This browser no longer has the key of its login; clearing site data removes it, for example. Nothing else is
+            lost.
+          </p>
+        )}
+        <p>
+          Press <kbd>l</kbd> in Callboard’s terminal, or run <code>npx callboard link</code>, and open the link that is
+          printed. Each link works once.
+        </p>
+      </div>
     </main>
   );
 }
 
-function LoginHint({ isKeyLost }: { isKeyLost: boolean }) {
-  return (
-    <Centered>
-      <img src="/favicon.svg" alt="" width={40} height={40} />
-      <h1>You are not logged in</h1>
-      {isKeyLost && (
-        <p>
-          This browser no longer has the key of its login; clearing site data removes it, for example. Nothing else is
-          lost.
-        </p>
-      )}
-      <p>
-        Press <kbd>l</kbd> in Callboard’s terminal, or run <code>npx callboard link</code>, and open the link that is
-        printed. Each link works once.
-      </p>
-    </Centered>
-  );
-}
-
+/** Nothing is drawn at first: mostly the board is there before a person could read that it loads. */
 function Loading({ reason }: { reason: string | null }) {
   return (
-    <Centered>
+    <div className={`${css.center} ${css.late}`}>
       <Loader size="sm" color="gray" aria-label="Loading" />
       {reason !== null && <p role="status">{reason}</p>}
-    </Centered>
+    </div>
   );
 }
 
 function NotLoaded({ text, retry }: { text: string; retry: () => void }) {
   return (
-    <Centered>
+    <div className={css.center}>
       <h1>The board could not be loaded</h1>
       <p role="alert">{text}</p>
       <Button onClick={retry}>Try again</Button>
-    </Centered>
+    </div>
   );
 }

@@ -1,65 +1,88 @@
-import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import {
   IconBell,
   IconBellRinging,
-  IconDevices,
-  IconKeyboard,
-  IconLogout,
-  IconMoon,
+  IconHistory,
+  IconInbox,
+  IconLayoutColumns,
+  IconList,
   IconSearch,
-  IconSun,
-  IconTrash,
-  IconUserCircle,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, NavLink, useNavigate } from 'react-router';
+import type { ReactNode } from 'react';
+import { NavLink, useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
 import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
-import { useLogout } from '../features/logins/api/login-commands.ts';
-import { count } from '../lib/format.ts';
-import { needsYouCount } from '../lib/stages-needing-you.ts';
+import { needsYouCount, stagesNeedingYou } from '../lib/stages-needing-you.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
-import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
-import css from './frame.module.css';
-import { openHelp, openLogins, openPalette } from './frame-store.ts';
+import { BrandMark } from '../ui/brand-mark.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { openPalette } from './frame-store.ts';
+import { absenceWords, callWords, healthWords } from './frame-words.ts';
+import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
-/** The header above every page. */
+/** The header above every page. Each part watches what it shows: an event draws only the part that it changes. */
 export function Header() {
-  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
+  // The bar about the connection takes its room from the header, so that nothing below it moves.
+  const isLow = useStreamState((state) => absenceWords(state) !== null);
   return (
-    <header className={css.header}>
+    <header className={css.header} data-low={isLow || undefined}>
       <NavLink className={css.brand} to="/" aria-label="Callboard">
-        <img src="/favicon.svg" alt="" />
+        <BrandMark />
         <span>Callboard</span>
       </NavLink>
       <nav className={css.nav} aria-label="Pages">
-        <NavLink className={css.link} to="/" end title={titleWith(FRAME_KEYS.board)}>
+        <PageLink to="/" entry={FRAME_KEYS.board} icon={<IconLayoutColumns size={20} stroke={1.75} aria-hidden />}>
           Board
-        </NavLink>
-        <NavLink className={css.link} to="/inbox" title={titleWith(FRAME_KEYS.inbox)}>
+        </PageLink>
+        <PageLink to="/inbox" entry={FRAME_KEYS.inbox} icon={<IconInbox size={20} stroke={1.75} aria-hidden />}>
           Inbox
-          {waiting > 0 && <span className={css.badge}>{waiting}</span>}
-        </NavLink>
-        <NavLink className={css.link} to="/sessions" title={titleWith(FRAME_KEYS.sessions)}>
+          <WaitingCount />
+        </PageLink>
+        <PageLink to="/sessions" entry={FRAME_KEYS.sessions} icon={<IconList size={20} stroke={1.75} aria-hidden />}>
           Sessions
-        </NavLink>
-        <NavLink className={css.link} to="/decisions" title={titleWith(FRAME_KEYS.decisions)}>
+        </PageLink>
+        <PageLink
+          to="/decisions"
+          entry={FRAME_KEYS.decisions}
+          icon={<IconHistory size={20} stroke={1.75} aria-hidden />}
+        >
           Decisions
-        </NavLink>
+        </PageLink>
       </nav>
-      <Health />
-      <SearchButton />
-      <Bell waiting={waiting} />
-      <SchemeToggle />
-      <AccountMenu />
+      <div className={css.end}>
+        <Health />
+        <SearchButton />
+        <Bell />
+        <HealthDot />
+        <AccountMenu />
+      </div>
     </header>
   );
 }
 
+interface PageLinkProps {
+  to: string;
+  entry: KeyEntry;
+  /** Shown on phones, where the links are at the bottom. */
+  icon: ReactNode;
+  children: ReactNode;
+}
+
+const PageLink = ({ to, entry, icon, children }: PageLinkProps) => (
+  <NavLink className={css.link} to={to} end={to === '/'} title={titleWith(entry)}>
+    <span className={css.icon}>{icon}</span>
+    <span className={css.label}>{children}</span>
+  </NavLink>
+);
+
 /** What it does and its keys. `aria-keyshortcuts` cannot describe a sequence of keys. */
 const titleWith = ({ does, keys }: KeyEntry): string => `${does} (${keys.join(' ')})`;
+
+function WaitingCount() {
+  const { data: waiting = 0 } = useQuery({ ...boardQuery, select: needsYouCount });
+  return waiting > 0 && <span className={`${css.badge} figures`}>{waiting}</span>;
+}
 
 function SearchButton() {
   return (
@@ -67,137 +90,62 @@ function SearchButton() {
       type="button"
       className={css.search}
       aria-keyshortcuts="Control+K Meta+K"
-      title="Search stages, pages and actions"
+      title={FRAME_KEYS.palette.does}
       onClick={openPalette}
     >
-      <IconSearch size={16} aria-hidden />
+      <IconSearch size={16} stroke={1.75} aria-hidden />
       <span className={css.searchWord}>Search or command</span>
       <kbd aria-hidden>{isMac ? '⌘ K' : 'Ctrl K'}</kbd>
     </button>
   );
 }
 
-/** How many stages need a person. A click opens the inbox and brings back requests that were set aside. */
-function Bell({ waiting }: { waiting: number }) {
+/** How many stages need a person, and which. A click opens the inbox and brings back requests that were set aside. */
+function Bell() {
   const navigate = useNavigate();
   const bringBack = useOverlayState((state) => state.bringBack);
+  const { data: titles = [] } = useQuery({
+    ...boardQuery,
+    select: (view) => stagesNeedingYou(view).map(({ title }) => title),
+  });
   const open = () => {
     bringBack();
     void navigate('/inbox');
   };
-  const label = waiting === 0 ? 'Nothing waits for you' : `${count(waiting, 'stage needs', 'stages need')} you`;
-  const Icon = waiting === 0 ? IconBell : IconBellRinging;
+  const label = callWords(titles);
+  const Icon = titles.length === 0 ? IconBell : IconBellRinging;
   return (
-    <button type="button" className={css.bell} aria-label={label} title={label} onClick={open}>
-      <Icon size={18} aria-hidden />
-      {waiting > 0 && <span className={css.badge}>{waiting}</span>}
+    <button
+      type="button"
+      className={css.bell}
+      data-called={titles.length > 0}
+      aria-label={label}
+      title={label}
+      onClick={open}
+    >
+      <Icon size={18} stroke={1.75} aria-hidden />
+      {titles.length > 0 && <span className="figures">{titles.length}</span>}
     </button>
   );
 }
 
+const useHealth = () => useStreamState(healthWords);
+
+/** What is wrong with the connection, in a word. It stands where nothing moves when it comes. */
 function Health() {
-  const words = useStreamState(({ connection, orchestrator }) => {
-    if (connection === 'lost') return 'No connection';
-    if (orchestrator === 'unreachable') return 'Orchestrator away';
-    return null;
-  });
+  const words = useHealth();
   return (
-    <output className={css.health} data-well={words === null} title={words ?? 'Callboard and its orchestrator answer'}>
-      <span className={css.dot} aria-hidden />
-      {words === null ? (
-        <span className="visually-hidden">All is well</span>
-      ) : (
-        <span className={css.healthWord}>{words}</span>
-      )}
+    <output className={css.health}>
+      {words === null ? <span className="visually-hidden">Connected</span> : <span>{words}</span>}
     </output>
   );
 }
 
-function useOtherScheme() {
-  const { setColorScheme } = useMantineColorScheme();
-  const isDark = useComputedColorScheme('light') === 'dark';
-  return {
-    label: isDark ? 'Use the light scheme' : 'Use the dark scheme',
-    Icon: isDark ? IconSun : IconMoon,
-    use: () => setColorScheme(isDark ? 'light' : 'dark'),
-  };
-}
-
-function SchemeToggle() {
-  const { label, Icon, use } = useOtherScheme();
+function HealthDot() {
+  const words = useHealth();
   return (
-    <ActionIcon
-      className={css.roomy}
-      variant="subtle"
-      color="gray"
-      size={32}
-      aria-label={label}
-      title={label}
-      onClick={use}
-    >
-      <Icon size={18} />
-    </ActionIcon>
-  );
-}
-
-function AccountMenu() {
-  const scheme = useOtherScheme();
-  const logout = useLogout();
-  return (
-    <Menu>
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size={32} aria-label="Account">
-          <IconUserCircle size={18} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <AlertItems />
-        <Menu.Divider />
-        <Menu.Item leftSection={<scheme.Icon size={16} />} onClick={scheme.use}>
-          {scheme.label}
-        </Menu.Item>
-        <Menu.Item leftSection={<IconKeyboard size={16} />} rightSection={<kbd>?</kbd>} onClick={openHelp}>
-          Keys
-        </Menu.Item>
-        <Menu.Item leftSection={<IconDevices size={16} />} onClick={openLogins}>
-          Logins
-        </Menu.Item>
-        <Menu.Item leftSection={<IconTrash size={16} />} component={Link} to="/trash">
-          Trash
-        </Menu.Item>
-        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => logout.mutate(undefined)}>
-          Log out
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
-  );
-}
-
-/** The alert settings, for when a person is needed and no tab of Callboard is visible. */
-function AlertItems() {
-  const { notify, sound } = useAlertSettings();
-  const toggleNotify = async () => {
-    if (notify) return setAlerts({ notify: false });
-    if (await turnOnNotifications()) return;
-    notifications.show({
-      title: 'The browser does not allow notifications',
-      message: 'Allow them for this address in the browser’s own settings, then turn them on here.',
-      color: 'gray',
-    });
-  };
-  const toggleSound = () => {
-    setAlerts({ sound: !sound });
-    if (!sound) beep();
-  };
-  return (
-    <>
-      <Menu.Label>When you are needed and no tab is visible</Menu.Label>
-      <Menu.CheckboxItem checked={notify} onChange={() => void toggleNotify()}>
-        Notify me
-      </Menu.CheckboxItem>
-      <Menu.CheckboxItem checked={sound} onChange={toggleSound}>
-        Play a sound
-      </Menu.CheckboxItem>
-    </>
+    <span className={css.dotPlace} title={words ?? 'Connected'} aria-hidden>
+      <span className={css.dot} data-well={words === null} />
+    </span>
   );
 }

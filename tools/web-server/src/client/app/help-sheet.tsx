@@ -8,7 +8,7 @@ import { isMac, KEY_GROUPS, type KeyEntry } from './keys.ts';
 export default function HelpSheet({ opened, close }: { opened: boolean; close: () => void }) {
   const { on, set } = useLetterKeys();
   return (
-    <Dialog opened={opened} close={close} title="Keys" size={720} closeOnClickOutside>
+    <Dialog opened={opened} close={close} title="Keyboard shortcuts" size={720} closeOnClickOutside>
       <div className={css.groups}>
         {KEY_GROUPS.map(({ title, entries }) => (
           <section key={title} className={css.group}>
@@ -23,8 +23,8 @@ export default function HelpSheet({ opened, close }: { opened: boolean; close: (
       </div>
       <Switch
         mt="xl"
-        label="Single keys"
-        description="Off, only keys together with Ctrl, and those within a field, do something."
+        label="Single-letter shortcuts"
+        description="Turn off to keep only Ctrl shortcuts."
         checked={on}
         onChange={(event) => set(event.currentTarget.checked)}
       />

@@ -10,12 +10,12 @@ export interface KeyEntry {
 /** The frame's own keys. All others belong to the component they are pressed in. */
 export const FRAME_KEYS = {
   palette: { keys: ['Ctrl', 'K'], does: 'Search stages, pages and actions' },
-  help: { keys: ['?'], does: 'Show the keys' },
+  help: { keys: ['?'], does: 'Keyboard shortcuts' },
   board: { keys: ['G', 'B'], does: 'Go to the board' },
   inbox: { keys: ['G', 'I'], does: 'Go to the inbox' },
   sessions: { keys: ['G', 'S'], does: 'Go to the sessions' },
   decisions: { keys: ['G', 'D'], does: 'Go to the decisions' },
-  newStage: { keys: ['N'], does: 'Write a new stage' },
+  newStage: { keys: ['N'], does: 'New stage' },
   find: { keys: ['/'], does: 'Find on the board' },
 } as const satisfies Record<string, KeyEntry>;
 

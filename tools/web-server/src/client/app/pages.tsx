@@ -1,4 +1,5 @@
 import type { ProjectId } from '@callboard/contract';
+import { Button } from '@mantine/core';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
@@ -30,11 +31,11 @@ export const StagePage = StagePageContent;
 export function NotFoundPage({ stageId }: { stageId?: string | undefined }) {
   return (
     <div className={css.center}>
-      <h1>{stageId === undefined ? 'There is nothing here' : `There is no stage ${stageId}`}</h1>
-      <p>
-        {stageId === undefined ? 'There is no such page.' : 'It was deleted, or there never was one of that name.'}{' '}
-        <Link to="/">Go to the board</Link>
-      </p>
+      <h1>{stageId === undefined ? 'Page not found' : `There is no stage ${stageId}`}</h1>
+      <p>{stageId === undefined ? 'No page has this address.' : 'It may have been deleted.'}</p>
+      <Button component={Link} to="/" variant="default">
+        Go to the board
+      </Button>
     </div>
   );
 }

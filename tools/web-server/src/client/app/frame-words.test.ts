@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { absenceWords, callWords, healthWords } from './frame-words.ts';
+
+it('names who needs a person, the first four by title', () => {
+  expect(callWords([])).toBe('No stage needs you');
+  expect(callWords(['Login form'])).toBe('1 stage needs you: Login form');
+  expect(callWords(['A', 'B', 'C', 'D', 'E', 'F'])).toBe('6 stages need you: A, B, C, D and 2 more');
+});
+
+it('has a word for what is wrong, and none while all is well', () => {
+  expect(healthWords({ connection: 'open', orchestrator: 'ready' })).toBeNull();
+  expect(healthWords({ connection: 'lost', orchestrator: 'unreachable' })).toBe('No connection');
+  expect(healthWords({ connection: 'open', orchestrator: 'unreachable' })).toBe('Orchestrator away');
+});
+
+it('says what an absence means and what to do', () => {
+  expect(absenceWords({ connection: 'connecting', orchestrator: 'ready' })).toBeNull();
+  expect(absenceWords({ connection: 'lost', orchestrator: 'ready' })?.so).toContain('start it again');
+  expect(absenceWords({ connection: 'open', orchestrator: 'unreachable' })?.so).toContain('processes continue');
+});

@@ -1,0 +1,52 @@
+import { count } from '../lib/format.ts';
+import type { StreamState } from '../stream/stream-store.ts';
+
+/** So many titles are named; the rest is a number. */
+const NAMED = 4;
+
+/** Who needs a person, in a line: "2 stages need you: Login form, Refunds". */
+export function callWords(titles: readonly string[]): string {
+  if (titles.length === 0) return 'No stage needs you';
+  const rest = titles.length - NAMED;
+  const named = titles.slice(0, NAMED).join(', ');
+  return `${count(titles.length, 'stage needs', 'stages need')} you: ${named}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** What is wrong with the connection, in a word; null while all is well. */
+export function healthWords({
+  connection,
+  orchestrator,
+}: Pick<StreamState, 'connection' | 'orchestrator'>): string | null {
+  if (connection === 'lost') return 'No connection';
+  return orchestrator === 'unreachable' ? 'Orchestrator away' : null;
+}
+
+interface AbsenceWords {
+  says: string;
+  /** What it means and what to do. */
+  so: string;
+  /** The same where there is little room. */
+  inShort: string;
+}
+
+const ABSENCES = {
+  connection: {
+    says: 'Connection lost.',
+    so: 'Reconnecting... If you stopped Callboard, start it again.',
+    inShort: 'Reconnecting...',
+  },
+  orchestrator: {
+    says: 'The orchestrator does not answer.',
+    so: 'Reconnecting... Running Claude processes continue; answers are sent once it is back, while this page stays open.',
+    inShort: 'Claude processes continue.',
+  },
+} as const satisfies Record<string, AbsenceWords>;
+
+/** What the bar says while a part of Callboard cannot be reached; null while all can. */
+export function absenceWords({
+  connection,
+  orchestrator,
+}: Pick<StreamState, 'connection' | 'orchestrator'>): AbsenceWords | null {
+  if (connection === 'lost') return ABSENCES.connection;
+  return orchestrator === 'unreachable' ? ABSENCES.orchestrator : null;
+}
