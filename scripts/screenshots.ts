@@ -116,7 +116,7 @@ const PICTURES: Record<string, Look> = {
     await open('/')(page);
     await alone(page);
     await page.keyboard.press('Control+k');
-    await page.getByRole('textbox', { name: 'Search or command' }).waitFor();
+    await page.getByRole('combobox', { name: 'Search or command' }).waitFor();
   },
   keys: async (page) => {
     await open('/')(page);

@@ -68,7 +68,7 @@ const STATES: Record<string, State> = {
   'the palette': async (page) => {
     await board(page);
     await page.keyboard.press('Control+k');
-    await page.getByRole('textbox', { name: 'Search or command' }).waitFor();
+    await page.getByRole('combobox', { name: 'Search or command' }).waitFor();
   },
   'the keys': async (page) => {
     await board(page);

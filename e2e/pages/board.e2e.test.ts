@@ -150,8 +150,11 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
   await api.stage('Audit log', [{ text: 'All finished.' }]);
   await region('Ready').getByText('Audit log').waitFor();
   await page.keyboard.press('Control+k');
-  await page.getByRole('textbox', { name: 'Search or command' }).fill('start audit');
-  await page.getByRole('button', { name: /Start Audit log/ }).waitFor();
+  await page.getByRole('combobox', { name: 'Search or command' }).fill('audt log');
+  await page.getByRole('option', { name: /^Audit log/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('option', { name: 'Open', exact: true }).waitFor();
+  await page.keyboard.type('start');
   await page.keyboard.press('Enter');
   await region('Review').getByText('Audit log').waitFor();
 

@@ -29,10 +29,11 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   // The palette opens over it and gets the keys.
   await page.keyboard.press('Control+k');
   await page.keyboard.type('a');
-  await expect.poll(() => isFocused('Search or command')).toBe(true);
+  const palette = page.getByRole('combobox', { name: 'Search or command' });
+  await expect.poll(() => palette.evaluate((element) => element === document.activeElement)).toBe(true);
   await page.keyboard.type('ad');
   await page.keyboard.press('Escape');
-  await typed('Search or command').waitFor({ state: 'detached' });
+  await palette.waitFor({ state: 'detached' });
   await expect.poll(() => dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
   expect(await waiting()).toHaveLength(1);
   await dialog.getByRole('button', { name: 'Set aside' }).click();

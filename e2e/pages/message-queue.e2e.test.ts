@@ -98,7 +98,7 @@ it('interrupts on a second Escape, holds the queue until it is released, and con
   // An Escape that closes something does not count, even if nothing fades.
   await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.keyboard.press('Control+k');
-  const palette = page.getByRole('textbox', { name: 'Search or command' });
+  const palette = page.getByRole('combobox', { name: 'Search or command' });
   await palette.waitFor();
   await page.keyboard.press('Escape');
   await palette.waitFor({ state: 'hidden' });

@@ -4,12 +4,15 @@ import type { StreamState } from '../stream/stream-store.ts';
 /** So many titles are named; the rest is a number. */
 const NAMED = 4;
 
+/** How many stages need a person: "2 stages need you". */
+export const callCount = (calls: number): string =>
+  calls === 0 ? 'No stage needs you' : `${count(calls, 'stage needs', 'stages need')} you`;
+
 /** Who needs a person, in a line: "2 stages need you: Login form, Refunds". */
 export function callWords(titles: readonly string[]): string {
-  if (titles.length === 0) return 'No stage needs you';
+  if (titles.length === 0) return callCount(0);
   const rest = titles.length - NAMED;
-  const named = titles.slice(0, NAMED).join(', ');
-  return `${count(titles.length, 'stage needs', 'stages need')} you: ${named}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return `${callCount(titles.length)}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** What is wrong with the connection, in a word; null while all is well. */

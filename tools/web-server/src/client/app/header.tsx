@@ -11,13 +11,12 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { NavLink, useNavigate } from 'react-router';
 import { boardQuery } from '../data/queries.ts';
-import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
 import { needsYouCount, stagesNeedingYou } from '../lib/stages-needing-you.ts';
 import { useStreamState } from '../stream/stream-context.tsx';
 import { BrandMark } from '../ui/brand-mark.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { openPalette } from './frame-store.ts';
-import { absenceWords, callWords, healthWords } from './frame-words.ts';
+import { absenceWords, callCount, callWords, healthWords } from './frame-words.ts';
 import css from './header.module.css';
 import { FRAME_KEYS, isMac, type KeyEntry } from './keys.ts';
 
@@ -100,28 +99,22 @@ function SearchButton() {
   );
 }
 
-/** How many stages need a person, and which. A click opens the inbox and brings back requests that were set aside. */
+/** How many stages need a person, on hover also which. A click opens the inbox. */
 function Bell() {
   const navigate = useNavigate();
-  const bringBack = useOverlayState((state) => state.bringBack);
   const { data: titles = [] } = useQuery({
     ...boardQuery,
     select: (view) => stagesNeedingYou(view).map(({ title }) => title),
   });
-  const open = () => {
-    bringBack();
-    void navigate('/inbox');
-  };
-  const label = callWords(titles);
   const Icon = titles.length === 0 ? IconBell : IconBellRinging;
   return (
     <button
       type="button"
       className={css.bell}
       data-called={titles.length > 0}
-      aria-label={label}
-      title={label}
-      onClick={open}
+      aria-label={callCount(titles.length)}
+      title={callWords(titles)}
+      onClick={() => void navigate('/inbox')}
     >
       <Icon size={18} stroke={1.75} aria-hidden />
       {titles.length > 0 && <span className="figures">{titles.length}</span>}

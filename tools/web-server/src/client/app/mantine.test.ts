@@ -33,7 +33,7 @@ function withParts(names: readonly string[]): Set<string> {
 
 it('loads the styles of every component of Mantine that is used, with its parts', () => {
   const own = globSync('**/*.{ts,tsx}', { cwd: client }).map((path) => join(client, path));
-  const packages = ['notifications', 'spotlight'].flatMap((name) => {
+  const packages = ['notifications'].flatMap((name) => {
     const folder = join(core, '..', name);
     return globSync('esm/**/*.mjs', { cwd: folder }).map((path) => join(folder, path));
   });

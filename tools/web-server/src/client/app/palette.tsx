@@ -1,139 +1,166 @@
-import { isMidTurn, type StageView } from '@callboard/contract';
-import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
-import { createSpotlight, Spotlight, type SpotlightActionData } from '@mantine/spotlight';
-import '@mantine/spotlight/styles.css';
-import { IconSearch } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
-import { useEffect } from 'react';
-import { useNavigate } from 'react-router';
-import { boardQuery } from '../data/queries.ts';
-import { useAdvanceStage, useCompleteStage, useStartStage } from '../data/stage-commands.ts';
-import { COLUMN_TITLES } from '../features/board/model/columns.ts';
-import { useOverlayState } from '../features/interaction/model/overlay-queue.ts';
-import { useInterrupt } from '../features/session/api/session-commands.ts';
-import { requestKey } from '../lib/request-text.ts';
-import { useCanCommand } from '../stream/stream-context.tsx';
+import { Modal } from '@mantine/core';
+import { IconChevronRight, IconSearch } from '@tabler/icons-react';
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { useCoversPage } from '../ui/dialog-layers.ts';
-import { closeFrameUi, openHelp } from './frame-store.ts';
-import { FRAME_KEYS, type KeyEntry } from './keys.ts';
-import { useOpenNewStage } from './use-open-new-stage.ts';
+import { closeFrameUi } from './frame-store.ts';
+import css from './palette.module.css';
+import { type PaletteEntry, useActionEntries, usePageEntries, useStageEntries } from './palette-entries.tsx';
+import { type Found, findEntries } from './palette-model.ts';
+import { useRecent } from './palette-recent.ts';
 
-const [store, spotlight] = createSpotlight();
-const SHOWN = 60;
-
-/** Finds stages, pages and actions by a few letters. */
+/** Finds stages, pages and actions by a few letters. A chosen stage shows what can be done with it. */
 export default function Palette({ opened }: { opened: boolean }) {
   useCoversPage(opened);
-  const pages = usePageActions();
-  const stages = useStageActions();
-  useEffect(() => {
-    if (opened) spotlight.open();
-    else spotlight.close();
-  }, [opened]);
   return (
-    <Spotlight
-      store={store}
-      shortcut={null}
-      actions={[
-        { group: 'Actions and pages', actions: pages },
-        { group: 'Stages', actions: stages },
-      ]}
-      limit={SHOWN}
-      scrollable
-      maxHeight={420}
-      highlightQuery={false}
-      nothingFound="Nothing is called that"
-      overlayProps={{ backgroundOpacity: 0.4, blur: 0 }}
-      transitionProps={{ duration: 100 }}
-      searchProps={{
-        leftSection: <IconSearch size={18} aria-hidden />,
-        placeholder: 'Search stages, pages and actions',
-        'aria-label': 'Search or command',
-      }}
-      onSpotlightClose={() => {
-        // The chosen action may have opened something else.
-        if (opened) closeFrameUi();
-      }}
-    />
+    <Modal.Root opened={opened} onClose={closeFrameUi} size={600} yOffset={80} transitionProps={{ duration: 100 }}>
+      <Modal.Overlay backgroundOpacity={0.4} />
+      <Modal.Content className={css.content} aria-label="Search or command">
+        <PaletteBody />
+      </Modal.Content>
+    </Modal.Root>
   );
 }
 
-const shortcut = (entry: KeyEntry) => <kbd>{entry.keys.join(' ')}</kbd>;
-
-function usePageActions(): SpotlightActionData[] {
-  const navigate = useNavigate();
-  const writeStage = useOpenNewStage();
-  const { setColorScheme } = useMantineColorScheme();
-  const isDark = useComputedColorScheme('light') === 'dark';
-  const { setAside, bringBack } = useOverlayState();
-  const { data: pending = [] } = useQuery({ ...boardQuery, select: (view) => view.pending });
-  const page = (label: string, path: string, key?: KeyEntry): SpotlightActionData => ({
-    id: path,
-    label,
-    keywords: 'page go',
-    ...(key && { rightSection: shortcut(key) }),
-    onClick: () => void navigate(path),
-  });
-  return [
-    { id: 'new', label: 'New stage', rightSection: shortcut(FRAME_KEYS.newStage), onClick: writeStage },
-    page('Board', '/', FRAME_KEYS.board),
-    page('Inbox', '/inbox', FRAME_KEYS.inbox),
-    page('Sessions', '/sessions', FRAME_KEYS.sessions),
-    page('Decisions', '/decisions', FRAME_KEYS.decisions),
-    page('Trash', '/trash'),
-    ...(pending.length > 0
-      ? [
-          { id: 'aside', label: 'Set all requests aside', onClick: () => setAside(pending.map(requestKey)) },
-          { id: 'back', label: 'Bring back what was set aside', onClick: bringBack },
-        ]
-      : []),
-    {
-      id: 'scheme',
-      label: isDark ? 'Use the light scheme' : 'Use the dark scheme',
-      keywords: 'theme colour dark light',
-      onClick: () => setColorScheme(isDark ? 'light' : 'dark'),
-    },
-    {
-      id: 'help',
-      label: 'Show the keys',
-      keywords: 'help shortcuts keyboard',
-      rightSection: shortcut(FRAME_KEYS.help),
-      onClick: () => setTimeout(openHelp),
-    },
-  ];
+function PaletteBody() {
+  const [query, setQuery] = useState('');
+  /** The stage whose actions are shown. */
+  const [under, setUnder] = useState<PaletteEntry | null>(null);
+  const [selected, setSelected] = useState(0);
+  const { recent, remember } = useRecent();
+  const pages = usePageEntries();
+  const stages = useStageEntries();
+  const actions = useActionEntries(under?.stageId ?? null);
+  const found = findEntries(under === null ? [...pages, ...stages] : actions, query, under === null ? recent : []);
+  const entries = found.flatMap((group) => group.entries);
+  const listId = useId();
+  const go = (to: PaletteEntry | null) => {
+    setUnder(to);
+    setQuery('');
+    setSelected(0);
+  };
+  const choose = (entry: PaletteEntry | undefined) => {
+    if (entry === undefined) return;
+    remember(under?.id ?? entry.id);
+    if (entry.act === null) return go(entry);
+    // What is chosen may open something else over the page.
+    closeFrameUi();
+    entry.act();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setSelected((selected + step + entries.length) % Math.max(entries.length, 1));
+    else if (event.key === 'Enter' && !event.repeat) choose(entries[selected]);
+    else if (event.key === 'Backspace' && query === '' && under !== null) go(null);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <div className={css.search}>
+        <IconSearch size={18} stroke={1.75} aria-hidden />
+        {under !== null && (
+          <button type="button" className={css.under} title="Back (Backspace)" onClick={() => go(null)}>
+            {under.label}
+          </button>
+        )}
+        <input
+          className={css.input}
+          role="combobox"
+          aria-label="Search or command"
+          aria-expanded
+          aria-controls={listId}
+          aria-activedescendant={entries.length === 0 ? undefined : `${listId}-${selected}`}
+          autoComplete="off"
+          spellCheck={false}
+          placeholder={under === null ? 'Search stages, pages and actions' : 'Choose an action'}
+          value={query}
+          data-autofocus
+          onChange={(event) => {
+            setQuery(event.currentTarget.value);
+            setSelected(0);
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <Results listId={listId} found={found} selected={selected} select={setSelected} choose={choose} />
+    </>
+  );
 }
 
-function useStageActions(): SpotlightActionData[] {
-  const navigate = useNavigate();
-  const { data: stages = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
-  const start = useStartStage('The stage');
-  const interrupt = useInterrupt('The stage');
-  const advance = useAdvanceStage('The stage');
-  const complete = useCompleteStage('The stage');
-  const canCommand = useCanCommand();
-  const commandsOf = (stage: StageView): SpotlightActionData[] => {
-    const command = (verb: string, run: { mutate: (id: StageView['id']) => void }): SpotlightActionData => ({
-      id: `${verb} ${stage.id}`,
-      label: `${verb} ${stage.title}`,
-      description: COLUMN_TITLES[stage.column],
-      keywords: String(stage.id),
-      onClick: () => run.mutate(stage.id),
-    });
-    const state = stage.session?.state;
-    if (!canCommand || stage.completedAt !== null) return [];
-    if (state === undefined) return [command('Start', start)];
-    if (isMidTurn(state)) return [command('Interrupt', interrupt)];
-    if (state === 'starting') return [];
-    return [...(stage.session?.atGate ? [command('Let go on', advance)] : []), command('Complete', complete)];
-  };
-  return stages.flatMap((stage) => [
-    {
-      id: `open ${stage.id}`,
-      label: stage.title,
-      description: COLUMN_TITLES[stage.column],
-      keywords: `${stage.id} ${stage.projectId} open`,
-      onClick: () => void navigate(`/stages/${stage.id}`),
-    },
-    ...commandsOf(stage),
-  ]);
+interface ResultsProps {
+  listId: string;
+  found: readonly Found<PaletteEntry>[];
+  selected: number;
+  select: (index: number) => void;
+  choose: (entry: PaletteEntry) => void;
+}
+
+function Results({ listId, found, selected, select, choose }: ResultsProps) {
+  let index = -1;
+  return (
+    <div className={css.results} role="listbox" id={listId} aria-label="Results">
+      {found.map(({ title, entries }) => (
+        // biome-ignore lint/a11y/useSemanticElements: a group within a listbox
+        <div key={title ?? ''} role="group" aria-label={title ?? 'Results'}>
+          {title !== null && (
+            <div className={css.title} aria-hidden>
+              {title}
+            </div>
+          )}
+          {entries.map((entry) => {
+            index += 1;
+            const own = index;
+            return (
+              <Option
+                key={entry.id}
+                id={`${listId}-${own}`}
+                entry={entry}
+                isSelected={own === selected}
+                select={() => select(own)}
+                choose={() => choose(entry)}
+              />
+            );
+          })}
+        </div>
+      ))}
+      {found.length === 0 && <p className={css.none}>No results</p>}
+    </div>
+  );
+}
+
+interface OptionProps {
+  id: string;
+  entry: PaletteEntry;
+  isSelected: boolean;
+  select: () => void;
+  choose: () => void;
+}
+
+/** A row. The keys belong to the field, which keeps the focus. */
+function Option({ id, entry, isSelected, select, choose }: OptionProps) {
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isSelected) row.current?.scrollIntoView({ block: 'nearest' });
+  }, [isSelected]);
+  return (
+    // biome-ignore lint/a11y/useFocusableInteractive: the field has the focus and names this option
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+    <div
+      ref={row}
+      id={id}
+      className={css.option}
+      role="option"
+      aria-selected={isSelected}
+      onPointerMove={isSelected ? undefined : select}
+      onMouseDown={(event) => event.preventDefault()}
+      onClick={choose}
+    >
+      <span className={css.icon}>{entry.icon}</span>
+      <span className={css.label}>{entry.label}</span>
+      {entry.hint !== null && <span className={css.hint}>{entry.hint}</span>}
+      {entry.keys !== null && <kbd className={css.keys}>{entry.keys.join(' ')}</kbd>}
+      {entry.act === null && <IconChevronRight className={css.more} size={14} aria-hidden />}
+    </div>
+  );
 }

@@ -15,18 +15,10 @@ export function PriorityMark({ priority, size = 12 }: { priority: number; size?:
   if (word === 'Normal') return null;
   const label = `${word} priority`;
   return (
-    <svg
-      className={css.mark}
-      data-word={word}
-      width={size}
-      height={size}
-      viewBox="0 0 12 12"
-      fill="currentColor"
-      role="img"
-      aria-label={label}
-    >
-      <title>{label}</title>
-      <path d={PATHS[word]} fillRule="evenodd" />
-    </svg>
+    <span className={css.mark} data-word={word} role="img" aria-label={label} title={label}>
+      <svg width={size} height={size} viewBox="0 0 12 12" fill="currentColor" aria-hidden>
+        <path d={PATHS[word]} fillRule="evenodd" />
+      </svg>
+    </span>
   );
 }

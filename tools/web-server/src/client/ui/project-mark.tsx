@@ -11,17 +11,10 @@ interface ProjectMarkProps {
 export function ProjectMark({ name, size = 12 }: ProjectMarkProps) {
   const { shape, tint } = projectLook(name);
   return (
-    <svg
-      className={css.mark}
-      data-tint={tint}
-      width={size}
-      height={size}
-      viewBox="0 0 12 12"
-      fill="currentColor"
-      aria-hidden
-    >
-      <title>{name}</title>
-      <path d={shape} fillRule="evenodd" />
-    </svg>
+    <span className={css.mark} data-tint={tint} title={name} aria-hidden>
+      <svg width={size} height={size} viewBox="0 0 12 12" fill="currentColor" aria-hidden>
+        <path d={shape} fillRule="evenodd" />
+      </svg>
+    </span>
   );
 }

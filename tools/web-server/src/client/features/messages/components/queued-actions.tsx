@@ -28,7 +28,7 @@ export function QueuedActions(props: QueuedActionsProps) {
           <ActionIcon
             variant="subtle"
             color="gray"
-            size={36}
+            size={32}
             aria-label="What to do with it"
             disabled={off}
             loading={isSending}

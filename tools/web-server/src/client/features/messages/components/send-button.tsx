@@ -29,7 +29,7 @@ export function SendButton({ off, busy, isWorking, submit }: SendButtonProps) {
       {isWorking && (
         <Menu position="top-end">
           <Menu.Target>
-            <ActionIcon variant="filled" size={36} aria-label="Other ways to send" disabled={off} className={css.ways}>
+            <ActionIcon variant="filled" size={32} aria-label="Other ways to send" disabled={off} className={css.ways}>
               <IconChevronUp size={16} />
             </ActionIcon>
           </Menu.Target>

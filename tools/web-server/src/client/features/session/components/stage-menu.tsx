@@ -19,7 +19,7 @@ export function StageMenu({ stage }: { stage: StageView }) {
     <>
       <Menu>
         <Menu.Target>
-          <ActionIcon variant="default" size={36} aria-label="More" loading={stop.isPending}>
+          <ActionIcon variant="default" size={32} aria-label="More" loading={stop.isPending}>
             <IconDots size={16} />
           </ActionIcon>
         </Menu.Target>

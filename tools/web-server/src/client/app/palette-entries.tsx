@@ -1,0 +1,168 @@
+import type { StageId, StageView } from '@callboard/contract';
+import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
+import {
+  IconArrowBackUp,
+  IconCheck,
+  IconDevices,
+  IconExternalLink,
+  IconFileDiff,
+  IconHistory,
+  IconInbox,
+  IconKeyboard,
+  IconLayoutColumns,
+  IconList,
+  IconMoon,
+  IconPlayerPlay,
+  IconPlayerSkipForward,
+  IconPlayerStop,
+  IconPlus,
+  IconSun,
+  IconTrash,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
+import { boardQuery, stageOf } from '../data/queries.ts';
+import { useAdvanceStage, useReopenStage, useStartStage } from '../data/stage-commands.ts';
+import { COLUMN_TITLES } from '../features/board/model/columns.ts';
+import { useInterrupt } from '../features/session/api/session-commands.ts';
+import { useCanCommand } from '../stream/stream-context.tsx';
+import { ProjectMark } from '../ui/project-mark.tsx';
+import { StageIdText } from '../ui/stage-id-text.tsx';
+import { openHelp, openLogins } from './frame-store.ts';
+import { FRAME_KEYS, type KeyEntry } from './keys.ts';
+import { ACTION_WORDS, type Findable, type StageAction, stageActions } from './palette-model.ts';
+import { useOpenNewStage } from './use-open-new-stage.ts';
+
+/** A row of the palette. */
+export interface PaletteEntry extends Findable {
+  icon: ReactNode;
+  hint: ReactNode | null;
+  keys: readonly string[] | null;
+  /** Null for a stage: choosing it shows its actions. */
+  act: (() => void) | null;
+  stageId: StageId | null;
+}
+
+interface Look {
+  icon: ReactNode;
+  key?: KeyEntry;
+  /** Other words by which it is found. */
+  words?: string;
+}
+
+const ICON = { size: 16, stroke: 1.75, 'aria-hidden': true } as const;
+
+/** The pages, and what can be done on every page. */
+export function usePageEntries(): PaletteEntry[] {
+  const navigate = useNavigate();
+  const writeStage = useOpenNewStage();
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme('dark') === 'dark';
+  const entry = (id: string, label: string, act: () => void, look: Look): PaletteEntry => ({
+    id,
+    label,
+    group: 'Pages and actions',
+    words: look.words ?? '',
+    icon: look.icon,
+    hint: null,
+    keys: look.key?.keys ?? null,
+    act,
+    stageId: null,
+  });
+  const page = (path: string, label: string, look: Look) => entry(path, label, () => void navigate(path), look);
+  return [
+    entry('new', 'New stage', writeStage, { icon: <IconPlus {...ICON} />, key: FRAME_KEYS.newStage }),
+    page('/', 'Board', { icon: <IconLayoutColumns {...ICON} />, key: FRAME_KEYS.board }),
+    page('/inbox', 'Inbox', { icon: <IconInbox {...ICON} />, key: FRAME_KEYS.inbox }),
+    page('/sessions', 'Sessions', { icon: <IconList {...ICON} />, key: FRAME_KEYS.sessions }),
+    page('/decisions', 'Decisions', { icon: <IconHistory {...ICON} />, key: FRAME_KEYS.decisions }),
+    page('/trash', 'Trash', { icon: <IconTrash {...ICON} /> }),
+    // Opened once the palette has closed.
+    entry('logins', 'Logins', () => setTimeout(openLogins), { icon: <IconDevices {...ICON} /> }),
+    entry('theme', isDark ? 'Light theme' : 'Dark theme', () => setColorScheme(isDark ? 'light' : 'dark'), {
+      icon: isDark ? <IconSun {...ICON} /> : <IconMoon {...ICON} />,
+      words: 'colour scheme',
+    }),
+    entry('help', 'Keyboard shortcuts', () => setTimeout(openHelp), {
+      icon: <IconKeyboard {...ICON} />,
+      key: FRAME_KEYS.help,
+      words: 'help keys',
+    }),
+  ];
+}
+
+/** Every stage, those that need a person first. */
+export function useStageEntries(): PaletteEntry[] {
+  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
+  const { data: stages = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
+  const names = new Map(projects.map(({ id, name }) => [id, name]));
+  const called = (stage: StageView) => (stage.column === 'needs-you' ? 0 : 1);
+  return stages
+    .toSorted((a, b) => called(a) - called(b))
+    .map((stage) => {
+      const project = names.get(stage.projectId) ?? stage.projectId;
+      return {
+        id: stage.id,
+        label: stage.title,
+        group: 'Stages',
+        words: `${stage.id} ${project} ${COLUMN_TITLES[stage.column]}`,
+        icon: <ProjectMark name={project} />,
+        hint: (
+          <>
+            {COLUMN_TITLES[stage.column]} <StageIdText id={stage.id} />
+          </>
+        ),
+        keys: null,
+        act: null,
+        stageId: stage.id,
+      };
+    });
+}
+
+const ACTION_ICONS: Readonly<Record<StageAction, ReactNode>> = {
+  open: <IconExternalLink {...ICON} />,
+  changes: <IconFileDiff {...ICON} />,
+  start: <IconPlayerPlay {...ICON} />,
+  interrupt: <IconPlayerStop {...ICON} />,
+  'next-phase': <IconPlayerSkipForward {...ICON} />,
+  complete: <IconCheck {...ICON} />,
+  reopen: <IconArrowBackUp {...ICON} />,
+};
+
+/** What can be done with one stage as it is now. */
+export function useActionEntries(stageId: StageId | null): PaletteEntry[] {
+  const navigate = useNavigate();
+  const { data: stage } = useQuery({
+    ...boardQuery,
+    select: (view) => (stageId === null ? undefined : stageOf(stageId)(view)),
+  });
+  const title = stage?.title ?? 'The stage';
+  const start = useStartStage(title);
+  const interrupt = useInterrupt(title);
+  const advance = useAdvanceStage(title);
+  const reopen = useReopenStage(title);
+  const canCommand = useCanCommand();
+  if (stage === undefined) return [];
+  const { id } = stage;
+  const acts: Readonly<Record<StageAction, () => void>> = {
+    open: () => void navigate(`/stages/${id}`),
+    changes: () => void navigate(`/stages/${id}?tab=changes`),
+    start: () => start.mutate(id),
+    interrupt: () => interrupt.mutate(id),
+    'next-phase': () => advance.mutate(id),
+    complete: () => void navigate(`/stages/${id}`),
+    reopen: () => reopen.mutate(id),
+  };
+  return stageActions(stage, canCommand).map((action) => ({
+    id: `${id} ${action}`,
+    label: ACTION_WORDS[action],
+    group: 'Pages and actions',
+    words: '',
+    icon: ACTION_ICONS[action],
+    hint: null,
+    keys: null,
+    act: acts[action],
+    stageId: null,
+  }));
+}

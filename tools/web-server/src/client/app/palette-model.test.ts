@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { session, stage } from '../test/samples.ts';
+import { type Findable, findEntries, stageActions, withRecent } from './palette-model.ts';
+
+const entry = (id: string, label: string, group: Findable['group'] = 'Stages', words = ''): Findable => ({
+  id,
+  label,
+  group,
+  words,
+});
+const ENTRIES = [
+  entry('/', 'Board', 'Pages and actions', 'page go'),
+  entry('new', 'New stage', 'Pages and actions'),
+  entry('STAGE-1', 'Login form', 'Stages', 'STAGE-1 shop'),
+  entry('STAGE-12', 'Refunds by letter', 'Stages', 'STAGE-12 storefront'),
+];
+const labels = (query: string, recent: string[] = []) =>
+  findEntries(ENTRIES, query, recent).map(({ title, entries }) => [title, ...entries.map(({ label }) => label)]);
+
+describe('finding', () => {
+  it('shows what was used lately first, and the rest in groups', () => {
+    expect(labels('', ['STAGE-12', 'gone', '/'])).toEqual([
+      ['Recent', 'Refunds by letter', 'Board'],
+      ['Pages and actions', 'New stage'],
+      ['Stages', 'Login form'],
+    ]);
+    expect(labels('')[0]?.[0]).toBe('Pages and actions');
+  });
+
+  it('finds by letters that are not beside one another, by words in any order, by id and by project', () => {
+    expect(labels('lgfm')).toEqual([[null, 'Login form']]);
+    expect(labels('form login')).toEqual([[null, 'Login form']]);
+    expect(labels('stage-12')[0]?.[1]).toBe('Refunds by letter');
+    expect(labels('storefront')).toEqual([[null, 'Refunds by letter']]);
+  });
+
+  it('finds nothing for what is nowhere', () => {
+    expect(labels('zzzz')).toEqual([]);
+  });
+
+  it('puts the one used lately first among equals', () => {
+    const twins = [entry('a', 'Fix the form'), entry('b', 'Fix the form')];
+    expect(findEntries(twins, 'fix', ['b'])[0]?.entries.map(({ id }) => id)).toEqual(['b', 'a']);
+  });
+});
+
+it('remembers the last eight, each once', () => {
+  expect(withRecent(['a', 'b', 'c'], 'c')).toEqual(['c', 'a', 'b']);
+  expect(withRecent(['1', '2', '3', '4', '5', '6', '7', '8'], '9')).toEqual(['9', '1', '2', '3', '4', '5', '6', '7']);
+});
+
+describe('the actions of a stage', () => {
+  const actions = (changes: Parameters<typeof stage>[1], with_: ReturnType<typeof session> | null = null) =>
+    stageActions({ ...stage('STAGE-1', changes), session: with_, column: 'ready' }, true);
+
+  it('are those that it has in its state, and opening comes first', () => {
+    expect(actions({})).toEqual(['open', 'start']);
+    expect(actions({}, session('STAGE-1', { state: 'busy' }))).toEqual(['open', 'changes', 'interrupt']);
+    expect(actions({}, session('STAGE-1', { state: 'starting' }))).toEqual(['open', 'changes']);
+    expect(actions({}, session('STAGE-1', { state: 'idle' }))).toEqual(['open', 'changes', 'complete']);
+    expect(actions({}, session('STAGE-1', { state: 'idle', atGate: true }))).toEqual([
+      'open',
+      'changes',
+      'next-phase',
+      'complete',
+    ]);
+    expect(actions({ completedAt: new Date().toISOString() })).toEqual(['open', 'reopen']);
+  });
+
+  it('only open it while no command can be sent', () => {
+    expect(stageActions({ ...stage('STAGE-1'), session: null, column: 'ready' }, false)).toEqual(['open']);
+  });
+});

@@ -1,0 +1,89 @@
+import { isMidTurn, type StageView } from '@callboard/contract';
+import fuzzysort from 'fuzzysort';
+
+/** Something that the palette finds. */
+export interface Findable {
+  /** Stays the same over reloads: recent ones are remembered by it. */
+  id: string;
+  label: string;
+  group: 'Pages and actions' | 'Stages';
+  /** Other words by which it is found, such as a stage's id and project. */
+  words: string;
+}
+
+export interface Found<T extends Findable> {
+  /** Null for the hits of a search, which are in the order of how well they fit. */
+  title: string | null;
+  entries: T[];
+}
+
+/** So many are drawn at most. */
+const SHOWN = 50;
+const REMEMBERED = 8;
+/** How well a hit must fit, from 0 to 1: letters that are far from one another fit badly. */
+const LOOSE = 0.2;
+/** What was used lately fits a little better than what was not. */
+const RECENT_BONUS = 0.05;
+
+/** Finds entries by a few letters, in any order of words. Without letters: the recent ones, then all in their groups. */
+export function findEntries<T extends Findable>(
+  entries: readonly T[],
+  query: string,
+  recent: readonly string[],
+): Found<T>[] {
+  const wanted = query.trim();
+  if (wanted === '') return inGroups(entries, recent);
+  const hits = fuzzysort.go(wanted, entries, {
+    keys: ['label', 'words'],
+    limit: SHOWN,
+    threshold: LOOSE,
+    scoreFn: (hit) => hit.score + (hit.score > 0 && recent.includes(hit.obj.id) ? RECENT_BONUS : 0),
+  });
+  return hits.length === 0 ? [] : [{ title: null, entries: hits.map(({ obj }) => obj) }];
+}
+
+function inGroups<T extends Findable>(entries: readonly T[], recent: readonly string[]): Found<T>[] {
+  const lately = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []);
+  const others = entries.filter((entry) => !lately.includes(entry));
+  const groups = [
+    { title: 'Recent', entries: lately },
+    ...(['Pages and actions', 'Stages'] as const).map((title) => ({
+      title,
+      entries: others.filter(({ group }) => group === title),
+    })),
+  ];
+  let room = SHOWN;
+  return groups.flatMap(({ title, entries: all }) => {
+    const shown = all.slice(0, room);
+    room -= shown.length;
+    return shown.length === 0 ? [] : [{ title, entries: shown }];
+  });
+}
+
+/** The list of recent ones with one more, the newest first. */
+export const withRecent = (recent: readonly string[], id: string): string[] =>
+  [id, ...recent.filter((other) => other !== id)].slice(0, REMEMBERED);
+
+/** What can be done with a stage from the palette. Nothing here is final: "Complete..." asks first. */
+export type StageAction = 'open' | 'changes' | 'start' | 'interrupt' | 'next-phase' | 'complete' | 'reopen';
+
+/** The actions of a stage as it is now; the first one is what Enter does. */
+export function stageActions({ session, completedAt }: StageView, canCommand: boolean): StageAction[] {
+  const look: StageAction[] = session === null ? ['open'] : ['open', 'changes'];
+  if (!canCommand) return look;
+  if (completedAt !== null) return [...look, 'reopen'];
+  if (session === null) return [...look, 'start'];
+  if (isMidTurn(session.state)) return [...look, 'interrupt'];
+  if (session.state === 'starting') return look;
+  return [...look, ...(session.atGate ? (['next-phase'] as const) : []), 'complete'];
+}
+
+export const ACTION_WORDS: Readonly<Record<StageAction, string>> = {
+  open: 'Open',
+  changes: 'Open changes',
+  start: 'Start',
+  interrupt: 'Interrupt',
+  'next-phase': 'Start the next phase',
+  complete: 'Complete...',
+  reopen: 'Reopen',
+};
