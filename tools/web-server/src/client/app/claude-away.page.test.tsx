@@ -22,6 +22,7 @@ it('says on the board that Claude is not logged in, with the command that mends 
   openPage('/', stopped(NOT_LOGGED_IN));
   await screen.findByText(NOT_LOGGED_IN.why);
   screen.getByRole('button', { name: 'Copy command' });
+  screen.getByText('Claude: not logged in');
   await within(screen.getByRole('region', { name: 'Needs you' })).findByText('Claude is not logged in');
 });
 

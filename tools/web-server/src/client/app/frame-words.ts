@@ -1,3 +1,4 @@
+import type { BoardView } from '@callboard/contract';
 import { count } from '../lib/format.ts';
 import type { StreamState } from '../stream/stream-store.ts';
 
@@ -15,13 +16,15 @@ export function callWords(titles: readonly string[]): string {
   return `${callCount(titles.length)}: ${titles.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** What is wrong with the connection, in a word; null while all is well. */
-export function healthWords({
-  connection,
-  orchestrator,
-}: Pick<StreamState, 'connection' | 'orchestrator'>): string | null {
+/** What is wrong, in a word: the connection, the orchestrator, Claude Code. Null while all is well. */
+export function healthWords(
+  { connection, orchestrator }: Pick<StreamState, 'connection' | 'orchestrator'>,
+  claude: BoardView['claude']['state'],
+): string | null {
   if (connection === 'lost') return 'No connection';
-  return orchestrator === 'unreachable' ? 'Orchestrator away' : null;
+  if (orchestrator === 'unreachable') return 'Orchestrator away';
+  if (claude === 'missing') return 'Claude: not found';
+  return claude === 'not-logged-in' ? 'Claude: not logged in' : null;
 }
 
 interface AbsenceWords {

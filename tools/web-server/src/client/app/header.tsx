@@ -122,23 +122,29 @@ function Bell() {
   );
 }
 
-const useHealth = () => useStreamState(healthWords);
+/** What is wrong, in a word and on hover in a sentence; null while all is well. */
+function useHealth(): { says: string | null; why: string } {
+  const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
+  const says = useStreamState((state) => healthWords(state, claude?.state ?? 'unknown'));
+  const isClaude = says?.startsWith('Claude') === true;
+  return { says, why: (isClaude ? claude?.why : null) ?? says ?? 'Connected' };
+}
 
-/** What is wrong with the connection, in a word. It stands where nothing moves when it comes. */
+/** What is wrong, where nothing moves when it comes. */
 function Health() {
-  const words = useHealth();
+  const { says, why } = useHealth();
   return (
-    <output className={css.health}>
-      {words === null ? <span className="visually-hidden">Connected</span> : <span>{words}</span>}
+    <output className={css.health} title={why}>
+      {says === null ? <span className="visually-hidden">Connected</span> : says}
     </output>
   );
 }
 
 function HealthDot() {
-  const words = useHealth();
+  const { says, why } = useHealth();
   return (
-    <span className={css.dotPlace} title={words ?? 'Connected'} aria-hidden>
-      <span className={css.dot} data-well={words === null} />
+    <span className={css.dotPlace} title={why} aria-hidden>
+      <span className={css.dot} data-well={says === null} />
     </span>
   );
 }
