@@ -75,7 +75,7 @@ it('keeps two tabs working after a restart of the web server, without a new logi
     const dialog = tab.getByRole('dialog', { name: 'New stage' });
     await dialog.getByRole('textbox', { name: 'Title' }).fill(`Made after ${index}`);
     await dialog.getByRole('textbox', { name: 'Prompt' }).fill('Do it');
-    await dialog.getByRole('button', { name: 'Create stage' }).click();
+    await dialog.getByRole('button', { name: 'Add to board' }).click();
     await dialog.waitFor({ state: 'hidden' });
   }
   for (const tab of [page, other]) {

@@ -30,7 +30,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
   const form = page.getByRole('dialog', { name: 'New stage' });
   await form.getByRole('textbox', { name: 'Title' }).fill('Login form');
   await form.getByRole('textbox', { name: 'Prompt' }).fill(prompt({ steps }, 'Build the login form'));
-  await form.getByRole('button', { name: 'Create' }).click();
+  await form.getByRole('button', { name: 'Add to board' }).click();
   await page.getByRole('region', { name: 'Ready' }).getByText('Login form').waitFor();
 
   // Starts it, and gets a request for permission.

@@ -82,9 +82,22 @@ const PICTURES: Record<string, Look> = {
     await open('/')(page);
     await alone(page);
     await page.getByRole('button', { name: 'New stage' }).click();
-    const before = page.getByRole('button', { name: 'Begin anew' }); // what the picture before this one wrote
+    const before = page.getByRole('button', { name: 'Start over' }); // what the picture before this one wrote
     if (await before.isVisible()) await before.click();
+    const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
+    await prompt.fill('Send a receipt by mail after each order. Begin with the template, then add a test.');
+  },
+  'new-stage-open': async (page, scene) => {
+    await PICTURES['new-stage']?.(page, scene);
     await page.getByRole('button', { name: 'Add phase' }).click();
+    await page.getByRole('textbox', { name: 'Name of phase 1' }).fill('Design');
+    await page.getByRole('combobox', { name: 'Priority' }).selectOption('0');
+    await page.getByRole('button', { name: /^Branch/ }).click();
+  },
+  'new-stage-files': async (page, scene) => {
+    await PICTURES['new-stage']?.(page, scene);
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('Look at @');
+    await page.getByRole('listbox', { name: 'Files' }).waitFor();
   },
   project: async (page) => {
     await open('/')(page);

@@ -48,8 +48,8 @@ const STATES: Record<string, State> = {
     await board(page);
     await page.getByRole('button', { name: 'New stage' }).click();
     await page.getByRole('button', { name: 'Add phase' }).click();
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('The title is empty.').waitFor();
+    await page.getByRole('button', { name: 'Add to board' }).click();
+    await page.getByText('The prompt is empty.').waitFor();
   },
   'the project': async (page) => {
     await board(page);

@@ -112,13 +112,13 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
   await form.waitFor({ state: 'hidden' });
   await page.reload();
   await page.getByRole('button', { name: 'New stage' }).first().click();
-  await form.getByText('what you wrote before').waitFor();
+  await form.getByText('Draft restored').waitFor();
   await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
-  await form.getByRole('checkbox', { name: 'Hold back' }).check();
-  await form.getByRole('button', { name: 'Create' }).click();
+  await form.getByRole('checkbox', { name: 'Keep in backlog' }).check();
+  await form.getByRole('button', { name: 'Add to board' }).click();
   await region('Backlog').getByText('held back').waitFor();
   await page.getByRole('button', { name: 'New stage' }).first().click();
-  await form.getByRole('button', { name: 'Create' }).waitFor();
+  await form.getByRole('button', { name: 'Add to board' }).waitFor();
   expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
   await page.keyboard.press('Escape');
 
@@ -128,7 +128,7 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
     return page.getByRole('dialog', { name: 'Edit Rate limits' });
   };
   const first = await edit();
-  await first.getByRole('checkbox', { name: 'Hold back' }).uncheck();
+  await first.getByRole('checkbox', { name: 'Keep in backlog' }).uncheck();
   await first.getByRole('combobox', { name: 'Priority' }).selectOption('0');
   await first.getByRole('button', { name: 'Save' }).click();
   await region('Ready').getByText('shop · P0').waitFor();

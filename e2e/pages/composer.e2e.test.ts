@@ -127,8 +127,7 @@ it('offers the commands and models that Claude Code has, including those of the 
   // A new stage offers the same.
   await page.goto(new URL('/', page.url()).href);
   await page.getByRole('button', { name: 'New stage' }).first().click();
-  await page.getByRole('combobox', { name: 'Model' }).click();
-  await page.getByRole('option', { name: /Fable/ }).click();
+  await page.getByRole('combobox', { name: 'Model' }).selectOption('fable');
   await expect.poll(() => page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fable');
   expect(errors).toEqual([]);
 });

@@ -14,14 +14,14 @@ it('ignores keys that were meant for another dialog or for a text field', async 
 
   // It waits until an open dialog is closed; the key that closes that dialog does not dismiss it.
   await page.getByRole('button', exact('New stage')).click();
-  await expect.poll(() => isFocused('Title')).toBe(true);
+  await expect.poll(() => isFocused('Prompt')).toBe(true);
   await begin('Login form', [bash('touch a.txt'), done]);
   await expect.poll(() => page.title()).toBe('(1) Callboard');
   const card = page.getByRole('region', exact('Request'));
   await card.getByText('touch a.txt').waitFor();
   expect(await dialog.count()).toBe(0);
   await page.keyboard.type('a bad idea');
-  expect(await typed('Title').inputValue()).toBe('a bad idea');
+  expect(await typed('Prompt').inputValue()).toBe('a bad idea');
   await page.keyboard.press('Escape');
   await newStage.waitFor({ state: 'detached' });
   await dialog.getByText('touch a.txt').waitFor();

@@ -38,10 +38,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await page.keyboard.type('Search index');
   await tabTo(page, page.getByRole('textbox', { name: 'Prompt' }));
   await page.keyboard.type(named('job', 'Build it.'));
-  await tabTo(page, page.getByRole('checkbox', { name: 'Start now' }));
-  await page.keyboard.press('Space');
-  await tabTo(page, button('Create stage'));
-  await page.keyboard.press('Enter');
+  await page.keyboard.press('Control+Enter');
 
   await page.getByRole('dialog', { name: 'Search index has a question' }).waitFor();
   await tabTo(page, page.getByRole('radio', { name: 'SQLite' }));

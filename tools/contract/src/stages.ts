@@ -29,6 +29,8 @@ export const Stage = z.object({
   projectId: ProjectId,
   title: z.string(),
   prompt: z.string(),
+  /** Claude Code runs the prompt as a command, with its leading `/`. */
+  promptIsCommand: z.boolean().default(false),
   dependsOn: z.array(StageId),
   priority: Priority,
   permissionMode: PermissionMode,
@@ -77,6 +79,8 @@ export const NewStage = z.strictObject({
   projectId: ProjectId,
   title: Title,
   prompt: Prompt,
+  /** For a prompt that begins with `/`: runs it as a command of Claude Code. */
+  promptIsCommand: z.boolean().optional(),
   dependsOn: z.array(StageId).max(100).optional(),
   priority: Priority.optional(),
   permissionMode: PermissionMode.optional(),

@@ -169,6 +169,7 @@ async function save(tx: Tx, project: Project, file: StageFile, before: Stage | u
       ...fields,
       id: StageId.parse(file.id),
       projectId: project.id,
+      promptIsCommand: false,
       held: false,
       sandbox: null,
       pipeline: [],

@@ -35,7 +35,7 @@ interface StagesParts {
 }
 
 /** What the first start uses and nothing changes afterwards. */
-const KEPT_ONCE_STARTED = ['prompt', 'permissionMode', 'effort', 'base', 'branch'] as const;
+const KEPT_ONCE_STARTED = ['prompt', 'promptIsCommand', 'permissionMode', 'effort', 'base', 'branch'] as const;
 
 export function createStages({ store, worktrees }: StagesParts): Stages {
   async function save(tx: Tx, stage: Stage): Promise<Stage> {
@@ -108,6 +108,7 @@ const newStage = (wanted: NewStage, id: StageId, now: string): Stage => ({
   projectId: wanted.projectId,
   title: wanted.title,
   prompt: wanted.prompt,
+  promptIsCommand: wanted.promptIsCommand ?? false,
   dependsOn: [...new Set(wanted.dependsOn)],
   priority: wanted.priority ?? 2,
   permissionMode: wanted.permissionMode ?? 'default',

@@ -89,3 +89,11 @@ it('lists branches and files of a project before anything was started', async ()
     code: 'unknown_project',
   });
 });
+
+it('runs the prompt as a command only if a person chose that', async () => {
+  const { client, startStage } = await createKit();
+  const asked = await startStage('/context', { promptIsCommand: true });
+  await client.state(asked, 'idle');
+  const said = JSON.stringify(await client.transcript(asked));
+  expect(said).toContain('Context Usage');
+});

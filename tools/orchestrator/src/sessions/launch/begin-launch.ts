@@ -121,12 +121,17 @@ async function giveWork(
   if (queue.length === 0) {
     const wasCutOff = change.record.lastTurn !== null && change.record.lastTurn.outcome !== 'succeeded';
     if (!isFirst && !wasCutOff) return; // it comes up idle, ready for a message
-    const text = isFirst ? firstPrompt(stage) : CONTINUE_MESSAGE;
     const id = tx.newId();
     const row = { id, stageId: stage.id, launchId: null, wireId: edges.newWireId(), actor, createdAt: tx.now };
-    await tx.outbox.insert({ ...row, body: textMessage(text) });
+    await tx.outbox.insert({ ...row, body: isFirst ? promptOf(stage) : textMessage(CONTINUE_MESSAGE) });
   }
   // A person asked the session to continue, so the first row goes even if the queue is held.
   const [row] = await tx.outbox.queueOf(stage.id);
   if (row !== undefined) await deliver(tx, change, row);
 }
+
+/** The first message. It attaches no files; it runs as a command only if a person chose that here (decision 025). */
+const promptOf = (stage: Stage): MessageRow['body'] => ({
+  ...textMessage(firstPrompt(stage)),
+  isCommand: stage.promptIsCommand && stage.source === null,
+});

@@ -17,11 +17,7 @@ import type { Drop } from '../model/drop.ts';
 
 // If a command has no `failed` text, its form shows the refusal.
 
-export const useCreateStage = (done: (stage: StageView) => void) =>
-  useCommand({
-    run: (stage: NewStage) => client.command('create_stage', stage),
-    done: ({ stage }) => done(stage),
-  });
+export const useCreateStage = () => useCommand({ run: (stage: NewStage) => client.command('create_stage', stage) });
 
 export const useEditStage = (done: () => void) =>
   useCommand({

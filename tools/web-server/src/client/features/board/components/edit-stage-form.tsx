@@ -10,6 +10,7 @@ import { useEditStage } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { type FieldErrors, readStagePatch, stageFormOf } from '../model/stage-form.ts';
+import { FormEnd } from './form-end.tsx';
 import css from './forms.module.css';
 import { FormDraftNote, StageFields } from './stage-fields.tsx';
 
@@ -30,17 +31,21 @@ function Known({ stage }: { stage: StageView }) {
   };
   const edit = useEditStage(end);
   const { session } = stage;
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const submit = () => {
     const read = readStagePatch(form, session !== null);
     setErrors('errors' in read ? read.errors : {});
     if ('patch' in read) edit.mutate({ stageId: stage.id, patch: read.patch });
   };
+  const save = (event: FormEvent) => {
+    event.preventDefault();
+    submit();
+  };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
+    <form className={css.form} onSubmit={save} noValidate>
       {session !== null && (
         <Note>
-          It was started: its prompt, model and dependencies stay. Send it a message, or change the mode on its page.
+          It was started: its prompt, branch, model and dependencies stay. Send it a message, or change model and mode
+          on its page.
         </Note>
       )}
       {stage.source !== null && session === null && (
@@ -53,16 +58,17 @@ function Known({ stage }: { stage: StageView }) {
         errors={errors}
         stageId={stage.id}
         startedPhases={session === null ? null : session.phaseIndex + 1}
+        submit={submit}
       />
       {edit.isError && <FailureNote>Nothing was changed. {errorText(edit.error)}</FailureNote>}
-      <div className={css.end}>
+      <FormEnd>
         <Button variant="default" onClick={end}>
           Cancel
         </Button>
         <Button type="submit" disabled={!useCanCommand()} loading={edit.isPending}>
           Save
         </Button>
-      </div>
+      </FormEnd>
     </form>
   );
 }

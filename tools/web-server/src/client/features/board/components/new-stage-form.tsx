@@ -1,61 +1,95 @@
-import type { ProjectId } from '@callboard/contract';
+import type { ProjectId, StageView } from '@callboard/contract';
 import { Button, Checkbox } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import { Link } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useCreateStage, useStartNew } from '../api/use-board-commands.ts';
 import { useFormDraft } from '../api/use-form-draft.ts';
 import { useBoardUi } from '../model/board-ui.ts';
-import { emptyStageForm, type FieldErrors, readStageForm } from '../model/stage-form.ts';
+import { emptyStageForm, type FieldErrors, nextStageForm, readStageForm } from '../model/stage-form.ts';
+import { FormEnd } from './form-end.tsx';
 import css from './forms.module.css';
 import { FormDraftNote, StageFields } from './stage-fields.tsx';
 
-/** Writes a stage and, if wanted, starts it at once. */
+/** A new stage: a prompt, and what has defaults. It starts at once, or is put on the board. */
 export function NewStageForm({ wantedProject }: { wantedProject: ProjectId | null }) {
   const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
   const known = projects.find((project) => project.id === wantedProject) ?? projects[0];
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { form, set, discard, isRestored } = useFormDraft('new', () => emptyStageForm(known?.id ?? ''));
-  const [startNow, setStartNow] = useState(false);
   const [errors, setErrors] = useState<FieldErrors>({});
+  const [another, setAnother] = useState(false);
+  const [made, setMade] = useState<StageView | null>(null);
   const start = useStartNew();
-  const create = useCreateStage((stage) => {
-    if (startNow) start.mutate(stage);
-    discard();
-    closeForm();
-  });
-  const cancel = () => {
-    discard();
-    closeForm();
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+  const create = useCreateStage();
+  const canCommand = useCanCommand();
+  const waits = useWaits(form.dependsOn);
+
+  const submit = (startsNow: boolean) => {
+    if (!canCommand || create.isPending || (startsNow && waits)) return;
     const read = readStageForm(form);
     setErrors('errors' in read ? read.errors : {});
-    if ('stage' in read) create.mutate(read.stage);
+    if ('errors' in read) return;
+    create.mutate(read.stage, {
+      onSuccess: ({ stage }) => {
+        if (startsNow) start.mutate(stage);
+        discard();
+        if (!another) return closeForm();
+        set(nextStageForm(form));
+        setMade(stage);
+        document.querySelector<HTMLElement>('[data-prompt]')?.focus();
+      },
+    });
+  };
+  const add = (event: FormEvent) => {
+    event.preventDefault();
+    submit(false);
   };
   return (
-    <form className={css.form} onSubmit={submit} noValidate>
-      {isRestored && <FormDraftNote discard={discard} />}
-      <StageFields form={form} set={set} errors={errors} stageId={null} startedPhases={null} />
+    <form className={css.form} onSubmit={add} noValidate>
+      {isRestored && made === null && <FormDraftNote discard={discard} />}
+      {made !== null && (
+        <p className={css.about} role="status">
+          Created <Link to={`/stages/${made.id}`}>{made.title}</Link> ({made.id}).
+        </p>
+      )}
+      <StageFields {...{ form, set, errors }} stageId={null} startedPhases={null} submit={() => submit(true)} />
       {create.isError && <FailureNote>The stage was not created. {errorText(create.error)}</FailureNote>}
-      <div className={css.end}>
+      <FormEnd>
         <Checkbox
           className={css.first}
-          label="Start now"
-          checked={startNow}
-          onChange={(event) => setStartNow(event.currentTarget.checked)}
+          label="Create another"
+          checked={another}
+          onChange={(event) => setAnother(event.currentTarget.checked)}
         />
-        <Button variant="default" onClick={cancel}>
-          Cancel
+        <Button type="submit" variant="default" disabled={!canCommand} loading={create.isPending}>
+          Add to board
         </Button>
-        <Button type="submit" disabled={!useCanCommand()} loading={create.isPending}>
-          Create stage
+        <Button
+          disabled={!canCommand || waits}
+          loading={create.isPending}
+          title={waits ? 'It waits for what it depends on' : undefined}
+          aria-keyshortcuts="Control+Enter"
+          rightSection={<KeyHint isOff={waits}>Ctrl ↵</KeyHint>}
+          onClick={() => submit(true)}
+        >
+          Start
         </Button>
-      </div>
+      </FormEnd>
     </form>
   );
+}
+
+/** Whether a stage that depends on these cannot start yet. */
+function useWaits(dependsOn: readonly string[]): boolean {
+  const { data: open = [] } = useQuery({
+    ...boardQuery,
+    select: ({ stages }) => stages.filter(({ completedAt }) => completedAt === null).map(({ id }) => String(id)),
+  });
+  return dependsOn.some((id) => open.includes(id));
 }

@@ -1,186 +1,67 @@
-import { ProjectId, type StageId } from '@callboard/contract';
-import { Autocomplete, Button, Checkbox, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { boardQuery, useCapabilities } from '../../../data/queries.ts';
-import { sandboxOptions } from '../../../lib/isolation-words.ts';
-import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
-import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
+import type { StageId } from '@callboard/contract';
+import { Button, Checkbox, TextInput } from '@mantine/core';
+import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { Note } from '../../../ui/note.tsx';
 import type { StageFormControl } from '../model/stage-form.ts';
+import { titleProposal } from '../model/title-proposal.ts';
 import css from './forms.module.css';
-
 import { PhasesEditor } from './phases-editor.tsx';
-
-const PRIORITIES = Array.from({ length: 10 }, (_, p) => ({
-  value: String(p),
-  label: p === 0 ? 'P0, most urgent' : `P${p}`,
-}));
+import { PromptBox } from './prompt-box.tsx';
+import { StageChips } from './stage-chips.tsx';
 
 interface StageFieldsProps extends StageFormControl {
   /** The edited stage; null for a new one. */
   stageId: StageId | null;
   /** How many phases have begun; null for a stage that was not started, where everything can change. */
   startedPhases: number | null;
+  /** What `Ctrl+Enter` does. */
+  submit: () => void;
 }
 
-/** The fields of a stage that can still change. */
-export function StageFields({ form, set, errors, stageId, startedPhases }: StageFieldsProps) {
+/** The fields of a stage that can still change: the prompt first, everything else as chips with the defaults. */
+export function StageFields({ form, set, errors, stageId, startedPhases, submit }: StageFieldsProps) {
   const part = { form, set, errors };
   const isOpen = startedPhases === null;
   return (
     <>
-      <TextInput
-        label="Title"
-        value={form.title}
-        error={errors.title}
-        onChange={(event) => set({ title: event.currentTarget.value })}
-        data-autofocus
-        required
-      />
-      {isOpen && <Prompt {...part} />}
-      {isOpen && (
-        <div className={css.row}>
-          {stageId === null && <ProjectField {...part} />}
-          <DependsOn {...part} stageId={stageId} />
-        </div>
-      )}
-      <div className={css.row}>
-        <NativeSelect
-          label="Priority"
-          data={PRIORITIES}
-          value={form.priority}
-          onChange={(event) => set({ priority: event.currentTarget.value })}
+      {isOpen && <PromptBox {...part} submit={submit} />}
+      {isOpen && mayBeCommand(form.prompt) && (
+        <Checkbox
+          label="Run as a command"
+          checked={form.isCommand}
+          onChange={(event) => set({ isCommand: event.currentTarget.checked })}
         />
-        {isOpen && <ModeAndModel {...part} />}
-      </div>
-      {isOpen && <Starting {...part} />}
-      <PhasesEditor {...part} startedPhases={startedPhases ?? 0} />
+      )}
+      <TitleField {...part} />
+      <StageChips {...part} stageId={stageId} isOpen={isOpen} />
+      {(form.phases.length > 0 || !isOpen) && <PhasesEditor {...part} startedPhases={startedPhases ?? 0} />}
     </>
   );
 }
 
-function Prompt({ form, set, errors }: StageFormControl) {
+/** The title: proposed from the prompt until somebody writes one. */
+function TitleField({ form, set, errors }: StageFormControl) {
+  const proposal = titleProposal(form.prompt);
   return (
-    <Textarea
-      label="Prompt"
-      description="What Claude is told, as the first message."
-      autosize
-      minRows={5}
-      maxRows={16}
-      value={form.prompt}
-      error={errors.prompt}
-      onChange={(event) => set({ prompt: event.currentTarget.value })}
-      required
+    <TextInput
+      label="Title"
+      classNames={{ root: css.title }}
+      placeholder={proposal === '' ? 'Taken from the prompt' : proposal}
+      value={form.title}
+      error={errors.title}
+      onFocus={() => form.title === '' && set({ title: proposal })}
+      onBlur={() => form.title === proposal && set({ title: '' })}
+      onChange={(event) => set({ title: event.currentTarget.value })}
     />
-  );
-}
-
-function ProjectField({ form, set, errors }: StageFormControl) {
-  const { data: projects = [] } = useQuery({ ...boardQuery, select: (view) => view.projects });
-  return (
-    <NativeSelect
-      label="Project"
-      data={projects.map(({ id, name }) => ({ value: id, label: name }))}
-      value={form.projectId}
-      error={errors.projectId}
-      onChange={(event) => set({ projectId: event.currentTarget.value, dependsOn: [] })}
-    />
-  );
-}
-
-function DependsOn({ form, set, errors, stageId }: StageFormControl & { stageId: StageId | null }) {
-  const { data: stages = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
-  const data = stages
-    .filter((stage) => stage.projectId === form.projectId && stage.id !== stageId)
-    .map((stage) => ({ value: String(stage.id), label: `${stage.title} (${stage.id})` }));
-  return (
-    <MultiSelect
-      label="Depends on"
-      placeholder={form.dependsOn.length === 0 ? 'Nothing' : ''}
-      data={data}
-      value={form.dependsOn}
-      error={errors.dependsOn}
-      searchable
-      nothingFoundMessage="No stage of that name"
-      onChange={(dependsOn) => set({ dependsOn })}
-    />
-  );
-}
-
-function ModeAndModel({ form, set }: StageFormControl) {
-  const { data: ofProject = null } = useQuery({
-    ...boardQuery,
-    select: (view) => view.projects.find(({ id }) => id === form.projectId)?.settings.sandbox,
-  });
-  return (
-    <>
-      <NativeSelect
-        label="Permission mode"
-        data={MODE_OPTIONS}
-        value={form.permissionMode}
-        onChange={(event) => set({ permissionMode: event.currentTarget.value })}
-      />
-      <ModelField form={form} set={set} />
-      <NativeSelect
-        label="Sandbox"
-        data={sandboxOptions(ofProject)}
-        value={form.sandbox}
-        onChange={(event) => set({ sandbox: event.currentTarget.value })}
-      />
-    </>
-  );
-}
-
-/** Accepts any model, and suggests those that Claude Code reported. */
-function ModelField({ form, set }: Pick<StageFormControl, 'form' | 'set'>) {
-  const { data: projectId } = ProjectId.safeParse(form.projectId);
-  const choices = modelChoices(useCapabilities(projectId === undefined ? {} : { projectId }));
-  return (
-    <Autocomplete
-      label="Model"
-      placeholder="The default one"
-      data={choices.map(({ value }) => value)}
-      filter={({ options }) => options} // always all of the few suggestions
-      renderOption={({ option: { value } }) => {
-        const choice = choiceOf(choices, value);
-        return (
-          <span className={css.model}>
-            {choice?.label ?? value}
-            {choice !== undefined && choice.description !== '' && <span>{choice.description}</span>}
-          </span>
-        );
-      }}
-      value={form.model}
-      onChange={(model) => set({ model })}
-    />
-  );
-}
-
-function Starting({ form, set }: StageFormControl) {
-  return (
-    <div className={css.row}>
-      <Checkbox
-        label="Start by itself"
-        description="Once nothing holds it back and there is room."
-        checked={form.autoStart}
-        onChange={(event) => set({ autoStart: event.currentTarget.checked })}
-      />
-      <Checkbox
-        label="Hold back"
-        description="It stays in Backlog until you let it go."
-        checked={form.held}
-        onChange={(event) => set({ held: event.currentTarget.checked })}
-      />
-    </div>
   );
 }
 
 /** Says that the form holds an unsent draft, and offers to discard it. */
 export const FormDraftNote = ({ discard }: { discard: () => void }) => (
   <Note>
-    This holds what you wrote before and did not send.{' '}
+    Draft restored.{' '}
     <Button variant="subtle" size="compact-sm" onClick={discard}>
-      Begin anew
+      Start over
     </Button>
   </Note>
 );

@@ -1,7 +1,7 @@
 import type { StageView } from '@callboard/contract';
 import { expect, it } from 'vitest';
 import { board, stage } from '../../../test/samples.ts';
-import { emptyPhase, emptyStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
+import { emptyPhase, emptyStageForm, nextStageForm, readStageForm, readStagePatch, stageFormOf } from './stage-form.ts';
 
 it('turns the form into a stage, with trimmed texts', () => {
   const phase = { ...emptyPhase(), name: 'Build', prompt: 'Go' };
@@ -13,8 +13,13 @@ it('turns the form into a stage, with trimmed texts', () => {
       projectId: 'web',
       dependsOn: [],
       priority: 0,
+      promptIsCommand: false,
       permissionMode: 'default',
       model: null,
+      effort: null,
+      base: null,
+      branch: null,
+      group: null,
       sandbox: null,
       autoStart: false,
       held: false,
@@ -26,7 +31,6 @@ it('turns the form into a stage, with trimmed texts', () => {
 it('says what is wrong with each field', () => {
   expect(readStageForm({ ...emptyStageForm(''), prompt: '  ' })).toEqual({
     errors: {
-      title: 'The title is empty.',
       prompt: 'The prompt is empty.',
       projectId: 'The project is missing; choose one or add one.',
     },
@@ -42,10 +46,33 @@ it('says what is wrong with each field', () => {
 it('sends only what can still change in a started stage', () => {
   const { stages } = board({ stages: [{ stage: stage('STAGE-1', { held: true, model: 'opus', sandbox: false }) }] });
   const form = { ...stageFormOf(stages[0] as StageView), title: 'New' };
-  expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, pipeline: [] } });
+  expect(readStagePatch(form, true)).toEqual({ patch: { title: 'New', priority: 2, group: null, pipeline: [] } });
   expect(readStagePatch(form, false)).toMatchObject({
     patch: { prompt: 'Do it', held: true, model: 'opus', sandbox: false },
   });
   expect(readStagePatch({ ...form, sandbox: '' }, false)).toMatchObject({ patch: { sandbox: null } });
   expect(readStagePatch({ ...form, sandbox: 'on' }, false)).toMatchObject({ patch: { sandbox: true } });
+});
+
+it('takes the title from the prompt until somebody writes one', () => {
+  const form = { ...emptyStageForm('web'), prompt: 'Build the footer. It has three columns.' };
+  expect(readStageForm(form)).toMatchObject({ stage: { title: 'Build the footer' } });
+  expect(readStageForm({ ...form, title: 'Footer' })).toMatchObject({ stage: { title: 'Footer' } });
+});
+
+it('sends effort, base, branch and group, and a prompt as a command only if it can be one', () => {
+  const chips = { effort: 'high', base: ' develop ', branch: 'feature/x', group: 'shop', isCommand: true };
+  const form = { ...emptyStageForm('web'), ...chips, prompt: '/init' };
+  expect(readStageForm(form)).toMatchObject({
+    stage: { effort: 'high', base: 'develop', branch: 'feature/x', group: 'shop', promptIsCommand: true },
+  });
+  expect(readStageForm({ ...form, prompt: 'init' })).toMatchObject({ stage: { promptIsCommand: false } });
+  expect(readStageForm({ ...form, group: 'x'.repeat(61) })).toEqual({
+    errors: { group: 'The group is longer than 60 characters.' },
+  });
+});
+
+it('keeps the chips for the next stage, not its texts', () => {
+  const form = { ...emptyStageForm('web'), prompt: 'x', title: 'y', branch: 'z', model: 'opus', group: 'shop' };
+  expect(nextStageForm(form)).toMatchObject({ prompt: '', title: '', branch: '', model: 'opus', group: 'shop' });
 });

@@ -1,6 +1,8 @@
-import { NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
+import { Effort, NewStage, type PermissionMode, type Phase, StagePatch, type StageView } from '@callboard/contract';
 import { z } from 'zod';
 import { sandboxOf, sandboxValue } from '../../../lib/isolation-words.ts';
+import { mayBeCommand } from '../../../lib/slash-commands.ts';
+import { titleProposal } from './title-proposal.ts';
 
 /** A phase of the pipeline, as typed. */
 const PhaseForm = z.object({
@@ -15,13 +17,23 @@ export type PhaseForm = z.infer<typeof PhaseForm>;
 
 /** The values of the stage form, as typed. */
 export const StageForm = z.object({
+  /** Empty: as the prompt proposes. */
   title: z.string(),
   projectId: z.string(),
   prompt: z.string(),
+  /** Claude Code runs the prompt as a command. */
+  isCommand: z.boolean().default(false),
   dependsOn: z.array(z.string()),
   priority: z.string(),
   permissionMode: z.string(),
   model: z.string(),
+  /** Empty: the model's own default. */
+  effort: z.string().default(''),
+  /** Empty: where the main checkout is. */
+  base: z.string().default(''),
+  /** Empty: `callboard/<stage-id>`. */
+  branch: z.string().default(''),
+  group: z.string().default(''),
   /** `on`, `off`, or empty to follow the project. */
   sandbox: z.string().default(''),
   autoStart: z.boolean(),
@@ -44,14 +56,25 @@ export const emptyStageForm = (projectId: string): StageForm => ({
   title: '',
   projectId,
   prompt: '',
+  isCommand: false,
   dependsOn: [],
   priority: '2',
   permissionMode: 'default',
   model: '',
+  effort: '',
+  base: '',
+  branch: '',
+  group: '',
   sandbox: '',
   autoStart: false,
   held: false,
   phases: [],
+});
+
+/** The form for the next stage after one: its prompt and its own names are empty, everything else stays. */
+export const nextStageForm = (form: StageForm): StageForm => ({
+  ...form,
+  ...{ title: '', prompt: '', isCommand: false, branch: '', dependsOn: [], phases: [] },
 });
 
 /** The form filled with an existing stage. */
@@ -59,10 +82,15 @@ export const stageFormOf = (stage: StageView): StageForm => ({
   title: stage.title,
   projectId: stage.projectId,
   prompt: stage.prompt,
+  isCommand: stage.promptIsCommand,
   dependsOn: stage.dependsOn.map(String),
   priority: String(stage.priority),
   permissionMode: stage.permissionMode,
   model: stage.model ?? '',
+  effort: stage.effort ?? '',
+  base: stage.base ?? '',
+  branch: stage.branch ?? '',
+  group: stage.group ?? '',
   sandbox: sandboxValue(stage.sandbox),
   autoStart: stage.autoStart,
   held: stage.held,
@@ -87,31 +115,42 @@ export const emptyPhase = (): PhaseForm => ({
 /** Returns the stage to send, or what is wrong with each field, in words. */
 export function readStageForm(form: StageForm): { stage: NewStage } | { errors: FieldErrors } {
   const parsed = NewStage.safeParse({ ...fieldsOf(form), projectId: form.projectId });
-  return parsed.success ? { stage: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
+  if (parsed.success) return { stage: parsed.data };
+  const { title, ...errors } = errorsOf(form, parsed.error.issues);
+  // Without a prompt there is no proposal for the title either; one message is enough.
+  return { errors: errors.prompt !== undefined && form.title === '' ? errors : { ...errors, ...(title && { title }) } };
 }
 
 /** Returns the change to send, or what is wrong. A started stage keeps what it was started with. */
 export function readStagePatch(form: StageForm, started: boolean): { patch: StagePatch } | { errors: FieldErrors } {
-  const { title, priority, pipeline, ...rest } = fieldsOf(form);
-  const parsed = StagePatch.safeParse({ title, priority, pipeline, ...(started ? {} : rest) });
+  const { title, priority, group, pipeline, ...rest } = fieldsOf(form);
+  const parsed = StagePatch.safeParse({ title, priority, group, pipeline, ...(started ? {} : rest) });
   return parsed.success ? { patch: parsed.data } : { errors: errorsOf(form, parsed.error.issues) };
 }
 
 function fieldsOf({ title, prompt, dependsOn, priority, permissionMode, model, sandbox, ...form }: StageForm) {
   const { autoStart, held, phases } = form;
+  const effort = Effort.safeParse(form.effort);
   return {
-    title,
+    title: title.trim() === '' ? titleProposal(prompt) : title,
     prompt,
+    promptIsCommand: form.isCommand && mayBeCommand(prompt),
     dependsOn,
     priority: Number(priority),
     permissionMode,
-    model: model.trim() === '' ? null : model,
+    model: orNull(model),
+    effort: effort.success ? effort.data : null,
+    base: orNull(form.base),
+    branch: orNull(form.branch),
+    group: orNull(form.group),
     sandbox: sandboxOf(sandbox),
     autoStart,
     held,
     pipeline: phases.map(phaseOf),
   };
 }
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text);
 
 const phaseOf = ({ name, prompt, permissionMode, gate }: PhaseForm): Phase => ({
   name,
@@ -125,6 +164,9 @@ const NAMES: Partial<Record<keyof StageForm, string>> = {
   prompt: 'The prompt',
   projectId: 'The project',
   dependsOn: 'Depends on',
+  base: 'The base',
+  branch: 'The branch',
+  group: 'The group',
 };
 
 interface Issue {
@@ -156,5 +198,5 @@ function words(field: keyof StageForm, form: StageForm, message: string): string
   const value = form[field];
   if (typeof value !== 'string') return message;
   if (value.trim() === '') return field === 'projectId' ? 'is missing; choose one or add one' : 'is empty';
-  return field === 'title' ? 'is longer than 300 characters' : message;
+  return message;
 }

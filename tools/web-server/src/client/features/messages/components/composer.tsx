@@ -1,15 +1,16 @@
 import { isActive, type SessionState, type StageId } from '@callboard/contract';
 import { Checkbox, Textarea } from '@mantine/core';
 import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useId, useState } from 'react';
+import { useSuggestions } from '../../../data/use-suggestions.ts';
 import { errorText } from '../../../lib/api-client.ts';
+import { mayBeCommand } from '../../../lib/slash-commands.ts';
 import { FailureNote } from '../../../ui/note.tsx';
+import { CompletionList, useTextCompletion } from '../../../ui/text-completion.tsx';
 import { useFiles } from '../api/use-files.ts';
 import { useMessageDraft } from '../api/use-message-draft.ts';
 import { useSending } from '../api/use-sending.ts';
 import { composerWords, modeOfKey } from '../model/composer-words.ts';
-import { mayBeCommand } from '../model/slash-commands.ts';
 import { AttachButton, AttachedFiles } from './attachments.tsx';
-import { CompletionList, useTextCompletion } from './completions.tsx';
 import css from './messages.module.css';
 import { SendButton } from './send-button.tsx';
 
@@ -38,10 +39,11 @@ export function Composer({ stageId, state, isDone, isAlarmed }: ComposerProps) {
     setText(next);
   };
   const completion = useTextCompletion({
-    stageId,
     text,
-    isStarted,
+    isOn: isStarted,
     change,
+    place: { stageId },
+    useSuggestions,
     commandChosen: () => setWantsCommand(true),
   });
   const hintId = useId();

@@ -1,10 +1,10 @@
 import { Effort, hasEnded, PermissionMode, type StageView } from '@callboard/contract';
 import { Loader, NativeSelect } from '@mantine/core';
 import { useCapabilities } from '../../../data/queries.ts';
+import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { modeOptionsOf } from '../../../lib/permission-modes.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useSetMode, useSetModel } from '../api/session-commands.ts';
-import { effortOptions, modelOptions } from '../model/model-options.ts';
 import css from './stage-head.module.css';
 
 type Session = NonNullable<StageView['session']>;

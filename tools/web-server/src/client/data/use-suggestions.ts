@@ -1,33 +1,19 @@
-import type { StageId } from '@callboard/contract';
+import type { ProjectId, StageId } from '@callboard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useCapabilities } from '../../../data/queries.ts';
-import { client, errorText } from '../../../lib/api-client.ts';
-import type { Completion } from '../model/completion.ts';
-import { COMMANDS_BEFORE_START, matchingCommands } from '../model/slash-commands.ts';
-
-/** A completion for the typed text. */
-export interface Suggestion {
-  /** What is inserted: the command's name, or the path. */
-  value: string;
-  shown: string;
-  /** The arguments that may follow. */
-  hint: string;
-  /** What it does. */
-  does: string;
-}
-
-interface Suggestions {
-  found: readonly Suggestion[];
-  /** Why there are no suggestions, or what the list contains. */
-  note: string | null;
-}
+import { client, errorText } from '../lib/api-client.ts';
+import type { Completion, Suggestions } from '../lib/completion.ts';
+import { COMMANDS_BEFORE_START, matchingCommands } from '../lib/slash-commands.ts';
+import { useCapabilities } from './queries.ts';
 
 const NOTHING: Suggestions = { found: [], note: null };
 
+/** Where a text will be read: by a stage in its worktree, or by a new stage of a project. */
+export type TextPlace = { stageId: StageId } | { projectId: ProjectId };
+
 /** Suggestions for the text at the caret. */
-export function useSuggestions(stageId: StageId, asked: Completion | null): Suggestions {
-  const capabilities = useCapabilities({ stageId });
-  const files = useFileSuggestions(stageId, asked?.kind === 'file' ? asked.typed : null);
+export function useSuggestions(place: TextPlace, asked: Completion | null): Suggestions {
+  const capabilities = useCapabilities(place);
+  const files = useFileSuggestions(place, asked?.kind === 'file' ? asked.typed : null);
   if (asked === null) return NOTHING;
   if (asked.kind === 'file') return files;
   const found = matchingCommands(capabilities?.commands ?? COMMANDS_BEFORE_START, asked.typed).map((command) => ({
@@ -43,10 +29,10 @@ export function useSuggestions(stageId: StageId, asked: Completion | null): Sugg
 /** Files change while Claude works. */
 const FRESH_MS = 5_000;
 
-function useFileSuggestions(stageId: StageId, typed: string | null): Suggestions {
+function useFileSuggestions(place: TextPlace, typed: string | null): Suggestions {
   const { data, error } = useQuery({
-    queryKey: ['suggested-files', stageId, typed],
-    queryFn: ({ signal }) => client.command('suggest_files', { stageId, query: typed ?? '' }, { signal }),
+    queryKey: ['suggested-files', place, typed],
+    queryFn: ({ signal }) => filesOf(place, typed ?? '', signal),
     enabled: typed !== null,
     staleTime: FRESH_MS,
     gcTime: 10 * FRESH_MS,
@@ -60,8 +46,13 @@ function useFileSuggestions(stageId: StageId, typed: string | null): Suggestions
     does: folderOf(path),
   }));
   const isNone = data !== undefined && found.length === 0 && typed !== '';
-  return { found, note: isNone ? 'No file of the worktree has this in its path.' : null };
+  return { found, note: isNone ? 'No file has this in its path.' : null };
 }
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 const folderOf = (path: string) => path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+
+const filesOf = (place: TextPlace, query: string, signal: AbortSignal) =>
+  'stageId' in place
+    ? client.command('suggest_files', { ...place, query }, { signal })
+    : client.command('suggest_project_files', { ...place, query }, { signal });

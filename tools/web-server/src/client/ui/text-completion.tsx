@@ -1,24 +1,26 @@
-import type { StageId } from '@callboard/contract';
 import { type ChangeEvent, type KeyboardEvent, useId, useLayoutEffect, useRef, useState } from 'react';
-import { type Suggestion, useSuggestions } from '../api/use-suggestions.ts';
-import { completionAt, withMention } from '../model/completion.ts';
-import css from './messages.module.css';
+import { type Completion, completionAt, type Suggestion, type Suggestions, withMention } from '../lib/completion.ts';
+import css from './text-completion.module.css';
 
-interface TextCompletionInput {
-  stageId: StageId;
+interface TextCompletionInput<Place> {
   text: string;
-  /** Whether the stage was started. Before that there is nothing to complete. */
-  isStarted: boolean;
+  /** Whether anything is completed. */
+  isOn: boolean;
   change: (text: string) => void;
   /** A command was chosen from the list. */
   commandChosen: () => void;
+  /** A hook that finds what fits; null: nothing is typed that could be completed. */
+  useSuggestions: (place: Place, asked: Completion | null) => Suggestions;
+  /** Where the text will be read. */
+  place: Place;
 }
 
-/** Completes commands and file paths at the caret of the message box: props of its field, its keys and its list. */
-export function useTextCompletion({ stageId, text, isStarted, change, commandChosen }: TextCompletionInput) {
+/** Completes commands and file paths at the caret of a text box: props of its field, its keys and its list. */
+export function useTextCompletion<Place>(input: TextCompletionInput<Place>) {
+  const { text, isOn, change, commandChosen, useSuggestions, place } = input;
   const { box, caret, caretMoved, put } = useCaret(text, change);
-  const asked = isStarted ? completionAt(text, caret) : null;
-  const { found, note } = useSuggestions(stageId, asked);
+  const asked = isOn ? completionAt(text, caret) : null;
+  const { found, note } = useSuggestions(place, asked);
   const completions = useCompletions({
     asked: asked === null ? '' : `${asked.kind} ${asked.typed}`,
     found,

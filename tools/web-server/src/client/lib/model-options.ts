@@ -1,5 +1,5 @@
 import { type Capabilities, Effort } from '@callboard/contract';
-import { choiceOf, modelChoices } from '../../../lib/model-choices.ts';
+import { choiceOf, modelChoices } from './model-choices.ts';
 
 interface Chosen {
   options: { value: string; label: string }[];

@@ -31,3 +31,21 @@ export function withMention(
   const before = `${text.slice(0, from)}${mention(path)} `;
   return { text: before + text.slice(to).replace(/^ /, ''), caret: before.length };
 }
+
+/** A completion for the typed text. */
+export interface Suggestion {
+  /** What is inserted: the command's name, or the path. */
+  value: string;
+  shown: string;
+  /** The arguments that may follow. */
+  hint: string;
+  /** What it does. */
+  does: string;
+}
+
+/** What fits the typed text. */
+export interface Suggestions {
+  found: readonly Suggestion[];
+  /** Why there are no suggestions, or what the list contains. */
+  note: string | null;
+}
