@@ -11,7 +11,7 @@ it('allows a rule permanently, passes it to the next start, and removes it', asy
   const dialog = page.getByRole('dialog', wants('Login form'));
   await dialog.getByRole('button', { name: 'Always allow …' }).click();
   await dialog.getByText('Bash(npm pkg *)').waitFor();
-  await dialog.getByText(/nothing is written into the repository/).waitFor();
+  await dialog.getByText(/not in your repository/).waitFor();
   await dialog.getByRole('combobox', { name: 'For' }).selectOption('the project');
   await dialog.getByRole('button', exact('Always allow')).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Login form').waitFor();

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { bash, done, exact, openRequestDesk } from '../support/request-desk.ts';
+
+it('allows the edits of a stage where Claude Code suggests it, and no other commands', async () => {
+  const { page, errors, begin, send, dataDir } = await openRequestDesk();
+  const write = (name: string) => ({
+    tools: [
+      { name: 'Write', input: { file_path: join(dataDir, 'worktrees', 'shop', 'STAGE-1', name), content: 'one\n' } },
+    ],
+  });
+  const quiet = ['mkdir d', 'touch d/x', 'mv d/x d/y', 'cp d/y d/z', 'rm d/z'].map(bash);
+  const id = await begin('Login form', [write('a.txt'), write('b.txt'), ...quiet, bash('npm pkg get name'), done]);
+  const dialog = page.getByRole('dialog', { name: /^Login form/ });
+  await dialog.getByText('The whole file, 1 line').waitFor();
+  expect(await dialog.getByRole('list', { name: 'At stake' }).count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Allow edits …' }).click();
+  await dialog.getByText('Other commands still ask.').waitFor();
+  await dialog.getByRole('button', exact('Allow edits in this stage')).click();
+
+  await dialog.getByText('npm pkg get name').first().waitFor();
+  expect(await send('GET', `/api/sessions/${id}`)).toMatchObject({ session: { mode: 'acceptEdits' } });
+  await dialog.getByRole('list', { name: 'At stake' }).getByText('Runs code: effects unknown.').waitFor();
+  const { decisions } = (await send('GET', '/api/decisions')) as { decisions: unknown[] };
+  expect(decisions).toHaveLength(1); // nothing but the first was asked
+  expect(errors).toEqual([]);
+});
+
+it('says what is at stake in a script, and shows the part that matters on its row', async () => {
+  const { page, errors, begin, origin } = await openRequestDesk();
+  const script = '# Look around\nls\necho "* * * * * x" | crontab -\nrm -rf dist';
+  await begin('Login form', [bash(script), done]);
+  const dialog = page.getByRole('dialog', { name: /^Login form/ });
+  const stakes = dialog.getByRole('list', { name: 'At stake' });
+  await stakes.getByText('Changes scheduled jobs (crontab).').waitFor();
+  await stakes.getByText('Deletes with all contents: dist.').waitFor();
+  await page.goto(`${origin}/inbox`);
+  await page.getByText('… echo "* * * * * x" | crontab - …').first().waitFor();
+  expect(errors).toEqual([]);
+});
