@@ -7,7 +7,7 @@ import type { Git } from './git/git.ts';
 import { ignoredFiles } from './ignored-files.ts';
 import { type StartPoint, startCommit } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
-import { removeIncomplete, worktreeStatus } from './worktree-list.ts';
+import { isCheckedOutElsewhere, removeIncomplete, worktreeStatus } from './worktree-list.ts';
 
 export interface EnsureParts {
   git: Git;
@@ -57,9 +57,7 @@ async function requireRepository(project: Project): Promise<void> {
 }
 
 function reportOtherNames({ stageId, tell }: EnsureParts, { branch }: Place): void {
-  tell(
-    `This stage works on the branch ${branch} because callboard/${stageId} or its worktree existed already, with other work.`,
-  );
+  tell(`This stage works on the branch ${branch}: callboard/${stageId} or its folder belongs to something else.`);
 }
 
 /** Returns a folder and a branch that nobody has worked in: the stage's own names, or the same with a number. */
@@ -75,9 +73,9 @@ async function freePlace(parts: EnsureParts, folder: string): Promise<Place> {
       ? known === 'unknown'
         ? !(await isEmpty(place.path))
         : !(await isUntouched(parts, place, commit))
-      : await hasOtherWork(parts, place.branch, commit);
+      : await isOthers(parts, place, commit);
     if (!isTaken) return place;
-    if (start.branch !== null && (await hasOtherWork(parts, start.branch, commit))) throw branchTaken(start.branch);
+    if (start.branch !== null && (await isOthers(parts, place, commit))) throw branchTaken(start.branch);
   }
 }
 
@@ -91,6 +89,11 @@ async function isUntouched({ git, project }: EnsureParts, { path, branch }: Plac
   return !(await git.try(project.path, ['merge-base', '--is-ancestor', branch, commit])).failed;
 }
 
+/** Whether the branch has other work, or somebody works on it: a person, or a Callboard with another data directory. */
+const isOthers = async (parts: EnsureParts, { path, branch }: Place, commit: string): Promise<boolean> =>
+  (await hasOtherWork(parts, branch, commit)) ||
+  (await isCheckedOutElsewhere(parts.git, parts.project.path, path, branch));
+
 /** Whether the branch is at another commit than a new one would be. */
 async function hasOtherWork({ git, project }: EnsureParts, branch: string, commit: string): Promise<boolean> {
   const tip = await git.try(project.path, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
@@ -101,7 +104,7 @@ async function hasOtherWork({ git, project }: EnsureParts, branch: string, commi
 const branchTaken = (branch: string): OperationalError =>
   new OperationalError(
     'worktree_failed',
-    `The branch ${branch} exists by now, with other work. Edit the stage and choose another name for its branch, then start it.`,
+    `The branch ${branch} is in use, or has other work by now. Edit the stage and choose another name for its branch, then start it.`,
   );
 
 type Made = 'found' | 'existing branch' | 'new branch';

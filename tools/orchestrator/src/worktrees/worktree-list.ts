@@ -22,6 +22,18 @@ export async function worktreeEntry(git: Git, repository: string, path: string):
   return entries.find((lines) => lines.includes(`worktree ${path}`)) ?? null;
 }
 
+/** Whether the branch is checked out anywhere but at `path`: in the main checkout, or by another Callboard. @throws OperationalError `worktree_failed` */
+export async function isCheckedOutElsewhere(
+  git: Git,
+  repository: string,
+  path: string,
+  branch: string,
+): Promise<boolean> {
+  const list = await git.must(repository, ['worktree', 'list', '--porcelain']);
+  const entries = list.split('\n\n').map((entry) => entry.split('\n'));
+  return entries.some((lines) => lines.includes(`branch refs/heads/${branch}`) && !lines.includes(`worktree ${path}`));
+}
+
 /** Removes an incomplete worktree; the branch stays. @throws OperationalError `worktree_failed` */
 export async function removeIncomplete(git: Git, repository: string, path: string): Promise<void> {
   const isBroken = await access(`${path}/.git`).then(

@@ -120,6 +120,20 @@ describe('the worktree of a stage', () => {
     expect([own, branch]).toEqual([`${before.path}-2`, 'callboard/STAGE-1-2']);
   });
 
+  it('gets names with a number if another Callboard on this repository has its branch', async () => {
+    const { worktrees, project, folder, env, git } = await setUp();
+    const others = createWorktrees({ dataDir: join(folder, 'other'), env });
+    const first = await others.ensure(project, STAGE, null);
+    const told: string[] = [];
+    const second = await worktrees.ensure(project, STAGE, null, { tell: (notice) => told.push(notice) });
+    expect([first.branch, second.branch]).toEqual(['callboard/STAGE-1', 'callboard/STAGE-1-2']);
+    expect(await git(second.path, 'branch', '--show-current')).toBe('callboard/STAGE-1-2');
+    expect(told).toEqual([expect.stringContaining('belongs to something else')]);
+    const third = createWorktrees({ dataDir: join(folder, 'third'), env });
+    expect((await third.ensure(project, STAGE, null)).branch).toBe('callboard/STAGE-1-3');
+    expect(await worktrees.ensure(project, STAGE, second)).toEqual(second);
+  });
+
   it('takes over an unused worktree of an interrupted start', async () => {
     const { worktrees, project } = await setUp();
     const first = await worktrees.ensure(project, STAGE, null);
