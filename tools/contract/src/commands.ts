@@ -5,6 +5,7 @@ import { DecisionFilter } from './decision-filter.ts';
 import { DiffQuery, StageDiff } from './diff.ts';
 import { Draft, DraftFile, FILES_KEY } from './drafts.ts';
 import { type BoardEvent, looksLikeEvent, TextDelta } from './events.ts';
+import { FolderList, FoldersQuery } from './folders.ts';
 import { GitSettingsBody } from './git-settings.ts';
 import { MessageId, ProjectId, RequestId, StageId } from './ids.ts';
 import { Actor, Login, PageKey } from './logins.ts';
@@ -89,6 +90,7 @@ export const commands = {
     input: GitSettingsBody.extend({ projectId: ProjectId }),
     reply: z.object({ project: Project }),
   },
+  list_folders: { time: 'read', input: FoldersQuery, reply: FolderList },
   get_projects: { time: 'read', input: nothing, reply: z.object({ projects: z.array(Project) }) },
   /** Agrees to exactly these rules in the settings of the main checkout or of the user. */
   agree_rules: { input: RulesBody.extend({ projectId: ProjectId }), reply: z.object({ project: Project }) },
@@ -265,7 +267,8 @@ export const commands = {
   },
   /** Ends a login. Takes effect at once, for commands and for open event streams. */
   remove_login: { input: z.object({ loginId: z.string() }), reply: z.object({ login: Login }) },
-
+  /** Makes a one-time code that lets one more browser in. Only a page may, no API token (`page_only`). */
+  create_login_code: { input: nothing, reply: z.object({ code: z.string(), expiresAt: z.iso.datetime() }) },
   /**
    * Exchanges a one-time login code for a login of the browser that holds `key`, valid only under `origin`. Refuses a used
    * or unknown code with `bad_login_link`. `secret` goes into the cookie; only its hash is stored.

@@ -8,6 +8,7 @@ export * from './denials.ts';
 export * from './diff.ts';
 export * from './drafts.ts';
 export * from './events.ts';
+export * from './folders.ts';
 export * from './frames.ts';
 export * from './git-settings.ts';
 export * from './hosts.ts';

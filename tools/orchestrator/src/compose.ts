@@ -182,13 +182,16 @@ async function openRepositories(
 
 type Repositories = Awaited<ReturnType<typeof openRepositories>>;
 
+/** The home folder of the person. */
+const homeOf = ({ HOME }: Readonly<Record<string, string>>): string => HOME ?? homedir();
+
 /** Claude Code and its sandbox, as installed on this machine. */
 function watchPrograms({ config, log, edges, limits, life }: StartContext, { env, claudeEnv }: Repositories) {
   const { dataDir, claudePath } = config;
   const { trialDelayMs } = limits;
   const find = () => findClaude(claudePath, env.PATH);
   const login = createLoginWatch({
-    ...{ log, edges, env, home: env.HOME ?? homedir(), findClaude: find, lookMs: limits.loginLookMs },
+    ...{ log, edges, env, home: homeOf(env), findClaude: find, lookMs: limits.loginLookMs },
     askLogin: (program) => askLogin(program, env),
   });
   life.onStop('login', login.stop);
@@ -227,7 +230,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
   const { config, log, edges, limits, life } = context;
   const { store, worktrees, trust, sessions, outboxBell, env, trash } = parts;
   const { confirmationMs, graces } = limits;
-  const projects = createProjects({ store, worktrees });
+  const projects = createProjects({ store, worktrees, home: homeOf(env), dataDir: config.dataDir });
   for (const path of config.repos) await projects.register({ path });
   const { tokenSha256 } = config;
   const logins = await createLogins({
@@ -260,7 +263,7 @@ async function createServices(context: StartContext, parts: ServiceParts, { onCo
     lostAnswers: createLostAnswers({ store, sendText: messages.sendTextIn }),
     drafts: createDrafts({ store }),
     capabilities: (wanted: Parameters<typeof capabilitiesOf>[1]) => capabilitiesOf(store, wanted),
-    imports: createStageImports({ store, worktrees }),
+    imports: createStageImports({ store, worktrees, home: homeOf(env) }),
   };
 }
 

@@ -55,7 +55,10 @@ describe('a page', () => {
       expect([alone.statusCode, alone.json().code]).toEqual([401, 'page_not_proven']);
       expect(alone.json().detail).toContain('A cookie alone is no login');
     }
+    const device = await app.inject({ method: 'POST', url: '/api/logins/code', headers: { cookie } });
+    expect([device.statusCode, device.json().code]).toEqual([401, 'page_not_proven']);
     // These requests never reach the orchestrator.
+    expect(orchestrator.inputsOf('create_login_code')).toEqual([]);
     expect(orchestrator.inputsOf('get_board')).toHaveLength(1);
     expect(orchestrator.inputsOf('auth_check')).toHaveLength(0);
   });

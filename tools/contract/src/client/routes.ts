@@ -21,6 +21,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
   get_decisions: { method: 'GET', path: '/api/decisions' },
 
   create_project: { method: 'POST', path: '/api/projects' },
+  list_folders: { method: 'GET', path: '/api/folders' },
   get_projects: { method: 'GET', path: '/api/projects' },
   update_project: { method: 'PATCH', path: '/api/projects/:projectId' },
   remove_project: { method: 'DELETE', path: '/api/projects/:projectId' },
@@ -36,6 +37,7 @@ export const routes: { readonly [T in RoutedCommand]: Route } = {
 
   get_logins: { method: 'GET', path: '/api/logins' },
   remove_login: { method: 'DELETE', path: '/api/logins/:loginId' },
+  create_login_code: { method: 'POST', path: '/api/logins/code' },
 
   get_capabilities: { method: 'GET', path: '/api/capabilities' },
 

@@ -140,3 +140,12 @@ it('forgets an expired login when the store does, so that a clock set back does 
   await logins.createCode();
   expect(() => logins.check({ kind: 'page', secret })).toThrow(refused);
 });
+
+it('invites one more browser of the same person, once, for an hour', async () => {
+  const { logins, edges } = await setUp();
+  const { code, expiresAt } = await logins.invite('Grace');
+  const validMs = Date.parse(expiresAt) - edges.now().getTime();
+  expect(Math.round(validMs / 60_000)).toBe(60);
+  expect((await logins.redeem({ code, ...newBrowser() })).login.name).toBe('Grace');
+  await expect(logins.redeem({ code, ...newBrowser() })).rejects.toMatchObject({ code: 'bad_login_link' });
+});

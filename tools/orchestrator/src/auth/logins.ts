@@ -27,6 +27,8 @@ export interface Authenticated {
 export interface Logins {
   /** Creates a one-time code for a login link. */
   createCode(): Promise<string>;
+  /** Creates a one-time code for one more browser of this person, valid for an hour. */
+  invite(name: string): Promise<{ code: string; expiresAt: string }>;
   /**
    * Exchanges a code for a login of the browser that holds the key.
    * @throws Rejection `bad_login_link` for a used, expired or unknown code; `bad_request` for an invalid key
@@ -47,6 +49,7 @@ export interface Logins {
 
 const HOUR_MS = 3_600_000;
 const CODE_MS = 12 * HOUR_MS;
+const INVITATION_MS = HOUR_MS;
 const SESSION_MS = 90 * 24 * HOUR_MS;
 
 const NOT_LOGGED_IN =
@@ -97,6 +100,10 @@ const newCode = (code: string, name: string, createdAt: string, expiresAt: strin
   page: null,
 });
 
+function forgetExpired(pages: Map<string, PageRecord>, livedUntil: string): void {
+  for (const [secretHash, { expiresAt }] of pages) if (expiresAt <= livedUntil) pages.delete(secretHash);
+}
+
 export async function createLogins(parts: LoginsParts): Promise<Logins> {
   const { store, edges, ownerName, tokenSha256, onCodeUsed } = parts;
   /**
@@ -125,26 +132,24 @@ export async function createLogins(parts: LoginsParts): Promise<Logins> {
     return { secret, login };
   }
 
-  function forgetExpired(livedUntil: string): void {
-    for (const [secretHash, { expiresAt }] of pages) if (expiresAt <= livedUntil) pages.delete(secretHash);
-  }
-
-  async function createCode(): Promise<string> {
+  async function issueCode(name: string, ms: number): Promise<{ code: string; expiresAt: string }> {
     const code = newSecret();
+    const expiresAt = expiry(ms);
     await store.transact(async (tx) => {
       // Not by the time of day: a wrong clock only refuses a login; once the clock is right, the login is valid again.
       const livedUntil = await tx.clock.livedUntil();
       if (livedUntil !== null) {
         await tx.logins.removeExpired(livedUntil);
-        tx.afterCommit(() => forgetExpired(livedUntil));
+        tx.afterCommit(() => forgetExpired(pages, livedUntil));
       }
-      await tx.logins.save(newCode(code, ownerName, tx.now, expiry(CODE_MS)));
+      await tx.logins.save(newCode(code, name, tx.now, expiresAt));
     });
-    return code;
+    return { code, expiresAt };
   }
 
   return {
-    createCode,
+    createCode: async () => (await issueCode(ownerName, CODE_MS)).code,
+    invite: (name) => issueCode(name, INVITATION_MS),
     async redeem({ code, key, origin, browser }) {
       requirePageKey(key);
       const codeHash = hash(code);

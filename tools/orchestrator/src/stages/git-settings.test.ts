@@ -18,7 +18,12 @@ async function setUp() {
     const repositories = createRepositories({ store, dataDir, log: silent });
     const worktrees = createWorktrees({ dataDir, env: lab.env, repositories });
     const settings = createGitSettings({ store, worktrees, repositories, log: silent });
-    return { repositories, worktrees, settings, projects: createProjects({ store, worktrees }) };
+    return {
+      repositories,
+      worktrees,
+      settings,
+      projects: createProjects({ store, worktrees, home: '/nowhere', dataDir: '/nowhere' }),
+    };
   };
   const { project } = await start().projects.register({ path });
   const now = async () => (await store.read.projects.find(project.id))?.gitSettings;

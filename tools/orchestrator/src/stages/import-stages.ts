@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Project, type ProjectId, type Stage, StageId } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
@@ -27,15 +28,16 @@ export interface StageImports {
 }
 
 interface ImportParts {
+  home: string;
   store: Store;
   worktrees: Pick<Worktrees, 'requireStartPoint'>;
 }
 
-export function createStageImports({ store, worktrees }: ImportParts): StageImports {
+export function createStageImports({ store, worktrees, home }: ImportParts): StageImports {
   return {
     async run(projectId, path) {
       const project = await requireProject(store.read, projectId);
-      const files = await readStageFiles(resolve(project.path, path));
+      const files = await readStageFiles(resolve(project.path, expandHome(path, home)));
       await requireStartPoints({ store, worktrees }, project, files);
       return store.transact(async (tx) => {
         const known = new Map((await tx.stages.list()).map((stage) => [stage.id, stage]));
@@ -53,7 +55,7 @@ export function createStageImports({ store, worktrees }: ImportParts): StageImpo
 
 /** Checks what git must accept, except for stages that have been started: those keep their branch. */
 async function requireStartPoints(
-  { store, worktrees }: ImportParts,
+  { store, worktrees }: Omit<ImportParts, 'home'>,
   project: Project,
   files: readonly StageFile[],
 ): Promise<void> {

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import {
+  type FolderList,
   type NewProject,
   NOTHING_TO_AGREE,
   NOTHING_TO_TRUST,
@@ -9,9 +10,11 @@ import {
   ProjectSettings,
 } from '@callboard/contract';
 import { Rejection } from '../lib/errors.ts';
+import { expandHome } from '../lib/expand-home.ts';
 import { requireProject } from '../store/require.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Worktrees } from '../worktrees/worktrees.ts';
+import { type FolderParts, listFolders } from './list-folders.ts';
 
 /** The repositories on the board. */
 export interface Projects {
@@ -20,13 +23,20 @@ export interface Projects {
    * @throws Rejection `not_a_repository`, `no_commits`
    */
   register(project: NewProject): Promise<{ project: Project; created: boolean }>;
+  /** Lists folders, for choosing a repository. @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable` */
+  folders(path?: string): Promise<FolderList>;
   /** Changes the name or the settings. @throws Rejection `unknown_project` */
   update(id: ProjectId, patch: ProjectPatch): Promise<Project>;
   /** Takes it off the board. @throws Rejection `unknown_project`; `project_in_use` if it has stages */
   remove(id: ProjectId): Promise<Project>;
 }
 
-export function createProjects({ store, worktrees }: { store: Store; worktrees: Worktrees }): Projects {
+export interface ProjectsParts extends FolderParts {
+  store: Store;
+  worktrees: Worktrees;
+}
+
+export function createProjects({ store, worktrees, ...places }: ProjectsParts): Projects {
   async function save(tx: Tx, project: Project): Promise<Project> {
     await tx.projects.save(project);
     await tx.emit({ type: 'project-updated', data: { projectId: project.id, project } });
@@ -35,7 +45,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
 
   return {
     async register({ path, name, settings }) {
-      const { root } = await worktrees.inspect(path);
+      const { root } = await worktrees.inspect(expandHome(path, places.home));
       const registered = await store.transact(async (tx) => {
         const known = await tx.projects.findByPath(root);
         if (known !== null) return { project: known, created: false };
@@ -57,6 +67,7 @@ export function createProjects({ store, worktrees }: { store: Store; worktrees: 
       if (registered.created) await worktrees.gitSettings(registered.project);
       return registered;
     },
+    folders: (path) => listFolders(places, path),
     update: (id, patch) =>
       store.transact(async (tx) => {
         const project = await requireProject(tx, id);

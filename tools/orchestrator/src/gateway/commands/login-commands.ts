@@ -2,11 +2,24 @@ import type { Authenticated, Logins } from '../../auth/logins.ts';
 import { Rejection } from '../../lib/errors.ts';
 import type { CommandHandlers } from './command-handler.ts';
 
-type LoginCommands = 'get_logins' | 'remove_login' | 'auth_redeem' | 'auth_prove' | 'auth_check' | 'auth_logout';
+type LoginCommands =
+  | 'create_login_code'
+  | 'get_logins'
+  | 'remove_login'
+  | 'auth_redeem'
+  | 'auth_prove'
+  | 'auth_check'
+  | 'auth_logout';
 
 export const loginCommands = ({ logins }: { logins: Logins }): Pick<CommandHandlers, LoginCommands> => ({
   get_logins: async (_, { login }) => ({ logins: await logins.list(), current: login?.loginId ?? null }),
   remove_login: async ({ loginId }, { actor }) => ({ login: await logins.end(loginId, actor.name) }),
+  create_login_code: async (_, { actor, login }) => {
+    // A token must not make a login that outlives it.
+    if (requireLogin(login).loginId === null)
+      throw new Rejection('page_only', 'Add a device from a browser that is logged in, not with an API token.');
+    return logins.invite(actor.name);
+  },
   auth_redeem: logins.redeem,
   auth_prove: async (input, { login }) => {
     const { loginId } = requireLogin(login);

@@ -24,6 +24,7 @@ type ProjectCommands =
   | 'update_project'
   | 'agree_git_settings'
   | 'remove_project'
+  | 'list_folders'
   | 'get_projects'
   | 'get_trust'
   | 'trust_project'
@@ -44,6 +45,7 @@ export function projectCommands(parts: ProjectParts): Pick<CommandHandlers, Proj
     update_project: async ({ projectId, ...patch }) => ({ project: await projects.update(projectId, patch) }),
     agree_git_settings: async ({ projectId, hash }) => ({ project: await gitSettings.agree(projectId, hash) }),
     remove_project: async ({ projectId }) => ({ project: await projects.remove(projectId) }),
+    list_folders: ({ path }) => projects.folders(path),
     get_projects: async () => {
       await trust.refreshAll();
       return { projects: await store.read.projects.list() };

@@ -7,6 +7,7 @@ import {
   Decision,
   Draft,
   DraftFile,
+  FolderList,
   Login,
   McpServer,
   Me,
@@ -229,6 +230,13 @@ export const draftFile = DraftFile.parse({
   name: 'notes.txt',
   mediaType: 'text/plain',
   size: 5,
+});
+
+export const folders = FolderList.parse({
+  folder: { name: 'code', path: '/home/ada/code', isRepository: false },
+  parent: '/home/ada',
+  folders: [{ name: 'shop', path: '/home/ada/code/shop', isRepository: true }],
+  isCut: false,
 });
 
 export const login = Login.parse({

@@ -22,6 +22,7 @@ export const examples: Examples = {
   get_decisions: { input: { ...onStage, limit: 1 }, reply: { decisions: [the.decision], next: the.decision.at } },
 
   create_project: { input: { path: project.path, name: 'Web' }, reply: { project, created: true } },
+  list_folders: { input: { path: '~/code' }, reply: the.folders },
   get_projects: { input: {}, reply: { projects: [project] } },
   update_project: { input: { ...ofProject, settings: { copyIgnored: ['.env'] } }, reply: { project } },
   agree_git_settings: { input: { ...ofProject, hash: 'b5bb9d80' }, reply: { project } },
@@ -42,6 +43,7 @@ export const examples: Examples = {
   remove_rule: { input: { ruleId: rule.ruleId }, reply: { rule } },
 
   get_logins: { input: {}, reply: { logins: [the.login], current: the.login.loginId } },
+  create_login_code: { input: {}, reply: { code: 'the-one-time-code', expiresAt: the.login.expiresAt } },
   remove_login: { input: { loginId: the.login.loginId }, reply: { login: the.login } },
 
   create_stage: { input: { ...ofProject, title: stage.title, prompt: stage.prompt }, reply: { stage } },

@@ -11,4 +11,10 @@ export const loginRelays = {
     description: 'Takes effect at once: its requests are refused, and its event streams end.',
     problems: ['unknown_login'],
   },
+  create_login_code: {
+    summary: 'Make a login link for one more browser',
+    description:
+      'The link is `/login?code=` with this code, under the address of the page. It works once, for an hour. An API token cannot make one. Every open board shows the new login.',
+    problems: ['page_only'],
+  },
 } satisfies Relays;

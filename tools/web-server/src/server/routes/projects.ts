@@ -1,4 +1,4 @@
-import { SuggestFiles, TrustQuery } from '@callboard/contract';
+import { FoldersQuery, SuggestFiles, TrustQuery } from '@callboard/contract';
 import type { Relays } from './relay.ts';
 
 /** The repositories on the board, and the rules that hold in them. */
@@ -7,8 +7,15 @@ export const projectRelays = {
     status: 'created',
     summary: 'Register a repository',
     description:
-      '`path` is absolute, on the machine of the orchestrator. Registering a repository again changes nothing.',
+      '`path` is absolute or begins with `~`, on the machine of the orchestrator. Registering a repository again changes nothing.',
     problems: ['not_a_repository', 'no_commits', 'project_exists'],
+  },
+  list_folders: {
+    query: FoldersQuery,
+    summary: 'List the folders within a folder',
+    description:
+      'For choosing a repository on the machine of the orchestrator: repositories first, at most 500. Begins at the home folder; `path` is absolute or begins with `~`. Files and hidden folders are left out.',
+    problems: ['unknown_folder', 'folder_unreadable'],
   },
   get_projects: { summary: 'List projects' },
   update_project: {
@@ -30,7 +37,7 @@ export const projectRelays = {
   import_stages: {
     summary: 'Import stages from the Markdown files of a folder',
     description:
-      '`path` is absolute, or relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. `ignored` lists frontmatter keys that have no meaning here.',
+      '`path` is absolute, begins with `~`, or is relative to the repository. Imports all files, or none if one of them is invalid. A stage that was imported before is updated. `ignored` lists frontmatter keys that have no meaning here.',
     problems: ['unknown_project', 'import_failed', 'unknown_dependency'],
   },
   suggest_project_files: {
