@@ -25,6 +25,8 @@ export interface Edges {
   isTerminal: boolean;
   /** Writes a line to stdout, for the output that the user asked for. */
   out(line: string): void;
+  /** Draws a line that replaces the one before, or removes it (null). Null if stderr is not a terminal. */
+  progress: ((line: string | null) => void) | null;
   /** Writes a line to stderr, for everything else that people read. */
   err(line: string): void;
   now(): Date;
@@ -52,6 +54,7 @@ export function nodeEdges(process: NodeJS.Process): Edges {
     home: homedir(),
     platform: process.platform,
     isTerminal: process.stdout.isTTY === true,
+    progress: process.stderr.isTTY ? (line) => void process.stderr.write(`\r\x1b[K${line ?? ''}`) : null,
     out: (line) => void process.stdout.write(`${line}\n`),
     err: (line) => void process.stderr.write(`${line}\n`),
     now: () => new Date(),

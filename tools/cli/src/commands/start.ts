@@ -6,6 +6,7 @@ import type { Edges } from '../edges.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { explainStartFailure } from '../explain-start-failure.ts';
 import { offerLoginLinks } from '../login-links.ts';
+import { createProgress } from '../progress.ts';
 import { parseStartOptions, type StartOptions, startFlags } from '../start-options.ts';
 import { serveControl } from '../supervisor/control-socket.ts';
 import { createSupervisor } from '../supervisor/supervisor.ts';
@@ -40,13 +41,25 @@ async function supervise(
   edges: Edges,
   signals: { stop: AbortSignal; kill: AbortSignal },
 ): Promise<number> {
-  const log = (line: string) => edges.err(`callboard: ${line}`);
+  const progress = createProgress(edges);
+  const log = (line: string) => {
+    progress.clear();
+    edges.err(`callboard: ${line}`);
+  };
   const { servers, timing, env } = edges;
-  const supervisor = createSupervisor({ options, servers, timing, env, log, isTakeover: lock.isTakeover });
+  const supervisor = createSupervisor({
+    options,
+    servers,
+    timing,
+    env,
+    log,
+    isTakeover: lock.isTakeover,
+    onStep: progress.say,
+  });
   signals.kill.addEventListener('abort', supervisor.kill, { once: true });
   await using ends = new AsyncDisposableStack();
   try {
-    const { port, loginLink } = await supervisor.start(signals.stop);
+    const { port, loginLink } = await supervisor.start(signals.stop).finally(progress.clear);
     await lock.setPort(port);
     const { stop } = signals;
     const closeControl = await serveControl(options.dataDir, () => supervisor.createLink(stop)).catch(

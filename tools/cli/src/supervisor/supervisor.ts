@@ -40,6 +40,8 @@ export interface SupervisorParts {
   readonly loginMs?: number;
   /** Whether the last supervisor was killed: its servers may need a moment to notice, and to release the ports. */
   readonly isTakeover: boolean;
+  /** Called with what begins now, while `start` runs. */
+  readonly onStep?: (words: string) => void;
 }
 
 export const defaultTiming: KeptServerTiming = {
@@ -113,10 +115,12 @@ export function createSupervisor(parts: SupervisorParts): Supervisor {
 
   return {
     start: async (signal) => {
+      parts.onStep?.('opening the store and finding running sessions');
       // In parallel: the web server gets as far as it can while the orchestrator starts.
       const orchestratorPort = keep(keepOrchestrator()).ready(signal);
       const webServer = keep(keepWebServer(orchestratorPort));
       await orchestratorPort;
+      parts.onStep?.('starting the board');
       const loginLink = await createLink(signal);
       return { port: await webServer.ready(signal), loginLink };
     },

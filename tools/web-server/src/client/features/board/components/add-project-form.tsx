@@ -8,6 +8,7 @@ import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { useAddProject } from '../api/use-board-commands.ts';
 import { useBoardUi } from '../model/board-ui.ts';
 import { newSandboxForm, readSandboxForm } from '../model/sandbox-form.ts';
+import { FolderPicker } from './folder-picker.tsx';
 import css from './forms.module.css';
 import { SandboxFields } from './sandbox-fields.tsx';
 
@@ -35,20 +36,20 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
   };
   return (
     <form className={css.form} onSubmit={submit} noValidate>
+      <FolderPicker chosen={path} choose={setPath} />
       <TextInput
         label="Path"
-        description="A git repository on the machine that Callboard runs on, as an absolute path."
-        placeholder="/home/you/code/app"
+        description="A git repository on Callboard’s machine. Pick it above or type its path; ~ is the home folder."
+        placeholder="~/code/app"
         value={path}
         error={problem ?? (add.isError ? errorText(add.error) : null)}
         onChange={(event) => setPath(event.currentTarget.value)}
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
-        data-autofocus
         required
       />
       <TextInput
         label="Name"
-        description="Empty for the folder's own name."
+        description="Defaults to the folder’s name."
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
       />

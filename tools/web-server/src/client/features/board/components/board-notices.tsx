@@ -32,7 +32,9 @@ export function BoardNotices() {
 /** Claude Code is missing or not logged in. The notice goes away when that is mended. */
 function ClaudeNotice() {
   const { data: claude } = useQuery({ ...boardQuery, select: (view) => view.claude });
-  if (claude === undefined || !isClaudeAway(claude)) return null;
+  const { data: isEmpty = true } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
+  // An empty board has a list of what this machine lacks.
+  if (claude === undefined || isEmpty || !isClaudeAway(claude)) return null;
   return (
     <div className={boardCss.warning}>
       <FailureNote>

@@ -22,7 +22,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
     <form className={css.form} onSubmit={submit} noValidate>
       <TextInput
         label="Folder or file"
-        description="Markdown files, one stage each, with its id and title between --- lines. Absolute, or relative to the repository."
+        description="Markdown files, one stage each, with id and title between --- lines. Relative to the repository, absolute, or from ~."
         placeholder="docs/stages"
         value={path}
         onChange={(event) => setPath(event.currentTarget.value)}
@@ -33,7 +33,7 @@ export function ImportForm({ projectId }: { projectId: ProjectId }) {
       {run.isSuccess && (
         <div role="status">
           <Note>
-            {count(run.data.created, 'stage')} created, {run.data.updated} brought up to date.
+            {count(run.data.created, 'stage')} created, {run.data.updated} updated.
             <Ignored ignored={run.data.ignored} />
           </Note>
         </div>
@@ -56,7 +56,7 @@ function Ignored({ ignored }: { ignored: CommandReply<'import_stages'>['ignored'
   return (
     <>
       {' '}
-      Not understood, and left out:
+      Unknown keys, ignored:
       <ul className={css.problems}>
         {ignored.map(({ file, keys }) => (
           <li key={file}>

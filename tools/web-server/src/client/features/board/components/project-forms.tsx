@@ -28,7 +28,7 @@ export function ProjectForms({ projectId, tab, RulesSlot }: ProjectFormsProps) {
     ...boardQuery,
     select: (view) => view.projects.find((other) => other.id === projectId),
   });
-  if (project === undefined) return <p>This project is not on the board any more.</p>;
+  if (project === undefined) return <p>This project was removed from the board.</p>;
   return (
     <Tabs defaultValue={tab ?? 'settings'} keepMounted={false}>
       <Tabs.List mb="lg">
@@ -76,7 +76,7 @@ function SettingsForm({ project }: { project: Project }) {
       />
       <NumberInput
         label="Time limit for requests, in minutes"
-        description="A request that nobody answers for this long is denied, and Claude is told so. Empty: it waits for ever."
+        description="A request that nobody answers for this long is denied, and Claude is told. Leave empty for no limit."
         min={1}
         allowDecimal={false}
         hideControls

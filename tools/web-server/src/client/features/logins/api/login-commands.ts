@@ -16,6 +16,9 @@ export function useRevoke() {
   });
 }
 
+/** Makes a one-time code for one more browser. The caller shows a refusal. */
+export const useAddDevice = () => useCommand({ run: () => client.command('create_login_code', {}) });
+
 /** Ends the login of this browser. */
 export const useLogout = () =>
   useCommand({

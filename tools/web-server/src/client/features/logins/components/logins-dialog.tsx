@@ -8,6 +8,7 @@ import { Dialog } from '../../../ui/dialog.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { useLogout, useRevoke } from '../api/login-commands.ts';
+import { AddDevice } from './add-device.tsx';
 import css from './logins-dialog.module.css';
 
 /** The logged-in browsers, each with a button that ends its login. */
@@ -21,9 +22,10 @@ export default function LoginsDialog({ opened, close }: { opened: boolean; close
           <Row key={login.loginId} login={login} isOwn={login.loginId === data.current} />
         ))}
       </ul>
+      {opened && <AddDevice />}
       <p className={css.hint}>
-        A revoked browser is shut out at once. To log in another one, press <kbd>l</kbd> in Callboard’s terminal or run{' '}
-        <code>npx callboard link</code>.
+        A revoked browser is shut out at once. A link can also be made in Callboard’s terminal: press <kbd>l</kbd>, or
+        run <code>npx callboard link</code>.
       </p>
     </Dialog>
   );

@@ -1,0 +1,72 @@
+import { screen, within } from '@testing-library/react';
+import { afterEach, expect, it } from 'vitest';
+import { useBoardUi } from '../features/board/model/board-ui.ts';
+import { openPage } from '../test/open-page.tsx';
+import { problem } from '../test/page-server.ts';
+import { board } from '../test/samples.ts';
+
+afterEach(() => useBoardUi.getState().closeForm());
+
+const empty = () => board({ stages: [] });
+const folder = (path: string, isRepository = false) => ({
+  path,
+  name: path.slice(path.lastIndexOf('/') + 1),
+  isRepository,
+});
+const home = { folder: folder('/home/ada'), parent: '/home', isCut: false };
+
+it('shows three doors above an empty board, and what this machine lacks with its command', async () => {
+  const why = 'Claude is not logged in on this machine.';
+  openPage('/', { ...empty(), claude: { state: 'not-logged-in', why, command: 'claude' } });
+  await screen.findByRole('heading', { name: 'Write the first stage' });
+  screen.getByRole('heading', { name: 'See the demo' });
+  const machine = screen.getByRole('heading', { name: 'Check this machine' }).parentElement;
+  within(machine ?? document.body).getByText('claude', { selector: 'code' });
+  expect(screen.queryByRole('dialog')).toBeNull();
+});
+
+it('lists folders, opens one, and takes over the path of a repository', async () => {
+  const { user, server } = openPage('/', empty());
+  const code = folder('/home/ada/code');
+  server.answer({
+    list_folders: ({ path }) =>
+      path === code.path
+        ? { folder: code, parent: '/home/ada', folders: [folder('/home/ada/code/shop', true)], isCut: false }
+        : { ...home, folders: [code] },
+  });
+  await user.click(await screen.findByRole('button', { name: 'Choose a repository' }));
+  const folders = await screen.findByRole('region', { name: 'Folders' });
+  await user.click(within(folders).getByRole('button', { name: /code/ }));
+  const shop = await screen.findByRole('button', { name: /shop/ });
+  await user.click(shop);
+  expect(shop.getAttribute('aria-pressed')).toBe('true');
+  expect(screen.getByRole('textbox', { name: 'Path' })).toHaveProperty('value', '/home/ada/code/shop');
+});
+
+it('says why a folder cannot be listed, and goes back to the home folder', async () => {
+  const { user, server } = openPage('/', empty());
+  const locked = folder('/home/ada/locked');
+  server.answer({
+    list_folders: ({ path }) =>
+      path === undefined ? { ...home, folders: [locked] } : problem('folder_unreadable', 'Callboard may not read it.'),
+  });
+  await user.click(await screen.findByRole('button', { name: 'Choose a repository' }));
+  await user.click(await screen.findByRole('button', { name: /locked/ }));
+  await screen.findByText('Callboard may not read it.');
+  await user.click(screen.getByRole('button', { name: 'Back to the home folder' }));
+  await screen.findByRole('button', { name: /locked/ });
+});
+
+it('makes a login link for another device, with a button that copies it', async () => {
+  const { user, server } = openPage('/', empty());
+  const expiresAt = '2026-01-01T11:00:00.000Z';
+  server.answer({
+    get_logins: () => ({ logins: [], current: null }),
+    create_login_code: () => ({ code: 'one time', expiresAt }),
+  });
+  await user.click(await screen.findByRole('button', { name: 'Account' }));
+  await user.click(await screen.findByRole('menuitem', { name: 'Logins' }));
+  await user.click(await screen.findByRole('button', { name: 'Add a device' }));
+  await screen.findByText(/\/login\?code=one%20time$/);
+  screen.getByRole('button', { name: 'Copy login link' });
+});
