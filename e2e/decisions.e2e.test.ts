@@ -75,7 +75,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
 it('keeps decisions in a log that can be filtered and exported, and settles them from there', async () => {
   const { folder, origin, page, errors, api } = await openDesk();
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', exact('Decisions')).click();
-  await page.getByText('Nothing has been decided yet.').waitFor();
+  await page.getByText('No decisions yet.').waitFor();
 
   const denied = await api.stage('Search index', [bash('touch two'), done]);
   await api.start(denied);
@@ -116,7 +116,7 @@ it('keeps decisions in a log that can be filtered and exported, and settles them
   await lostRow.waitFor();
   await expect.poll(() => rows.count()).toBe(1);
   await page.getByRole('textbox', { name: 'To' }).fill('2020-01-01');
-  await page.getByText('No decision fits.').waitFor();
+  await page.getByText('No decision matches these filters.').waitFor();
   await page.getByRole('button', exact('Show all')).click();
   await expect.poll(() => rows.count()).toBe(2);
   await expect.poll(() => new URL(page.url()).search).toBe('');

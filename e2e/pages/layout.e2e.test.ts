@@ -196,7 +196,7 @@ it('has room on a phone for the controls that end a stage, and for the filters o
   const kind = page.getByRole('combobox', { name: 'Kind' });
   await page.getByRole('button', exact('Filters')).click();
   await kind.selectOption('question');
-  await page.getByText('No decision fits.').waitFor();
+  await page.getByText('No decision matches these filters.').waitFor();
   const filters = page.getByRole('search', { name: 'Filter the decisions' });
   expect(await filters.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
   found.push(...(await inBothSchemes(page, 'the filters')));

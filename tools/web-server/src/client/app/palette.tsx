@@ -14,7 +14,7 @@ export default function Palette({ opened }: { opened: boolean }) {
   return (
     <Modal.Root opened={opened} onClose={closeFrameUi} size={600} yOffset={80} transitionProps={{ duration: 100 }}>
       <Modal.Overlay backgroundOpacity={0.4} />
-      <Modal.Content className={css.content} aria-label="Search or command">
+      <Modal.Content classNames={{ content: css.content }} aria-label="Search or command">
         <PaletteBody />
       </Modal.Content>
     </Modal.Root>

@@ -38,8 +38,8 @@ export default function DecisionLog() {
         {log.isSuccess && decisions.length === 0 && (
           <p className={css.none}>
             {isFiltering(filter)
-              ? 'No decision fits. Change the filters, or show all.'
-              : 'Nothing has been decided yet. Each answer to Claude stands here from then on, with who gave it.'}
+              ? 'No decision matches these filters.'
+              : 'No decisions yet. Every answer to Claude is listed here, with who gave it.'}
           </p>
         )}
         <ol className={css.list}>
@@ -54,7 +54,7 @@ export default function DecisionLog() {
             loading={log.isFetchingNextPage}
             onClick={() => void log.fetchNextPage()}
           >
-            Show older ones
+            Show older
           </Button>
         )}
       </section>

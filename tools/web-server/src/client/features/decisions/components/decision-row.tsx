@@ -1,8 +1,11 @@
-import { type Decision, isUnsettled } from '@callboard/contract';
+import { type BoardView, type Decision, isUnsettled, type StageId } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
+import { KindIcon } from '../../../ui/kind-icon.tsx';
+import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { requestKinds } from '../../interaction/kinds/registry.ts';
 import { arrivalWords, verdictWords, waitWords } from '../model/log-words.ts';
@@ -19,11 +22,14 @@ export function DecisionRow({ decision }: { decision: Decision }) {
       <div className={css.verdict} data-outcome={outcome}>
         {verdictWords(decision)}
       </div>
-      <div className={css.when}>
+      <div className={`${css.when} figures`}>
         <TimeSince at={at} ago />
       </div>
       <div className={css.what}>
-        <code className={css.asked}>{asked === '' ? toolName : asked}</code>
+        <div className={css.line}>
+          <KindIcon kind={kind} toolName={toolName} />
+          <code className={css.asked}>{asked === '' ? toolName : asked}</code>
+        </div>
         <div className={css.facts}>
           <StageName decision={decision} />
           <span>{requestKinds[kind].name}</span>
@@ -45,9 +51,22 @@ export function DecisionRow({ decision }: { decision: Decision }) {
 /** The stage's title, even if the stage was deleted since; another stage may have its id by now. */
 function StageName({ decision: { stageId, stageTitle, isStageDeleted } }: { decision: Decision }) {
   const { data: title } = useQuery({ ...boardQuery, select: (view) => stageOf(stageId)(view)?.title });
-  if (title !== undefined && isStageDeleted !== true) return <Link to={`/stages/${stageId}`}>{title}</Link>;
+  const { data: project = '' } = useQuery({ ...boardQuery, select: projectNameOf(stageId) });
+  if (title !== undefined && isStageDeleted !== true)
+    return (
+      <span className={css.stage}>
+        <ProjectMark name={project} size={10} />
+        <Link to={`/stages/${stageId}`}>{title}</Link>
+        <StageIdText id={stageId} />
+      </span>
+    );
   return <span>{stageTitle == null ? stageId : `${stageTitle} (${stageId}, deleted)`}</span>;
 }
+
+const projectNameOf = (stageId: StageId) => (view: BoardView) => {
+  const projectId = stageOf(stageId)(view)?.projectId;
+  return view.projects.find(({ id }) => id === projectId)?.name;
+};
 
 /** The reason, the answers and the changed input. */
 function Said({ decision: { reason, answers, updatedInput } }: { decision: Decision }) {
