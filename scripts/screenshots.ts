@@ -63,6 +63,11 @@ const PICTURES: Record<string, Look> = {
   'stage-review': (page, { review }) => stage(page, review),
   'stage-failed': (page, { failed }) => stage(page, failed),
   'stage-changes': (page, { review }) => tab(page, review, 'changes'),
+  'stage-changes-split': async (page, scene) => {
+    await PICTURES['stage-changes']?.(page, scene);
+    const split = page.getByRole('button', { name: 'Side by side' });
+    if (await split.isVisible()) await split.click();
+  },
   'stage-phases': (page, { running }) => tab(page, running, 'phases'),
   'stage-details': (page, { review }) => tab(page, review, 'details'),
   'stage-approval': (page, { approval }) => asking(page, approval),

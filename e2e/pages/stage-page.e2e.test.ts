@@ -151,9 +151,9 @@ it('changes the mode, shows the changes, and merges them or says why not', async
   await expect.poll(() => mode.inputValue()).toBe('plan');
 
   await page.getByRole('link', { name: /Changes/ }).click();
-  const change = page.getByRole('region', { name: 'Changes of made.ts' });
+  const change = page.getByRole('region', { name: 'Changed files' });
   await change.getByText('export const made = 1;').waitFor();
-  await page.getByText('1 file, +1 −0').waitFor();
+  await page.getByText(/1 file.*\+1.*compared with main @/).waitFor();
 
   await page.getByRole('button', { name: 'Complete and merge' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Complete and merge' }).click();

@@ -32,6 +32,19 @@ if (user === null) return refuse('unknown user');
 - after five of them the account rests for a minute
 `;
 
+const SUMMARY = `import { nightPrice } from '../../theme.ts';
+
+/** The total of a cart, in cents. */
+export function total(prices: readonly number[]): number {
+  return prices.reduce((sum, price) => sum + nightPrice(price), 0);
+}
+`;
+const SUMMARY_TEST = `import { expect, it } from 'vitest';
+import { total } from './summary.ts';
+
+it('adds up', () => expect(total([1, 2])).toBe(3));
+`;
+const NIGHT = ':root {\n  --paper: #101418; /* almost black */\n  --ink: #e6e8ea;\n}\n';
 const THEME = `/** The colours of the shop after dark. */
 export const night = {
   text: '#e6e9ed',
@@ -89,6 +102,13 @@ export async function makeScene(origin: string, model: ScriptedModel): Promise<S
         tools: [
           { name: 'Edit', input: { file_path: 'README.md', old_string: '# Shop', new_string: '# Shop, by night' } },
           { name: 'Write', input: { file_path: 'src/theme.ts', content: THEME } },
+        ],
+      },
+      {
+        tools: [
+          { name: 'Write', input: { file_path: 'src/pages/cart/summary.test.ts', content: SUMMARY_TEST } },
+          { name: 'Write', input: { file_path: 'src/pages/cart/summary.ts', content: SUMMARY } },
+          { name: 'Write', input: { file_path: 'src/styles/night.css', content: NIGHT } },
         ],
       },
       story,

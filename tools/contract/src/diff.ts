@@ -20,6 +20,8 @@ export const FileDiff = z.object({
   deletions: z.int().nonnegative(),
   /** Judged by its content; attributes of the repository are ignored. */
   isBinary: z.boolean(),
+  /** Names the two contents: it changes when the file does. */
+  version: z.string().default(''),
   /**
    * The hunks of a unified diff, only if one file was requested; null for binary content and for a change that is too long
    * to show. A byte that is not UTF-8 becomes a lone surrogate, U+DC80 to U+DCFF.

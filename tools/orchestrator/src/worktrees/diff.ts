@@ -85,8 +85,8 @@ async function baseOf(git: Git, { base }: Worktree, checkout: string, head: stri
   return common.failed ? base : common.stdout.trim();
 }
 
-function withoutIds({ oldId: _old, newId: _new, ...file }: TreeChange): FileDiff {
-  return file;
+function withoutIds({ oldId, newId, ...file }: TreeChange): FileDiff {
+  return { ...file, version: `${oldId?.slice(0, 16) ?? ''}..${newId?.slice(0, 16) ?? ''}` };
 }
 
 function unknownEnds({ base, tree }: Ends, wasAsked: boolean): Error {

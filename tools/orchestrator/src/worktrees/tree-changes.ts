@@ -2,7 +2,7 @@ import type { FileDiff } from '@callboard/contract';
 import type { ObjectsOnlyGit } from './git/objects-only-git.ts';
 
 /** A file that differs between two trees, with the ids of its contents; null if it does not exist there. */
-export interface TreeChange extends FileDiff {
+export interface TreeChange extends Omit<FileDiff, 'version'> {
   oldId: string | null;
   newId: string | null;
 }

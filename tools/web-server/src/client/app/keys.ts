@@ -65,6 +65,14 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     ],
   },
   {
+    title: 'Changes',
+    entries: [
+      { keys: [']', '['], does: 'The next file, the one before' },
+      { keys: ['J', 'K'], does: 'The same, while the focus is there' },
+      { keys: ['V'], does: 'Tick the file as viewed, or not' },
+    ],
+  },
+  {
     title: 'Writing a message',
     entries: [
       { keys: ['Enter'], does: 'Send' },

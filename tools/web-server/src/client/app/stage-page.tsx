@@ -11,15 +11,17 @@ import { AlarmBanner } from '../features/session/components/alarm-banner.tsx';
 import { LeftoversPanel } from '../features/session/components/leftovers-panel.tsx';
 import { LoginBanner } from '../features/session/components/login-banner.tsx';
 import { SessionPanels } from '../features/session/components/session-panels.tsx';
-import { StageChanges } from '../features/session/components/stage-changes.tsx';
 import { StageDetails } from '../features/session/components/stage-details.tsx';
 import { StageHead } from '../features/session/components/stage-head.tsx';
 import { StagePhases } from '../features/session/components/stage-phases.tsx';
 import { isStageTab, type StageTab, StageTabs } from '../features/session/components/stage-tabs.tsx';
 import { NotStarted, TranscriptView } from '../features/session/components/transcript-view.tsx';
 import { requestKey } from '../lib/request-text.ts';
+import { lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 import { NotFoundPage } from './pages.tsx';
+
+const StageChanges = lazyComponent(() => import('../features/session/components/stage-changes.tsx'));
 
 /** One stage: its transcript with its requests in place, and the message box below. */
 export default function StagePage() {

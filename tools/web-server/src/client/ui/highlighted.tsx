@@ -5,7 +5,7 @@ import type { HighlightTree } from '../lib/highlighter.ts';
 import './highlighted.css';
 import { Seen } from './seen.tsx';
 
-type Highlight = (text: string, language: string) => HighlightTree | null;
+export type Highlight = (text: string, language: string) => HighlightTree | null;
 
 /** Longer text is shown without colours: they would cost more than they help. */
 const LONGEST = 40_000;
@@ -31,6 +31,15 @@ const useHighlighter = create<Highlighter>((set, get) => ({
   },
 }));
 
+/** The highlighter, once it is loaded; null until then, or if it is not wanted. */
+export function useHighlight(isWanted: boolean): Highlight | null {
+  const highlight = useHighlighter((highlighter) => highlighter.highlight);
+  useEffect(() => {
+    if (isWanted) useHighlighter.getState().load();
+  }, [isWanted]);
+  return isWanted ? highlight : null;
+}
+
 interface HighlightedProps {
   text: string;
   language: string | null;
@@ -40,10 +49,7 @@ interface HighlightedProps {
 /** Code with colours if its language is known. Colours change no size, so nothing moves when they appear. */
 export function Highlighted({ text, language, kind = 'code' }: HighlightedProps) {
   const isWanted = language !== null && text.length <= LONGEST;
-  const highlight = useHighlighter((highlighter) => highlighter.highlight);
-  useEffect(() => {
-    if (isWanted) useHighlighter.getState().load();
-  }, [isWanted]);
+  const highlight = useHighlight(isWanted);
   const tree = useMemo(
     () => (isWanted && highlight !== null ? highlight(text, language) : null),
     [isWanted, highlight, text, language],

@@ -13,13 +13,13 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery, useCapabilities } from '../../../data/queries.ts';
 import { effortOptions, modelOptions } from '../../../lib/model-options.ts';
 import { MODE_OPTIONS } from '../../../lib/permission-modes.ts';
 import { PRIORITIES, priorityWord } from '../../../lib/priority-words.ts';
 import { PriorityMark } from '../../../ui/priority-mark.tsx';
 import { ProjectMark } from '../../../ui/project-mark.tsx';
-import { branchesQuery } from '../api/branches-query.ts';
 import { emptyPhase, type StageFormControl } from '../model/stage-form.ts';
 import { PanelChip, SelectChip, ToggleChip } from './chip.tsx';
 import css from './chips.module.css';

@@ -1,8 +1,8 @@
 import { ProjectId, type StageId } from '@callboard/contract';
 import { Autocomplete, MultiSelect, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { branchesQuery } from '../../../data/branches-query.ts';
 import { boardQuery } from '../../../data/queries.ts';
-import { branchesQuery } from '../api/branches-query.ts';
 import type { StageFormControl } from '../model/stage-form.ts';
 
 /** Where the stage's branch begins, and what it is called. */

@@ -1,47 +1,35 @@
-import { type FileDiff, type StageDiff, type StageId, visibleText } from '@callboard/contract';
-import { Button } from '@mantine/core';
-import { useInViewport } from '@mantine/hooks';
+import { type FileDiff, visibleText } from '@callboard/contract';
 import { IconChevronRight } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
-import { useId, useMemo, useState } from 'react';
-import { errorText } from '../../../lib/api-client.ts';
-import { FailureNote } from '../../../ui/note.tsx';
 import { HiddenNote, Seen } from '../../../ui/seen.tsx';
-import { filePatchQuery, isOutdated, useReloadDiff } from '../api/stage-diff.ts';
-import { emptyWords, kindWords, unseenWords } from '../model/file-change-words.ts';
-import { type PatchLine, patchLines } from '../model/patch.ts';
-import { useOpen } from '../model/session-ui.ts';
+import { emptyWords, kindWords, STATUS_WORDS, statusLetter, unseenWords } from '../model/file-change-words.ts';
 import css from './stage-changes.module.css';
+import type { ChangesListState } from './use-changes-list.ts';
 
-/** A change with more lines is folded by default. */
-const LONG = 300;
-const FIRST = 400;
-
-const STATUS = { added: 'new', modified: '', deleted: 'deleted', renamed: 'renamed' };
-
-interface FileChangeProps {
-  stageId: StageId;
-  /** The changes on screen. */
-  diff: StageDiff;
+interface FileHeadProps {
   file: FileDiff;
+  list: Pick<ChangesListState, 'isOpen' | 'setOpen' | 'isViewed' | 'setViewed'>;
+  /** The copy that stays at the top while the file is in view; only for the eye and the pointer. */
+  isCopy?: boolean;
 }
 
-/** The change of one file. */
-export function FileChange({ stageId, diff, file }: FileChangeProps) {
+/** A file's name, kind and counts. It opens and folds the file, and ticks it as viewed. */
+export function FileHead({ file, list, isCopy = false }: FileHeadProps) {
+  const isOpen = list.isOpen(file);
+  const isViewed = list.isViewed(file);
   const kind = kindWords(file);
-  const [open, setOpen] = useOpen(`file:${stageId}:${file.path}`, file.additions + file.deletions <= LONG);
-  const bodyId = useId();
+  const Heading = isCopy ? 'div' : 'h2';
   return (
-    <div className={css.file}>
-      <h2>
+    <div className={css.head} data-viewed={isViewed}>
+      <Heading>
         <button
           type="button"
-          className={css.fileLine}
-          aria-expanded={open}
-          aria-controls={open ? bodyId : undefined}
-          onClick={() => setOpen(!open)}
+          className={css.fold}
+          aria-expanded={isOpen}
+          tabIndex={isCopy ? -1 : undefined}
+          onClick={() => list.setOpen(file, !isOpen)}
         >
-          <IconChevronRight size={16} className={css.chevron} data-open={open} aria-hidden />
+          <IconChevronRight size={14} className={css.chevron} data-open={isOpen} aria-hidden />
+          <StatusLetter file={file} />
           <span className={css.path} title={visibleText(file.path, 'command')}>
             {file.oldPath !== null && (
               <>
@@ -51,51 +39,42 @@ export function FileChange({ stageId, diff, file }: FileChangeProps) {
             )}
             <Seen text={file.path} kind="command" />
           </span>
-          {kind !== null && <span className={css.status}>{kind}</span>}
-          {STATUS[file.status] !== '' && <span className={css.status}>{STATUS[file.status]}</span>}
-          <span className={css.counts}>
-            <span className={css.plus}>+{file.additions}</span> <span className={css.minus}>−{file.deletions}</span>
-          </span>
+          {kind !== null && <span className={css.kind}>{kind}</span>}
         </button>
-      </h2>
-      {open && (
-        <div id={bodyId}>
-          <FileBody stageId={stageId} diff={diff} file={file} />
-        </div>
-      )}
+      </Heading>
+      <Counts file={file} />
+      <label className={css.viewed}>
+        <input
+          type="checkbox"
+          tabIndex={isCopy ? -1 : undefined}
+          aria-label={`Viewed ${visibleText(file.path, 'command')}`}
+          checked={isViewed}
+          onChange={(event) => list.setViewed(file, event.currentTarget.checked)}
+        />
+        <span aria-hidden>Viewed</span>
+      </label>
     </div>
   );
 }
 
-/** Loads the patch when it comes into view. */
-function FileBody({ stageId, diff, file }: FileChangeProps) {
-  const { ref, inViewport } = useInViewport<HTMLDivElement>();
-  const query = filePatchQuery(stageId, diff, file.path);
-  const { data: patch, error } = useQuery({
-    ...query,
-    enabled: (state) => inViewport || state.state.data !== undefined,
-  });
-  const reloadDiff = useReloadDiff(stageId);
-  if (error !== null)
-    return (
-      <FailureNote>
-        {errorText(error)}{' '}
-        {isOutdated(error) && (
-          <Button size="compact-sm" variant="default" onClick={reloadDiff}>
-            Reload the changes
-          </Button>
-        )}
-      </FailureNote>
-    );
-  if (patch === undefined)
-    return (
-      <div
-        ref={ref}
-        className={css.unread}
-        role="status"
-        aria-label={`Reading the changes of ${visibleText(file.path, 'command')}`}
-      />
-    );
+/** A, M, D or R, as git says it, with the word for a screen reader. */
+export const StatusLetter = ({ file }: { file: FileDiff }) => (
+  <span className={css.letter} data-status={file.status} title={STATUS_WORDS[file.status]}>
+    <span aria-hidden>{statusLetter(file)}</span>
+    <span className="visually-hidden">{STATUS_WORDS[file.status]}</span>
+  </span>
+);
+
+/** How many lines were added and removed; what is none is left out. */
+export const Counts = ({ file: { additions, deletions } }: { file: Pick<FileDiff, 'additions' | 'deletions'> }) => (
+  <span className={css.counts}>
+    {additions > 0 && <span className={css.plus}>+{additions.toLocaleString()}</span>}
+    {deletions > 0 && <span className={css.minus}>−{deletions.toLocaleString()}</span>}
+  </span>
+);
+
+/** What has to be known of a file beside its lines: hidden characters, what is not shown, why there are no lines. */
+export function FileAbout({ file, patch }: { file: FileDiff; patch: string | null }) {
   const empty = emptyWords(file, patch);
   const unseen = unseenWords(file, patch ?? '');
   return (
@@ -109,56 +88,6 @@ function FileBody({ stageId, diff, file }: FileChangeProps) {
       />
       {unseen !== null && <p className={css.remark}>{unseen}</p>}
       {empty !== null && <p className={css.remark}>{empty}</p>}
-      {patch !== null && patch !== '' && <Patch patch={patch} path={visibleText(file.path, 'command')} />}
     </>
-  );
-}
-
-function Patch({ patch, path }: { patch: string; path: string }) {
-  const lines = useMemo(() => patchLines(patch), [patch]);
-  const [shown, setShown] = useState(FIRST);
-  return (
-    <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard */}
-      <section className={css.patch} tabIndex={0} aria-label={`Changes of ${path}`}>
-        <table>
-          <tbody>
-            {lines.slice(0, shown).map((line, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
-              <Line key={index} line={line} />
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {lines.length > shown && (
-        <Button size="compact-sm" variant="subtle" m={4} onClick={() => setShown(shown + FIRST * 5)}>
-          Show more ({(lines.length - shown).toLocaleString()} lines)
-        </Button>
-      )}
-    </>
-  );
-}
-
-const SAID = { same: '', removed: 'Removed: ', added: 'Added: ', gap: '', remark: '' };
-
-function Line({ line }: { line: PatchLine }) {
-  if (line.kind === 'gap' || line.kind === 'remark')
-    return (
-      <tr className={css[line.kind]}>
-        <td colSpan={3}>
-          {line.kind === 'gap' && '⋯ '}
-          <Seen text={line.text} kind="code" />
-        </td>
-      </tr>
-    );
-  return (
-    <tr className={css[line.kind]}>
-      <td className={css.number}>{line.before}</td>
-      <td className={css.number}>{line.after}</td>
-      <td className={css.code}>
-        <span className="visually-hidden">{SAID[line.kind]}</span>
-        <Seen text={line.text} kind="code" />
-      </td>
-    </tr>
   );
 }

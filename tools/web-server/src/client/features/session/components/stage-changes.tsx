@@ -1,58 +1,47 @@
-import { type StageDiff, type StageView, visibleText } from '@callboard/contract';
-import { Button, Loader } from '@mantine/core';
-import { IconRefresh } from '@tabler/icons-react';
+import type { StageDiff, StageView } from '@callboard/contract';
+import { Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { type ComponentType, useEffect, useMemo } from 'react';
 import { errorText } from '../../../lib/api-client.ts';
-import { count } from '../../../lib/format.ts';
-import { FailureNote, Note } from '../../../ui/note.tsx';
+import { FailureNote } from '../../../ui/note.tsx';
 import { stageDiffQuery } from '../api/stage-diff.ts';
-import { FileChange } from './file-change.tsx';
+import { inTreeOrder } from '../model/change-tree.ts';
+import { useChangesDisplay } from '../model/changes-display.ts';
+import { ChangesView } from './changes-view.tsx';
 import css from './stage-changes.module.css';
 
-/** The stage's changes against its base, committed or not, file by file. */
-export function StageChanges({ stage }: { stage: StageView }) {
+interface StageChangesProps {
+  stage: StageView;
+  /** What follows the last file: what can be done with the changes. */
+  EndSlot?: ComponentType<{ stage: StageView; diff: StageDiff }>;
+}
+
+/** The stage's changes against its base, committed or not: a tree of files, and one file after another. */
+export default function StageChanges({ stage, EndSlot }: StageChangesProps) {
   const { data, error, isFetching, refetch } = useQuery({
     ...stageDiffQuery(stage.id),
     enabled: stage.worktree !== null,
   });
+  useEffect(() => useChangesDisplay.getState().open(stage.id), [stage.id]);
+  const diff = useMemo(() => data && { ...data, files: inTreeOrder(data.files) }, [data]);
   return (
     <section className={css.changes} aria-label="Changes">
-      <div className={css.inner}>
-        <div className={css.summary}>
-          <span>
-            {stage.worktree === null ? 'Nothing was started, so nothing has changed.' : data && summary(data)}
-          </span>
-          {stage.worktree !== null && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              leftSection={<IconRefresh size={14} />}
-              loading={isFetching && data !== undefined}
-              onClick={() => void refetch()}
-            >
-              Refresh
-            </Button>
-          )}
-        </div>
-        {error !== null && <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>}
-        {data === undefined && isFetching && <Loader size="sm" color="gray" aria-label="Reading the changes" />}
-        {data !== undefined && data.unread.length > 0 && (
-          <Note>
-            Git cannot read these, so they are neither shown nor merged:{' '}
-            {visibleText(data.unread.join(', '), 'command')}
-          </Note>
-        )}
-        {data?.files.map((file) => (
-          <FileChange key={file.path} stageId={stage.id} diff={data} file={file} />
-        ))}
-      </div>
+      {stage.worktree === null && <p className={css.empty}>Nothing has changed: the stage was never started.</p>}
+      {error !== null && <FailureNote>The changes could not be read. {errorText(error)}</FailureNote>}
+      {diff === undefined && isFetching && (
+        <p className={css.empty}>
+          <Loader size="sm" color="gray" aria-label="Reading the changes" />
+        </p>
+      )}
+      {diff !== undefined && (
+        <ChangesView
+          stage={stage}
+          diff={diff}
+          isLoading={isFetching}
+          reload={() => void refetch()}
+          end={EndSlot && <EndSlot stage={stage} diff={diff} />}
+        />
+      )}
     </section>
   );
-}
-
-function summary({ files, base }: StageDiff) {
-  if (files.length === 0) return 'No changes.';
-  const added = files.reduce((sum, file) => sum + file.additions, 0);
-  const removed = files.reduce((sum, file) => sum + file.deletions, 0);
-  return `${count(files.length, 'file')}, +${added} −${removed}, compared with ${base.slice(0, 7)}, including uncommitted changes`;
 }

@@ -1,5 +1,15 @@
 import type { FileDiff } from '@callboard/contract';
 
+export const STATUS_WORDS: Readonly<Record<FileDiff['status'], string>> = {
+  added: 'added',
+  modified: 'modified',
+  deleted: 'deleted',
+  renamed: 'renamed',
+};
+
+/** Git's letter for what happened to the file. */
+export const statusLetter = ({ status }: Pick<FileDiff, 'status'>): string => status.charAt(0).toUpperCase();
+
 const KINDS: Readonly<Record<string, string>> = {
   '100644': 'file',
   '100755': 'executable file',

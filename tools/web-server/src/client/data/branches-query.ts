@@ -1,6 +1,6 @@
 import type { ProjectId } from '@callboard/contract';
 import { queryOptions, skipToken } from '@tanstack/react-query';
-import { client } from '../../../lib/api-client.ts';
+import { client } from '../lib/api-client.ts';
 
 /** The branches of a project's repository. */
 export const branchesQuery = (projectId: ProjectId | undefined) =>

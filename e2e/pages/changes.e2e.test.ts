@@ -1,0 +1,80 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { callApi } from '../support/api.ts';
+import { openStage } from '../support/open-stage.ts';
+
+/** The page of a stage's changes, after its worktree was changed. */
+async function openChanges(change: (folder: string) => Promise<void>) {
+  const place = await openStage({ steps: [{ text: 'Ready.' }] }, 'Say when');
+  const { page, stage, url } = place;
+  await page.getByText('Ready.').waitFor();
+  const reply = await callApi(new URL(url).origin, 'GET', `/api/stages/${stage.id}`);
+  await change((await reply.json()).stage.worktree.path);
+  await page.goto(`${url}?tab=changes`);
+  const list = page.getByRole('region', { name: 'Changed files' });
+  const tree = page.getByRole('navigation', { name: 'Files' });
+  const current = () => tree.locator('[aria-current]').textContent();
+  return { ...place, list, tree, current };
+}
+
+it('shows 300 files smoothly: a tree, keys from file to file, and only what is in sight', async () => {
+  const { page, errors, list, tree, current } = await openChanges(async (folder) => {
+    for (let n = 0; n < 300; n += 1) {
+      const inner = join(folder, 'src', 'deep', `part-${n % 10}`);
+      await mkdir(inner, { recursive: true });
+      await writeFile(join(inner, `file-${String(n).padStart(3, '0')}.ts`), `export const n = ${n};\n`.repeat(8));
+    }
+    const long = Array.from({ length: 20_000 }, (_, n) => `line ${n}`).join('\n');
+    await writeFile(join(folder, 'long.txt'), long);
+  });
+  await page.getByText('301 files').waitFor();
+  await page.getByText(/compared with main @ [0-9a-f]{7}, including uncommitted changes/).waitFor();
+  // Folders that hold one folder only are one line.
+  await tree.getByRole('button', { name: 'src/deep' }).waitFor();
+  await expect.poll(current).toContain('file-000.ts');
+  await page.keyboard.press(']');
+  await expect.poll(current).toContain('file-010.ts');
+  await page.keyboard.press('j');
+  await expect.poll(current).toContain('file-020.ts');
+  await page.keyboard.press('[');
+  await expect.poll(current).toContain('file-010.ts');
+  await page.keyboard.press('k');
+  await expect.poll(current).toContain('file-000.ts');
+  await list.getByText('export const n = 0;').first().waitFor();
+
+  // The last one: far away, and too long to be open by itself.
+  await tree.getByRole('button', { name: /long\.txt/ }).click();
+  await expect.poll(current).toContain('long.txt');
+  await list.getByRole('button', { name: /long\.txt/ }).click();
+  await list.getByText('line 3', { exact: true }).waitFor();
+  expect(await page.locator('*').count()).toBeLessThan(6_000);
+  expect(errors).toEqual([]);
+});
+
+it('shows every kind of change, side by side too, and remembers what was viewed', async () => {
+  const { page, errors, list, tree } = await openChanges(async (folder) => {
+    await writeFile(join(folder, 'README.md'), '# The shop\n');
+    await writeFile(join(folder, 'image.bin'), Buffer.from(Array.from({ length: 3000 }, (_, n) => (n * 7) % 256)));
+    await writeFile(join(folder, 'empty.txt'), '');
+    await writeFile(join(folder, 'odd \u202e name.txt'), 'a\u200bb\n');
+  });
+  await list.getByText('A binary file: its content is not shown.').waitFor();
+  await list.getByText('An empty file.').waitFor();
+  await list.getByRole('note', { name: 'Hidden characters' }).first().waitFor();
+  await list.locator('h2').filter({ hasText: 'README.md' }).getByText('modified').waitFor({ state: 'attached' });
+
+  await page.getByRole('button', { name: 'Side by side' }).click();
+  await list.getByText('# The shop').waitFor();
+  await page.getByRole('checkbox', { name: 'Viewed README.md' }).check();
+  await list.getByText('# The shop').waitFor({ state: 'detached' });
+  await page.reload();
+  await page.getByRole('button', { name: 'Inline' }).waitFor();
+  await expect.poll(() => page.getByRole('checkbox', { name: 'Viewed README.md' }).isChecked()).toBe(true);
+  await tree.getByRole('button', { name: /README\.md/ }).waitFor();
+  await page.getByRole('button', { name: 'Expand all' }).click();
+  await list.getByText('# The shop').waitFor();
+  await page.getByRole('button', { name: 'Collapse all' }).click();
+  await list.getByText('# The shop').waitFor({ state: 'detached' });
+  expect(errors).toEqual([]);
+});

@@ -1,0 +1,97 @@
+import type { FileDiff } from '@callboard/contract';
+import type { PatchLine } from './patch.ts';
+
+/** What is known of a file's patch. */
+export type Loaded =
+  | { state: 'loading' }
+  | { state: 'failed'; error: Error }
+  /** `patch`: null if it cannot be shown. */
+  | { state: 'ready'; patch: string | null; lines: readonly PatchLine[] };
+
+/** A row of the list of changes: the heads of files, and below each what is open of it. */
+export type ChangeRow = { key: string; file: number } & (
+  | { kind: 'file' | 'loading' | 'failed' | 'about' }
+  | { kind: 'line'; at: number }
+  /** Side by side; the numbers are places in the patch. */
+  | { kind: 'pair'; left: number | null; right: number | null }
+);
+
+interface RowsInput {
+  files: readonly FileDiff[];
+  isOpen: (file: FileDiff) => boolean;
+  loadedOf: (file: FileDiff) => Loaded;
+  isSplit: boolean;
+}
+
+/** All rows, top to bottom. */
+export function changeRows({ files, isOpen, loadedOf, isSplit }: RowsInput): ChangeRow[] {
+  const rows: ChangeRow[] = [];
+  for (const [at, file] of files.entries()) {
+    const key = file.path;
+    rows.push({ key, file: at, kind: 'file' });
+    if (!isOpen(file)) continue;
+    const loaded = loadedOf(file);
+    if (loaded.state !== 'ready') {
+      rows.push({ key: `${key}\0${loaded.state}`, file: at, kind: loaded.state });
+      continue;
+    }
+    rows.push({ key: `${key}\0about`, file: at, kind: 'about' });
+    const hasTwoSides = file.status === 'modified' || file.status === 'renamed';
+    const lines =
+      isSplit && hasTwoSides
+        ? pairs(loaded.lines)
+        : loaded.lines.map((_, line) => ({ kind: 'line' as const, at: line }));
+    for (const [place, line] of lines.entries()) rows.push({ key: `${key}\0${isSplit}${place}`, file: at, ...line });
+  }
+  return rows;
+}
+
+type Pair = { kind: 'line'; at: number } | { kind: 'pair'; left: number | null; right: number | null };
+
+/** Lines side by side: unchanged ones on both sides, each removed line beside the added one that may have replaced it. */
+export function pairs(lines: readonly PatchLine[]): Pair[] {
+  const found: Pair[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const run = runAt(lines, at);
+    if (run === null) {
+      found.push(lines[at]?.kind === 'same' ? { kind: 'pair', left: at, right: at } : { kind: 'line', at });
+      at += 1;
+      continue;
+    }
+    const { removed, added, end } = run;
+    for (let n = 0; n < Math.max(removed.length, added.length); n += 1)
+      found.push({ kind: 'pair', left: removed[n] ?? null, right: added[n] ?? null });
+    at = end;
+  }
+  return found;
+}
+
+/** By place in the patch: the line that replaces it, or that it replaces; null for all others. */
+export function partners(lines: readonly PatchLine[]): (number | null)[] {
+  const found: (number | null)[] = lines.map(() => null);
+  for (let at = 0; at < lines.length; ) {
+    const run = runAt(lines, at);
+    if (run !== null)
+      for (const [n, left] of run.removed.entries()) {
+        const right = run.added[n];
+        if (right === undefined) break;
+        [found[left], found[right]] = [right, left];
+      }
+    at = run?.end ?? at + 1;
+  }
+  return found;
+}
+
+/** The removed and added lines that follow one another from here on; null if there are none. Remarks between them are skipped. */
+function runAt(lines: readonly PatchLine[], from: number): { removed: number[]; added: number[]; end: number } | null {
+  const removed: number[] = [];
+  const added: number[] = [];
+  let end = from;
+  for (; end < lines.length; end += 1) {
+    const kind = lines[end]?.kind;
+    if (kind === 'removed' && added.length === 0) removed.push(end);
+    else if (kind === 'added') added.push(end);
+    else break;
+  }
+  return end === from ? null : { removed, added, end };
+}
