@@ -37,7 +37,7 @@ const WORDS: Record<string, (input: ToolInput, folder: string | null) => ToolWor
   Agent: (input) => ({ verb: 'Agent', object: field(input, 'description'), isCode: false }),
   TodoWrite: () => ({ verb: 'Update', object: 'to-do list', isCode: false }),
   AskUserQuestion: () => ({ verb: 'Ask', object: 'you', isCode: false }),
-  ExitPlanMode: () => ({ verb: 'Present', object: 'a plan', isCode: false }),
+  ExitPlanMode: () => ({ verb: 'Plan', object: '', isCode: false }),
 };
 
 /** Describes a tool call in words. Hidden characters are shown as codes. */
