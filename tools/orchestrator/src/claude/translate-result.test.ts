@@ -30,7 +30,7 @@ it.each([
     'a machine without a login',
     { is_error: true, terminal_reason: 'api_error', result: 'Not logged in · Please run /login' },
     'failed',
-    expect.stringContaining('in a terminal'),
+    'Claude is not logged in on this machine.',
   ],
   [
     'a conversation that is not there',

@@ -21,7 +21,7 @@ export function translateResult(result: z.infer<typeof ResultMessage>): TurnEnd 
   return { outcome: 'failed', message: failureText(result), ...figures };
 }
 
-const LOG_IN = 'Claude is not logged in. Run `claude` in a terminal and log in, then continue.';
+const LOG_IN = 'Claude is not logged in on this machine.';
 
 /**
  * Whether the turn failed because this machine has no login, or one that has expired or was revoked (2.1.330: "Not logged in",

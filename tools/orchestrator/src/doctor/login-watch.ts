@@ -40,7 +40,7 @@ export interface LoginWatch {
 const READY: ClaudeState = { state: 'ready', why: null, command: null };
 const NOT_LOGGED_IN: ClaudeState = {
   state: 'not-logged-in',
-  why: 'Claude is not logged in on this machine. Run `claude` in a terminal and log in. Callboard notices it.',
+  why: 'Claude is not logged in on this machine. Run claude in a terminal and log in; Callboard notices it.',
   command: 'claude',
 };
 const INSTALL = 'npm install -g @anthropic-ai/claude-code';

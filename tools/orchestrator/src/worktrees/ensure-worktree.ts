@@ -4,6 +4,7 @@ import type { Project, StageId, Worktree } from '@callboard/contract';
 import { OperationalError } from '../lib/errors.ts';
 import { pathExists } from '../lib/path-exists.ts';
 import type { Git } from './git/git.ts';
+import { gitFailure } from './git/git-cause.ts';
 import { ignoredFiles } from './ignored-files.ts';
 import { type StartPoint, startCommit } from './start-point.ts';
 import { prepareSubmodules } from './submodules.ts';
@@ -144,7 +145,7 @@ function pathTaken(project: Project, path: string): OperationalError {
 }
 
 const creationFailed = (path: string, words: string): OperationalError =>
-  new OperationalError('worktree_failed', `git could not create the worktree ${path}: ${words.trim()}`);
+  new OperationalError('worktree_failed', gitFailure(`The worktree ${path} was not created.`, words));
 
 async function copyIgnored(git: Git, project: Project, path: string): Promise<void> {
   const { copyIgnored: globs } = project.settings;

@@ -2,6 +2,7 @@ import { messageOf } from '@callboard/runtime/errors';
 import { OperationalError } from '../../lib/errors.ts';
 import { placeholdersIn } from '../sandbox-mount-points.ts';
 import { addsAll, excluding, listsUntracked, nestedRepositories, parseCommandLine } from './command-line.ts';
+import { gitFailure } from './git-cause.ts';
 import { createGitGuard, type GitGuard } from './guard.ts';
 import type { Repositories } from './known-repositories.ts';
 import { explainFilterFailure } from './overrides.ts';
@@ -83,7 +84,10 @@ export function createGit({ env: userEnv, repositories, hooksBase }: GitParts): 
       async must(cwd, args, extra) {
         const { failed, stdout, stderr } = await attempt(cwd, args, extra);
         if (!failed) return stdout.trimEnd();
-        throw new OperationalError('worktree_failed', `git ${args.slice(0, 2).join(' ')} failed in ${cwd}: ${stderr}`);
+        throw new OperationalError(
+          'worktree_failed',
+          gitFailure(`git ${args.slice(0, 2).join(' ')} failed in ${cwd}.`, stderr),
+        );
       },
     };
   }

@@ -1,11 +1,15 @@
+import { notifications } from '@mantine/notifications';
 import { screen, within } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import { useBoardUi } from '../features/board/model/board-ui.ts';
 import { openPage } from '../test/open-page.tsx';
 import { problem } from '../test/page-server.ts';
-import { board } from '../test/samples.ts';
+import { board, stage } from '../test/samples.ts';
 
-afterEach(() => useBoardUi.getState().closeForm());
+afterEach(() => {
+  useBoardUi.getState().closeForm();
+  notifications.clean();
+});
 
 const empty = () => board({ stages: [] });
 const folder = (path: string, isRepository = false) => ({
@@ -55,6 +59,16 @@ it('says why a folder cannot be listed, and goes back to the home folder', async
   await screen.findByText('Callboard may not read it.');
   await user.click(screen.getByRole('button', { name: 'Back to the home folder' }));
   await screen.findByRole('button', { name: /locked/ });
+});
+
+it('puts the cause of a failed start first, and folds git’s own words', async () => {
+  const words = 'The worktree was not created. The disk is full. Make room, then try again.';
+  const { user, server } = openPage('/', board({ stages: [{ stage: stage('STAGE-1') }] }));
+  server.answer({ start_stage: () => problem('worktree_failed', `${words}\nfatal: No space left on device`) });
+  await user.click(await screen.findByRole('button', { name: 'Start' }));
+  await screen.findByText(words);
+  expect(screen.getByText('Details').closest('details')?.open).toBe(false);
+  screen.getByText('fatal: No space left on device');
 });
 
 it('makes a login link for another device, with a button that copies it', async () => {

@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
 import { type UseMutationResult, useMutation } from '@tanstack/react-query';
-import { errorText } from '../lib/api-client.ts';
+import { failureMessage } from './failure-message.tsx';
 
 interface Command<Input, Reply> {
   run: (input: Input) => Promise<Reply>;
@@ -18,7 +18,9 @@ export function useCommand<Input, Reply>(command: Command<Input, Reply>): UseMut
       const { failed } = command;
       if (failed === undefined) return;
       const title = typeof failed === 'function' ? failed(input) : failed;
-      notifications.show({ title, message: errorText(error), color: 'red', autoClose: 12_000 });
+      const { message, hasDetails } = failureMessage(error);
+      // Whoever reads details needs time.
+      notifications.show({ title, message, color: 'red', autoClose: hasDetails ? false : 12_000 });
     },
   });
 }

@@ -1,4 +1,5 @@
 import { isActive, type OpenDenial, type StageView } from '@callboard/contract';
+import { isLoggedOutStage } from './claude-words.ts';
 import { denierWords } from './denial-words.ts';
 
 /** A stage's state, for the head of its page. `tone` selects the colour. */
@@ -32,7 +33,9 @@ export function stateWords(stage: StageView, pending: number, unsettled: number)
   }
 }
 
-function restWords({ session }: StageView): StateWords {
+function restWords(stage: StageView): StateWords {
+  const { session } = stage;
+  if (isLoggedOutStage(stage)) return { words: 'Claude is not logged in', tone: 'needs' };
   if (session?.atGate === true) return { words: 'Phase finished, needs you', tone: 'needs' };
   switch (session?.lastTurn?.outcome) {
     case 'succeeded':
@@ -48,7 +51,9 @@ function restWords({ session }: StageView): StateWords {
 }
 
 /** Why the stage stopped, if its last turn says so; null if the state says it all. */
-export function reasonWords({ session, completedAt }: StageView): string | null {
+export function reasonWords(stage: StageView): string | null {
+  const { session, completedAt } = stage;
+  if (isLoggedOutStage(stage)) return null;
   if (session === null || completedAt !== null || session.atGate || session.alarm !== null) return null;
   if (isActive(session.state)) return null;
   if (session.lastTurn?.outcome !== 'succeeded') return session.lastTurn?.message ?? null;

@@ -45,6 +45,7 @@ export function AddProjectForm({ thenNewStage }: { thenNewStage: boolean }) {
         error={problem ?? (add.isError ? errorText(add.error) : null)}
         onChange={(event) => setPath(event.currentTarget.value)}
         styles={{ input: { fontFamily: 'var(--font-code)' } }}
+        data-autofocus
         required
       />
       <TextInput

@@ -101,7 +101,7 @@ function SettingsForm({ project }: { project: Project }) {
       />
       <Checkbox
         label="Accept messages from other Claude Code sessions"
-        description="Any Claude Code session of this account, and any program of it, can then write to Claude without your review. They appear in the transcript with their sender. Off: they are refused. Applies to sessions started from now on."
+        description="Any session or program of this account can then write to Claude without your review. The transcript shows who wrote. Applies to sessions started from now on."
         checked={form.sessionMessages}
         onChange={(event) => set({ sessionMessages: event.currentTarget.checked })}
       />

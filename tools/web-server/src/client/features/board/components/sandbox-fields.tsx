@@ -20,7 +20,7 @@ export function SandboxFields({ form, set }: SandboxFieldsProps) {
     <>
       <Checkbox
         label="Run Claude’s commands in a sandbox"
-        description="They cannot reach what answers for you, they write to the worktree only, and you are asked before they use the network. Turn it off, or allow hosts and sockets by name, if tests need a database or Docker on this machine. A change holds from each stage’s next start."
+        description="They write to the worktree only, cannot answer for you, and ask before they use the network. Turn it off, or allow hosts and sockets by name, if tests need a database or Docker. Applies from each stage’s next start."
         checked={form.sandbox === true}
         onChange={(event) => set({ sandbox: event.currentTarget.checked })}
       />
