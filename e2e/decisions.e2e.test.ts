@@ -9,7 +9,7 @@ const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, d
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
 
-const dialog = (page: Page, title: string) => page.getByRole('dialog', { name: `${title} wants to run a command` });
+const dialog = (page: Page, title: string) => page.getByRole('dialog', { name: `${title}: Run this command?` });
 
 /** Allows the request of the only running stage, in a process that no longer reads and is killed. */
 async function loseAnswer(page: Page, folder: string, title: string): Promise<void> {
@@ -65,7 +65,7 @@ it('offers Retry and Dismiss for an answer whose process was killed before it co
     .waitFor();
 
   // The call comes again, and Claude asks again.
-  const form = page.getByRole('form', { name: 'Login form wants to run a command' });
+  const form = page.getByRole('form', { name: 'Login form: Run this command?' });
   await form.getByText('echo one >> made.txt').waitFor();
   await form.getByRole('button', exact('Deny')).click();
   await page.getByText(/^Nothing waits for you/).waitFor();

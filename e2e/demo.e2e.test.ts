@@ -45,7 +45,7 @@ it('shows a newcomer what Callboard does, and leaves nothing behind', async () =
   const loading = page.waitForResponse((response) => new URL(response.url()).pathname === '/api/board');
   await page.goto(loginLink);
 
-  const dialog = page.getByRole('dialog', { name: /^Run the checks .* wants to run a command/ });
+  const dialog = page.getByRole('dialog', { name: /^Run the checks .*: Run this command\?/ });
   await dialog.getByText('sh scripts/check.sh').waitFor({ timeout: 60_000 }); // all sessions of the demo start at once
   await dialog.getByRole('button', { name: 'Allow', exact: true }).click();
   const column = (name: string) => page.getByRole('region', { name });

@@ -23,7 +23,7 @@ it('lets a person answer the same request after SIGKILL of the orchestrator, and
   const script = prompt({ steps: [{ tools: [append('one')] }, { tools: [append('two')] }, { text: 'All finished.' }] });
   await callApi(first.origin, 'POST', '/api/stages', { projectId: 'shop', title: 'Login form', prompt: script });
   await page.getByRole('region', { name: 'Ready' }).getByRole('button', { name: 'Start' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Login form wants to run a command' });
+  const dialog = page.getByRole('dialog', { name: 'Login form: Run this command?' });
   await dialog.getByText('echo one >> made.txt').waitFor();
   const [claude] = await claudePids(folder);
   expect(claude).toBeDefined();
@@ -67,7 +67,7 @@ it('says when an answer did not arrive, and keeps the form with its input', asyn
   await page.goto(loginLink);
   const api = apiOf(origin);
   await api.start(await api.stage('Login form', [{ tools: [append('one')] }, { text: 'All finished.' }]));
-  const dialog = page.getByRole('dialog', { name: 'Login form wants to run a command' });
+  const dialog = page.getByRole('dialog', { name: 'Login form: Run this command?' });
   const reason = dialog.getByRole('textbox', { name: 'Reason' });
   const deny = dialog.getByRole('button', { name: 'Deny', exact: true });
   await reason.fill('Use the table');

@@ -35,7 +35,7 @@ it('takes a newcomer from the printed link to the end of the first stage', async
 
   // Starts it, and gets a request for permission.
   await page.getByRole('region', { name: 'Ready' }).getByRole('button', { name: 'Start' }).click();
-  const asked = page.getByRole('dialog', { name: 'Login form wants to run a command' });
+  const asked = page.getByRole('dialog', { name: 'Login form: Run this command?' });
   await asked.getByText('echo made >> made.txt').waitFor();
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
 
@@ -84,7 +84,7 @@ it('puts the form into the transcript on the asking stage’s own page, and keep
   });
   await page.goto(`${origin}/stages/${stage.id}`);
   await page.getByRole('button', { name: 'Start' }).click();
-  const inline = page.getByRole('form', { name: 'Search index wants to run a command' });
+  const inline = page.getByRole('form', { name: 'Search index: Run this command?' });
   await inline.waitFor();
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   await page.reload();

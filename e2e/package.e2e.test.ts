@@ -76,7 +76,7 @@ it.for(NODES)('does its job from an empty folder, on %s', async ([, node], { ski
   const api = apiOf(origin, model);
   const run = { name: 'Bash', input: { command: 'touch it-ran', description: 'Leave a mark' } };
   await api.start(await api.stage('Say so', [{ tools: [run] }, { text: 'Said.' }]));
-  const form = page.getByRole('dialog', { name: /wants to run a command/ });
+  const form = page.getByRole('dialog', { name: /Run this command\?/ });
   await form.getByText('touch it-ran').first().waitFor();
   await form.getByRole('button', { name: 'Allow', exact: true }).click();
   await page.getByRole('region', { name: 'Review' }).getByText('Say so').waitFor();

@@ -38,7 +38,7 @@ function openStreams(context: BrowserContext): Set<Request> {
 }
 
 const inAll = (tabs: readonly Page[], look: (tab: Page) => Promise<unknown>) => Promise.all(tabs.map(look));
-const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title} wants to run a command` });
+const dialog = (tab: Page, title: string) => tab.getByRole('dialog', { name: `${title}: Run this command?` });
 
 it('shows one event stream in ten tabs of one browser, even after its tab is closed', async () => {
   const { tabs, streams, errors, origin, api } = await openTabs();
@@ -87,7 +87,7 @@ it('serves ten tabs on ten stages at once', async () => {
   if (asking === undefined) throw new Error('unreachable');
   await Promise.all(others.map(({ tab, n }) => tab.getByText(`Finished ${n}.`).first().waitFor()));
   await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor());
-  const form = asking.tab.getByRole('form', { name: 'Stage 0 wants to run a command' });
+  const form = asking.tab.getByRole('form', { name: 'Stage 0: Run this command?' });
   await form.getByRole('button', { name: 'Allow', exact: true }).click();
   await asking.tab.getByText('Finished 0.').first().waitFor();
   await inAll(tabs.slice(1), (tab) => dialog(tab, 'Stage 0').waitFor({ state: 'hidden' }));

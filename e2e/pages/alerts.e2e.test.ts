@@ -51,12 +51,12 @@ it('counts what waits in the title, and notifies once, and only when nobody look
   await look(page, 'hidden');
   await start('One');
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
-  await second.getByRole('dialog', { name: 'One wants to run a command' }).waitFor();
+  await second.getByRole('dialog', { name: 'One: Run this command?' }).waitFor();
 
   await look(second, 'hidden');
   await start('Two');
   await expect.poll(titles).toEqual(['(2) Callboard', '(2) Sessions · Callboard']);
-  await expect.poll(all).toEqual(['Two wants to run a command']);
+  await expect.poll(all).toEqual(['Two: Run this command?']);
 
   // Answered requests are no longer counted, even in a tab that nobody looks at.
   await look(second, 'visible');
@@ -71,7 +71,7 @@ it('counts what waits in the title, and notifies once, and only when nobody look
     await expect.poll(() => page.title()).toBe(left === 1 ? 'Callboard' : '(1) Callboard');
   }
   await expect.poll(icon).toBe('/favicon.svg');
-  expect(await all()).toEqual(['Two wants to run a command']);
+  expect(await all()).toEqual(['Two: Run this command?']);
 
   // A stage that cannot go on needs somebody as well: the column, the badge, the title and the icon show the same number.
   await look(second, 'hidden');
@@ -79,7 +79,7 @@ it('counts what waits in the title, and notifies once, and only when nobody look
   await api.start(await api.stage('Nightly export', [denied]));
   await expect.poll(titles).toEqual(['(1) Callboard', '(1) Sessions · Callboard']);
   await expect.poll(icon).toBe('/favicon-needs-you.svg');
-  await expect.poll(all).toEqual([expect.stringMatching(/^Nightly export: .*failed/), 'Two wants to run a command']);
+  await expect.poll(all).toEqual([expect.stringMatching(/^Nightly export: .*failed/), 'Two: Run this command?']);
   await page.getByRole('region', { name: 'Needs you' }).locator('header').getByText('1', { exact: true }).waitFor();
   await page.getByRole('link', exact('Inbox 1')).waitFor();
   await page.getByRole('button', exact('1 stage needs you')).waitFor();

@@ -9,7 +9,7 @@ const ask = (...questions: { question: string; header: string }[]) => {
   const asked = questions.map((question) => ({ ...question, multiSelect: false, options }));
   return { tools: [{ name: 'AskUserQuestion', input: { questions: asked } }] };
 };
-const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const wants = (title: string) => ({ name: `${title}: Run this command?` });
 const exact = (name: string) => ({ name, exact: true });
 
 /** Which key the button currently offers. */
@@ -34,7 +34,7 @@ it('shows another stage’s request in the corner of a page that has a form, whe
   const { page, origin, api, errors } = desk;
   const x = await begin(desk, 'Login form', ask({ question: 'Which one?', header: 'One' }));
   await page.goto(`${origin}/stages/${x}`);
-  const form = page.getByRole('form', exact('Login form has a question'));
+  const form = page.getByRole('form', exact('Login form: A question'));
   await form.waitFor();
   const card = page.getByRole('region', exact('Request'));
   const others: string[] = [];
@@ -145,7 +145,7 @@ it('accepts the answer to a question of any text, by digits, and shows it in one
     ask({ question: '__proto__', header: 'Which one' }, { question: 'Write tests?', header: 'Tests' }),
     ask({ question: 'Which database?', header: 'Database' }, { question: 'Write docs?', header: 'Docs' }),
   );
-  const dialog = page.getByRole('dialog', exact('Login form has 2 questions'));
+  const dialog = page.getByRole('dialog', exact('Login form: 2 questions'));
   const submit = dialog.getByRole('button', exact('Submit'));
   for (const group of ['__proto__', 'Which database?']) {
     const options = dialog.getByRole('group', { name: group });

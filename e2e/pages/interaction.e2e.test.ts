@@ -42,7 +42,7 @@ it('runs a command as edited, and shows errors at the field', async () => {
   };
   const read = { name: 'Read', input: { file_path: join(dataDir, 'elsewhere.txt') } };
   const id = await begin('Login form', [bash('echo one >> a.txt'), { tools: [write] }, { tools: [read] }, done]);
-  const dialog = page.getByRole('dialog', { name: /^Login form wants to/ });
+  const dialog = page.getByRole('dialog', { name: /^Login form: (Run|Write|Read|Edit)/ });
   await dialog.getByRole('button', { name: 'Edit before allowing' }).click();
   const command = dialog.getByRole('textbox', { name: 'Command' });
   await expect.poll(() => command.inputValue()).toBe('echo one >> a.txt');
@@ -92,7 +92,7 @@ it('returns a plan with comments, and accepts the next one with a mode', async (
     [{ tools: [write] }, { tools: [exit] }, { text: 'Once more.', tools: [exit] }, done],
     { permissionMode: 'plan' },
   );
-  const dialog = page.getByRole('dialog', exact('Login form has a plan'));
+  const dialog = page.getByRole('dialog', exact('Login form: Review the plan'));
   await dialog.getByRole('heading', { name: 'Login', exact: true }).waitFor();
   await dialog.getByText('First the route, then the form.').hover();
   await dialog.getByRole('button', { name: 'Comment on: First the route, then the form.' }).click();
@@ -143,7 +143,7 @@ it('keeps unsent answers over a reload and on another device until they are sent
     },
   ];
   const id = await begin('Login form', [{ tools: [{ name: 'AskUserQuestion', input: { questions } }] }, done]);
-  const dialog = page.getByRole('dialog', { name: 'Login form has 2 questions' });
+  const dialog = page.getByRole('dialog', { name: 'Login form: 2 questions' });
   const first = dialog.getByRole('group', { name: 'Which database?' });
   await first.getByText('CREATE TABLE a (x INTEGER);').waitFor();
   await first.getByRole('radio', { name: 'PostgreSQL' }).check();
@@ -162,7 +162,7 @@ it('keeps unsent answers over a reload and on another device until they are sent
   await elsewhere.page.goto((await command('link')).output.trim());
   await elsewhere.page.waitForURL(`${origin}/`);
   await elsewhere.page.goto(`${origin}/inbox`);
-  const form = elsewhere.page.getByRole('form', { name: 'Login form has 2 questions' });
+  const form = elsewhere.page.getByRole('form', { name: 'Login form: 2 questions' });
   await elsewhere.page.getByRole('link', { name: /Login form/ }).click();
   const otherName = form.getByRole('group', { name: 'Which name?' }).getByRole('textbox', { name: 'Other' });
   await expect.poll(() => otherName.inputValue()).toBe('Ledger');

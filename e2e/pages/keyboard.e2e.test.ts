@@ -40,7 +40,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await page.keyboard.type(named('job', 'Build it.'));
   await page.keyboard.press('Control+Enter');
 
-  await page.getByRole('dialog', { name: 'Search index has a question' }).waitFor();
+  await page.getByRole('dialog', { name: 'Search index: A question' }).waitFor();
   await tabTo(page, page.getByRole('radio', { name: 'SQLite' }));
   await page.keyboard.press('ArrowDown');
   await expect.poll(() => page.getByRole('radio', { name: 'PostgreSQL' }).isChecked()).toBe(true);
@@ -48,7 +48,7 @@ it('does a whole job by keyboard alone: write, start, answer, deny, write to Cla
   await tabTo(page, button('Submit'));
   await page.keyboard.press('Enter');
 
-  const overlay = page.getByRole('dialog', { name: 'Search index wants to run a command' });
+  const overlay = page.getByRole('dialog', { name: 'Search index: Run this command?' });
   await overlay.getByText('touch one.txt').waitFor();
   // Nobody turned to it: its keys work after a second on the screen without any action.
   await expect.poll(() => button('Allow').getAttribute('aria-keyshortcuts')).toBe('a');

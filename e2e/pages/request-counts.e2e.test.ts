@@ -10,7 +10,7 @@ import { apiOf } from '../support/scene.ts';
 const command = (text: string) => ({ name: 'Bash', input: { command: text, description: 'Do it' } });
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
-const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const wants = (title: string) => ({ name: `${title}: Run this command?` });
 
 it('counts the open requests of a stage on its card, and in the head of its page, where a click shows the first', async () => {
   const { page, origin, api, errors, folder } = await openDesk();
@@ -19,7 +19,7 @@ it('counts the open requests of a stage on its card, and in the head of its page
   const tools = files.map((file_path) => ({ name: 'Read', input: { file_path } }));
   const stageId = await api.stage('Login form', [{ tools }, done]);
   await api.start(stageId);
-  await page.getByRole('dialog', { name: /^Login form wants to read/ }).waitFor();
+  await page.getByRole('dialog', { name: /^Login form: Read/ }).waitFor();
   const card = page.locator('article', { hasText: 'Login form' });
   const counted = card.locator('[role="img"][aria-label="3 open requests"]');
   await expect.poll(() => counted.allTextContents()).toEqual(['3']);
@@ -32,7 +32,7 @@ it('counts the open requests of a stage on its card, and in the head of its page
   expect(await bell.textContent()).toBe('3');
   await bell.click();
   await page.waitForURL(`${origin}/stages/${stageId}`);
-  const form = page.getByRole('form', { name: /^Login form wants to read/ }).first();
+  const form = page.getByRole('form', { name: /^Login form: Read/ }).first();
   await form.getByRole('button', exact('Allow')).click();
   const fewer = page.getByRole('button', exact('2 open requests of this stage'));
   await expect.poll(() => fewer.allTextContents()).toEqual(['2']);

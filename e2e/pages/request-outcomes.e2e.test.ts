@@ -8,7 +8,7 @@ import { type Desk, openDesk } from '../support/desk.ts';
 const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 const done = { text: 'All finished.' };
 const exact = (name: string) => ({ name, exact: true });
-const wants = (title: string) => ({ name: `${title} wants to run a command` });
+const wants = (title: string) => ({ name: `${title}: Run this command?` });
 const question = {
   question: 'Which database?',
   header: 'Database',
@@ -30,7 +30,7 @@ it('lets a person decline to answer a question, and tells Claude why', async () 
   const { page, errors, model, origin } = desk;
   const ask = { tools: [{ name: 'AskUserQuestion', input: { questions: [question] } }] };
   const stageId = await begin(desk, 'Login form', [ask, ask, done]);
-  const dialog = page.getByRole('dialog', exact('Login form has a question'));
+  const dialog = page.getByRole('dialog', exact('Login form: A question'));
   await dialog.getByRole('textbox', exact('Reason')).fill('You know better');
   await dialog.getByRole('button', exact('Decline')).click();
   const told = () => JSON.stringify(model.requests.at(-1)?.messages);
@@ -61,10 +61,10 @@ it('fills in the form of an MCP server, and shows missing fields at once', async
   const asks = { tools: [{ name: 'mcp__asker__ask_name', input: {} }] };
   const stageId = await begin(desk, 'Login form', [asks, done]);
   await page
-    .getByRole('dialog', { name: /^Login form wants to use/ })
+    .getByRole('dialog', { name: /^Login form: Use/ })
     .getByRole('button', exact('Allow'))
     .click();
-  const dialog = page.getByRole('dialog', exact('Login form has a form from asker'));
+  const dialog = page.getByRole('dialog', exact('Login form: asker asks for details'));
   await dialog.getByText('Your name?').waitFor();
   const send = dialog.getByRole('button', exact('Send'));
   expect(await send.isDisabled()).toBe(true);
@@ -94,7 +94,7 @@ it('says that a request timed out, at that moment and later', async () => {
   await dialog.waitFor();
   const told = page.getByRole('alert').filter({ hasText: 'Timed out' });
   await told
-    .getByText(/^Login form wants to run a command\. Timed out, nobody answered for/)
+    .getByText(/^Login form: Run this command\?\.? Timed out, nobody answered for/)
     .waitFor({ timeout: 30_000 }); // 10 s after the request
   await dialog.waitFor({ state: 'hidden' });
   await review(page, 'Login form').waitFor();
@@ -111,7 +111,7 @@ it('says that Claude withdrew a request, at that moment and later', async () => 
   await dialog.waitFor();
   await api.post(`/api/sessions/${stageId}/interrupt`);
   const told = page.getByRole('alert').filter({ hasText: 'Claude took the request back' });
-  await told.getByText(/^Login form wants to run a command\. Claude Code withdrew the request/).waitFor();
+  await told.getByText(/^Login form: Run this command\?\.? Claude Code withdrew the request/).waitFor();
   await dialog.waitFor({ state: 'hidden' });
   await page.goto(`${origin}/stages/${stageId}`);
   await page

@@ -39,7 +39,7 @@ it('shows a form that does not fit from its top, and does not move the view of a
   await expect.poll(isAtEnd).toBe(true);
   await page.getByRole('button', { name: 'Decline' }).click();
 
-  const writing = page.getByRole('heading', { name: /wants to write/ });
+  const writing = page.getByRole('heading', { name: /^Write / });
   await writing.waitFor();
   await expect.poll(() => fromTop(writing)).toBeGreaterThan(0);
   const whole = page.getByRole('button', { name: /^Show \d+ more lines$/ });

@@ -33,5 +33,5 @@ export async function openRequestDesk(): Promise<RequestDesk> {
 
 export const bash = (command: string) => ({ tools: [{ name: 'Bash', input: { command, description: 'Do it' } }] });
 export const done = { text: 'All finished.' };
-export const wants = (title: string) => ({ name: `${title} wants to run a command` });
+export const wants = (title: string) => ({ name: `${title}: Run this command?` });
 export const exact = (name: string) => ({ name, exact: true });

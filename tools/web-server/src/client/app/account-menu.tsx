@@ -2,6 +2,7 @@ import { ActionIcon, Menu, useComputedColorScheme, useMantineColorScheme } from 
 import { notifications } from '@mantine/notifications';
 import { IconDevices, IconKeyboard, IconLogout, IconTrash, IconUserCircle } from '@tabler/icons-react';
 import { Link } from 'react-router';
+import { PresentationItems } from '../features/interaction/components/presentation-items.tsx';
 import { useLogout } from '../features/logins/api/login-commands.ts';
 import { beep, setAlerts, turnOnNotifications, useAlertSettings } from './alerts.ts';
 import { openHelp, openLogins } from './frame-store.ts';
@@ -30,6 +31,8 @@ function AccountItems() {
   return (
     <>
       <AlertItems />
+      <Menu.Divider />
+      <PresentationItems />
       <Menu.Divider />
       <Menu.CheckboxItem checked={isDark} onChange={() => setColorScheme(isDark ? 'light' : 'dark')}>
         Dark theme

@@ -13,14 +13,11 @@ const titles = (before: ReturnType<typeof board>, now: ReturnType<typeof board>)
 it('alerts once about each request, and about a stage that stops without one', () => {
   const quiet = board({ stages: [idle('A', 'succeeded'), asking('B')] });
   const both = board({ stages: [idle('A', 'failed'), asking('B')], pending: [request('B', 'r')] });
-  expect(titles(quiet, both)).toEqual([
-    'Title of B wants to run a command',
-    'Title of A: the last turn failed: no credit',
-  ]);
+  expect(titles(quiet, both)).toEqual(['Title of B: Run this command?', 'Title of A: the last turn failed: no credit']);
   expect(titles(both, both)).toEqual([]);
   // A second request of the same stage is a new reason.
   const more = board({ stages: [idle('A', 'failed'), asking('B')], pending: [request('B', 'r'), request('B', 's')] });
-  expect(titles(both, more)).toEqual(['Title of B wants to run a command']);
+  expect(titles(both, more)).toEqual(['Title of B: Run this command?']);
 });
 
 it('alerts once about many stages that stop together', () => {

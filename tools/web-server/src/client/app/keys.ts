@@ -34,7 +34,8 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
       { keys: ['A'], does: 'Allow, accept or submit the one whose buttons show it' },
       { keys: ['D'], does: 'Deny, decline or send it back' },
       { keys: ['1', '9'], does: 'Choose an option of a question' },
-      { keys: ['Esc'], does: 'Set all aside' },
+      { keys: ['S'], does: 'Later: keep it in the inbox' },
+      { keys: ['Esc'], does: 'Later, for all of them' },
     ],
   },
   {
@@ -42,6 +43,7 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     entries: [
       { keys: ['J'], does: 'The next one' },
       { keys: ['K'], does: 'The one before' },
+      { keys: ['A', 'D', 'S'], does: 'Allow, deny or set aside the one in hand' },
       { keys: ['A'], does: 'Continue a stopped stage' },
       { keys: ['Enter'], does: 'Open the stage' },
     ],

@@ -11,7 +11,7 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { client, errorText } from '../../../lib/api-client.ts';
-import { requestKey } from '../../../lib/request-text.ts';
+import { asSentence, requestKey } from '../../../lib/request-text.ts';
 import { untilDelivered } from '../../../lib/until-delivered.ts';
 import { askBeforeLeaving, isOwn, markOwn, unmarkOwn } from '../model/answers-under-way.ts';
 import type { Approval, QuestionAnswer, Verdict } from '../model/verdict.ts';
@@ -143,7 +143,7 @@ function tellConflict(cache: QueryClient, request: PendingRequest, error: Transp
   notifications.show({
     id: requestKey(request),
     title: decision === null ? 'This request is closed' : 'Timed out',
-    message: `${name}. ${words}`,
+    message: `${asSentence(name)} ${words}`,
     color: 'gray',
     autoClose: 15_000,
   });

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent } from 'react';
 import { boardQuery, type Ending, endingKey, stageOf } from '../../../data/queries.ts';
-import { requestKey } from '../../../lib/request-text.ts';
+import { asSentence, requestKey } from '../../../lib/request-text.ts';
 import { isOwn } from '../model/answers-under-way.ts';
 import { decisionWords } from '../words/decision-words.ts';
 import { isAnswered, notifyDecidedElsewhere } from './notify-decided-elsewhere.tsx';
@@ -29,7 +29,7 @@ function tellEnding(cache: QueryClient, request: PendingRequest, name: string): 
   notifications.show({
     id: requestKey(request),
     title,
-    message: `${name}. ${message}`,
+    message: `${asSentence(name)} ${message}`,
     color: 'gray',
     autoClose: 15_000,
   });

@@ -6,6 +6,7 @@ import { Seen } from '../../../ui/seen.tsx';
 import { cutText } from '../model/cut-text.ts';
 import { type ShellPiece, shellPieces } from '../model/shell-words.ts';
 import css from './content.module.css';
+import { useFreeHeight } from './use-free-height.ts';
 
 /** A command as it would run. The middle of a long command is hidden, never the end, and a note says how much. */
 export function AskedCommand({ text }: { text: string }) {
@@ -62,22 +63,25 @@ const LINE_PX = 20;
 /** The width of one character of the code font. */
 const CHARACTER_PX = 7.8;
 const PADDING_PX = 26;
+/** What the box needs above and below its lines. */
+const FRAME_PX = 20;
 
 /** Returns how many characters fit into a row of the box, and how many rows it may have. */
 function useRoom(box: RefObject<HTMLElement | null>): { columns: number; rows: number } {
+  const free = useFreeHeight(box);
   const [room, setRoom] = useState({ columns: 80, rows: 12 });
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
     const measure = () => {
       const columns = Math.max(20, Math.floor((element.clientWidth - PADDING_PX) / CHARACTER_PX));
-      const rows = Math.max(6, Math.floor(Math.min(window.innerHeight * 0.36, 320) / LINE_PX) - 1);
+      const rows = Math.max(6, Math.floor(((free ?? Math.min(window.innerHeight * 0.36, 320)) - FRAME_PX) / LINE_PX));
       setRoom((old) => (old.columns === columns && old.rows === rows ? old : { columns, rows }));
     };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [box]);
+  }, [box, free]);
   return room;
 }

@@ -4,15 +4,29 @@ import { boardQuery } from '../../../data/queries.ts';
 import { errorText } from '../../../lib/api-client.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
 import { useApprove } from '../api/use-decide.ts';
+import { useSetLater } from '../api/use-me.ts';
 import { requestKinds } from '../kinds/registry.ts';
-import { DecisionButton, DecisionPlace } from './decision-place.tsx';
+import { DecisionButton, DecisionPlace, useKeysWork } from './decision-place.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
+import { useLaterKey, useVerdictKeys } from './use-verdict-keys.ts';
+
+interface CardRequestProps {
+  stageId: StageId;
+  /** The ids of the elements that say what is asked; the last one has the words. */
+  describedBy: string;
+  /**
+   * Whether a person moved onto this row: then A, D and S work as they do on a form. Tell `askFor` of the request when they
+   * do so; nothing else arms a row.
+   */
+  inHand?: boolean;
+}
 
 /** Allow and Deny on a card, if the line on the card is enough to decide its only request. */
-export function CardRequest({ stageId, describedBy }: { stageId: StageId; describedBy: string }) {
+export function CardRequest({ stageId, describedBy, inHand = false }: CardRequestProps) {
   const select = (view: { pending: PendingRequest[] }) => view.pending.filter((request) => request.stageId === stageId);
   const { data: pending = [] } = useQuery({ ...boardQuery, select });
   const [request] = pending;
@@ -20,7 +34,13 @@ export function CardRequest({ stageId, describedBy }: { stageId: StageId; descri
     return null;
   const key = requestKey(request);
   return (
-    <DecisionPlace key={key} about={key} takesKeys={false}>
+    <DecisionPlace
+      key={key}
+      about={key}
+      takesKeys={inHand}
+      armsAlone={false}
+      describedBy={describedBy.split(' ').at(-1)}
+    >
       <CardVerdict request={request} describedBy={describedBy} />
     </DecisionPlace>
   );
@@ -28,15 +48,23 @@ export function CardRequest({ stageId, describedBy }: { stageId: StageId; descri
 
 function CardVerdict({ request, describedBy }: { request: PendingRequest; describedBy: string }) {
   const approve = useApprove(request);
+  const setLater = useSetLater();
   const off = !useCanAnswer() || approve.isPending || approve.isSuccess;
-  const button = (decision: 'allow' | 'deny', label: string) => (
+  const keysWork = useKeysWork();
+  const allow = () => approve.mutate({ decision: 'allow' });
+  const deny = () => approve.mutate({ decision: 'deny' });
+  useVerdictKeys({ act: allow, isOff: off }, { act: deny, isOff: off });
+  useLaterKey(() => setLater.mutate({ requests: [request], later: { until: null } }));
+  const button = (decision: 'allow' | 'deny', label: string, key: string) => (
     <DecisionButton
       size="compact-sm"
       variant={decision === 'allow' ? 'filled' : 'default'}
       aria-describedby={describedBy}
+      aria-keyshortcuts={keysWork ? key : undefined}
       disabled={off}
       loading={approve.isPending && approve.variables.decision === decision}
-      act={() => approve.mutate({ decision })}
+      rightSection={keysWork ? <KeyHint>{key.toUpperCase()}</KeyHint> : undefined}
+      act={decision === 'allow' ? allow : deny}
     >
       {label}
     </DecisionButton>
@@ -46,8 +74,8 @@ function CardVerdict({ request, describedBy }: { request: PendingRequest; descri
       {approve.isError && <FailureNote>{errorText(approve.error)}</FailureNote>}
       <StillSending isPending={approve.isPending} />
       <div className={css.cardActions}>
-        {button('deny', 'Deny')}
-        {button('allow', 'Allow')}
+        {button('deny', 'Deny', 'd')}
+        {button('allow', 'Allow', 'a')}
       </div>
     </>
   );

@@ -3,6 +3,7 @@ import clsx from 'clsx';
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react';
 import { count } from '../../../lib/format.ts';
 import css from './content.module.css';
+import { useFreeHeight } from './use-free-height.ts';
 
 const LINE_PX = 20;
 
@@ -17,6 +18,7 @@ function hiddenLines(box: HTMLElement): number {
 /** Content that may be long: its beginning, how much is hidden, and the whole on demand. */
 export function Clipped({ children }: { children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
+  const free = useFreeHeight(box);
   const [hidden, setHidden] = useState(0);
   const isLong = hidden > 0;
   const [whole, setWhole] = useState(false);
@@ -31,7 +33,11 @@ export function Clipped({ children }: { children: ReactNode }) {
   }, [whole]);
   return (
     <div>
-      <div ref={box} className={clsx(css.clipped, whole && css.whole, isLong && !whole && css.cut)}>
+      <div
+        ref={box}
+        className={clsx(css.clipped, whole && css.whole, isLong && !whole && css.cut)}
+        style={free === null || whole ? undefined : { maxHeight: free }}
+      >
         {children}
       </div>
       {isLong && (

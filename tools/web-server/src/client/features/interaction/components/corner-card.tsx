@@ -1,7 +1,10 @@
 import type { PendingRequest } from '@callboard/contract';
 import { useId } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
+import { KindIcon } from '../../../ui/kind-icon.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
+import { useSetLater } from '../api/use-me.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askFor } from '../model/arming-store.ts';
 import { useOverlayState } from '../model/overlay-queue.ts';
@@ -12,28 +15,32 @@ interface CornerCardProps {
   request: PendingRequest;
   /** How many more requests wait. */
   more: number;
-  /** Whether a dialog is open; otherwise the page has its own form. */
-  isOverDialog: boolean;
+  /** What it lies over: a dialog, a page with a form of its own, or any other page. */
+  over: 'dialog' | 'form' | 'page';
 }
 
 /** Another stage's request, shown while the page is used for something else. A person can open it from here, but not decide it. */
-export function CornerCard({ request, more, isOverDialog }: CornerCardProps) {
+export function CornerCard({ request, more, over }: CornerCardProps) {
   const id = useId();
   const title = useStageTitle(request.stageId);
   const folder = useFolder(request.stageId);
   const look = useOverlayState((state) => state.look);
+  const setLater = useSetLater();
   const open = () => {
     askFor(requestKey(request));
     look(requestKey(request));
   };
   return (
-    <section className={css.card} data-over={isOverDialog ? 'dialog' : 'page'} aria-label="Request">
+    <section className={css.card} data-over={over} aria-label="Request">
       <div className={css.words} id={id}>
         <div className={css.top}>
+          <span className={css.icon}>
+            <KindIcon kind={request.kind} toolName={request.toolName} size={14} />
+          </span>
           <span className={css.title} title={title}>
             {title}
           </span>
-          <span className={css.stageId}>{request.stageId}</span>
+          <StageIdText id={request.stageId} />
           <span className={css.time}>
             <TimeSince at={request.createdAt} />
           </span>
@@ -42,22 +49,34 @@ export function CornerCard({ request, more, isOverDialog }: CornerCardProps) {
       </div>
       <div className={css.foot}>
         {more > 0 && <span className={css.more}>{more} more</span>}
-        <button
-          type="button"
-          className={css.look}
-          aria-describedby={id}
-          aria-keyshortcuts="c"
-          // Keeps the focus in the text field, so that it can return there.
-          onMouseDown={(event) => event.preventDefault()}
-          onClick={open}
-        >
-          <kbd aria-hidden>C</kbd>
-          <span aria-hidden className={css.to}>
-            {' '}
-            to look
-          </span>
-          <span className={css.verb}>Look</span>
-        </button>
+        <div className={css.actions}>
+          <button
+            type="button"
+            className={css.look}
+            aria-describedby={id}
+            aria-keyshortcuts="c"
+            // Keeps the focus in the text field, so that it can return there.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={open}
+          >
+            <kbd aria-hidden>C</kbd>
+            <span aria-hidden className={css.to}>
+              {' '}
+              to look
+            </span>
+            <span className={css.verb}>Look</span>
+          </button>
+          {over === 'page' && (
+            <button
+              type="button"
+              className={css.look}
+              aria-describedby={id}
+              onClick={() => setLater.mutate({ requests: [request], later: { until: null } })}
+            >
+              Later
+            </button>
+          )}
+        </div>
       </div>
     </section>
   );

@@ -11,6 +11,7 @@ import {
   useArming,
 } from '../model/arming-store.ts';
 import { useFieldText } from '../model/field-text.ts';
+import { ROOM } from './use-free-height.ts';
 
 interface DecisionPlaceProps {
   /** The request or stage to decide on. If it changes, render a new place (`key`). */
@@ -18,36 +19,49 @@ interface DecisionPlaceProps {
   layer?: 'page' | 'overlay';
   /** False if only a press decides. */
   takesKeys?: boolean;
+  /** The element that says what is asked, if it is outside of the place. */
+  describedBy?: string | undefined;
+  /** False if it is armed only when a person turns to it, however long it is there alone. */
+  armsAlone?: boolean;
+  /** Whether its own `max-height` bounds what is in it. */
+  isRoom?: boolean;
   className?: string | undefined;
   children: ReactNode;
 }
 
 /** The attribute with a place's layer. */
 export const LAYER = 'data-request-layer';
+/** The attribute with the id of the element outside that says what is asked. */
+const SAID_BY = 'data-request-said-by';
 const Place = createContext('');
 
 /** Holds buttons that decide something. The rules in `model/arming.ts` say when they can be pressed and when their keys work. */
-export function DecisionPlace({ about, layer = 'page', takesKeys = true, className, children }: DecisionPlaceProps) {
+export function DecisionPlace(props: DecisionPlaceProps) {
+  const { about, layer = 'page', takesKeys = true, armsAlone = true, describedBy, isRoom, className, children } = props;
   const id = useId();
   const root = useRef<HTMLDivElement>(null);
-  useDrawn({ id, key: about, layer, takesKeys }, root);
+  useDrawn({ id, key: about, layer, takesKeys, armsAlone }, root);
   return (
     <Place value={id}>
-      <div ref={root} className={className} {...{ [PLACE]: id, [LAYER]: layer }}>
+      <div
+        ref={root}
+        className={className}
+        {...{ [PLACE]: id, [LAYER]: layer, [SAID_BY]: describedBy, [ROOM]: isRoom }}
+      >
         {children}
       </div>
     </Place>
   );
 }
 
-type Drawn = { id: string; key: string; layer: 'page' | 'overlay'; takesKeys: boolean };
+type Drawn = { id: string; key: string; layer: 'page' | 'overlay'; takesKeys: boolean; armsAlone: boolean };
 
 /** Reports when the place is painted and not only in the document, as nobody can look at it before. */
-function useDrawn({ id, key, layer, takesKeys }: Drawn, root: RefObject<HTMLElement | null>): void {
+function useDrawn({ id, key, layer, takesKeys, armsAlone }: Drawn, root: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     let stopWatching = () => {};
     const onPainted = () => {
-      tell({ type: 'drawn', id, key, layer, takesKeys });
+      tell({ type: 'drawn', id, key, layer, takesKeys, armsAlone });
       if (takesKeys) stopWatching = watchView(id, root.current);
     };
     let frame = requestAnimationFrame(() => {
@@ -58,7 +72,7 @@ function useDrawn({ id, key, layer, takesKeys }: Drawn, root: RefObject<HTMLElem
       stopWatching();
       tell({ type: 'gone', id });
     };
-  }, [id, key, layer, takesKeys, root]);
+  }, [id, key, layer, takesKeys, armsAlone, root]);
 }
 
 const MOST_OF_IT = 0.6;
@@ -105,12 +119,15 @@ function isForOther({ target }: KeyboardEvent, id: string): boolean {
 
 /** Whether the place's title and buttons are on the screen and uncovered. */
 function isInView(place: Element): boolean {
-  return ['h2', `[${DECIDES}]`].every((selector) => {
-    const part = place.querySelector(selector);
+  const saidBy = place.getAttribute(SAID_BY);
+  const title = saidBy === null ? place.querySelector('h2') : document.getElementById(saidBy);
+  // A row of a list is one thing: its title and its buttons stand side by side in it.
+  const whole = saidBy === null ? place : (place.closest('li') ?? place);
+  return [title, place.querySelector(`[${DECIDES}]`)].every((part) => {
     if (part === null) return false;
     const { left, top, width, height } = part.getBoundingClientRect();
     const shown = document.elementFromPoint(left + Math.min(width / 2, 20), top + height / 2);
-    return shown !== null && place.contains(shown);
+    return shown !== null && whole.contains(shown);
   });
 }
 

@@ -1,15 +1,19 @@
 import type { PendingRequest, StageView } from '@callboard/contract';
 import { Button } from '@mantine/core';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactElement, type ReactNode, useEffect, useId } from 'react';
 import { Link } from 'react-router';
-import { count } from '../../../lib/format.ts';
+import { clockTime, count } from '../../../lib/format.ts';
 import { stoppedWords } from '../../../lib/needs-you-words.ts';
 import { requestKey } from '../../../lib/request-text.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
+import { KindIcon } from '../../../ui/kind-icon.tsx';
+import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TextWithPath } from '../../../ui/text-with-path.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
 import { type ItemOutcome, useDecideAll } from '../api/use-decide.ts';
+import { useLaterOf } from '../api/use-me.ts';
 import { useFolder, useProjectName, useStageTitle } from '../api/use-request.ts';
 import { askFor } from '../model/arming-store.ts';
 import type { InboxGroup } from '../model/inbox-groups.ts';
@@ -21,6 +25,8 @@ import { ROW } from './inbox-keys.ts';
 
 interface InboxListProps {
   groups: readonly InboxGroup[];
+  /** The requests that the person set aside. */
+  later: readonly PendingRequest[];
   items: readonly InboxItem[];
   /** `selected` is the key of the row that is shown, `wanted` of the one that was asked for. */
   selected: string | undefined;
@@ -30,7 +36,7 @@ interface InboxListProps {
 }
 
 /** The list: single requests, equal requests under a header that decides them all, and stopped stages. */
-export function InboxList({ groups, items, selected, wanted, others, hasOthers }: InboxListProps) {
+export function InboxList({ groups, later, items, selected, wanted, others, hasOthers }: InboxListProps) {
   const decideAll = useDecideAll();
   const isEmpty = !hasOthers && items.length === 0;
   useResetReportOnNextStep(decideAll, wanted, isEmpty);
@@ -44,8 +50,7 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
       {others}
       {isEmpty && (
         <p className={css.empty}>
-          Nothing waits for you. Requests of all stages come here, the longest waiting first, and stages that cannot go
-          on by themselves.
+          Nothing waits for you. Requests and stopped stages appear here, the longest waiting first.
         </p>
       )}
       <ul className={css.list}>
@@ -69,21 +74,37 @@ export function InboxList({ groups, items, selected, wanted, others, hasOthers }
           );
         })}
       </ul>
-      {stopped.length > 0 && (
-        <section aria-labelledby="inbox-stopped">
-          <h2 className={css.subhead} id="inbox-stopped">
-            Stopped
-          </h2>
-          <ul className={css.list}>
-            {stopped.map(({ key, stage, address }) => (
-              <li key={key}>
-                <StageRow stage={stage} isSelected={key === selected} address={address} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Section title="Later">
+        {later.map((request) => {
+          const key = requestKey(request);
+          const row = { isSelected: key === selected, address: addresses.get(key) ?? '/inbox' };
+          return <RequestRow key={key} {...row} request={request} isLater />;
+        })}
+      </Section>
+      <Section title="Stopped">
+        {stopped.map(({ key, stage, address }) => (
+          <StageRow key={key} stage={stage} isSelected={key === selected} address={address} />
+        ))}
+      </Section>
     </div>
+  );
+}
+
+/** Rows under a heading; nothing without rows. */
+function Section({ title, children }: { title: string; children: ReactElement[] }) {
+  const titleId = useId();
+  if (children.length === 0) return null;
+  return (
+    <section aria-labelledby={titleId}>
+      <h2 className={css.subhead} id={titleId}>
+        {title}
+      </h2>
+      <ul className={css.list}>
+        {children.map((row) => (
+          <li key={row.key}>{row}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -180,12 +201,16 @@ interface RowProps {
   address: string;
 }
 
-function RequestRow({ request, ...row }: RowProps & { request: PendingRequest }) {
+function RequestRow({ request, isLater = false, ...row }: RowProps & { request: PendingRequest; isLater?: boolean }) {
   const folder = useFolder(request.stageId);
+  const until = useLaterOf(request)?.until ?? null;
   const agent = request.agent === null ? '' : ` · agent “${request.agent}”`;
+  const later = isLater && until !== null ? ` · until ${clockTime(until)}` : '';
+  const { kind, toolName } = request;
   return (
-    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt} more={agent}>
+    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt} more={`${agent}${later}`}>
       <div className={css.rowAsk} title={askSummary(request, folder)}>
+        <KindIcon kind={kind} toolName={toolName} size={14} />
         <TextWithPath text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
       </div>
     </Row>
@@ -227,7 +252,8 @@ function Row({ id, stageId, at, more = '', isSelected, address, children }: RowF
       </div>
       {children}
       <div className={css.rowFrom}>
-        {project}
+        {project !== undefined && <ProjectMark name={project} size={10} />}
+        {project} · <StageIdText id={stageId} />
         {more}
       </div>
     </Link>

@@ -56,7 +56,7 @@ function ContinueAction({ stage }: { stage: StageView }) {
     },
   });
   if (step === null)
-    return <p className={css.stoppedDoes}>What it did, and a box to write to Claude, are on the stage’s page</p>;
+    return <p className={css.stoppedDoes}>Its page shows what happened, and takes a message to Claude</p>;
   return (
     <div className={css.stoppedStep}>
       <span className={css.stoppedDoes} id={doesId}>
@@ -91,21 +91,21 @@ function useNextStep(stage: StageView): NextStep | null {
   if (stage.session?.alarm != null)
     return {
       label: 'Acknowledge',
-      does: 'Allows the session to continue; what happened is on the stage’s page',
+      does: 'Lets the session continue. Its page shows what happened.',
       run: () => acknowledge.mutate(stage.id),
       isSending: acknowledge.isPending,
     };
   if (stage.session?.atGate === true)
     return {
-      label: `Let ${phaseNext(stage)} begin`,
-      does: 'What the finished phase did is on the stage’s page',
+      label: `Start ${phaseNext(stage)}`,
+      does: 'Its page shows what the finished phase did.',
       run: () => advance.mutate(stage.id),
       isSending: advance.isPending,
     };
   if (canAcknowledgeDenial(stage))
     return {
       label: 'Seen',
-      does: 'Moves the stage to Review; a message to Claude does the same',
+      does: 'Moves the stage to Review. A message to Claude does the same.',
       run: () => seen.mutate(stage.id),
       isSending: seen.isPending,
     };

@@ -3,17 +3,21 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
 import { Link, useNavigate, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
+import { requestKey } from '../../../lib/request-text.ts';
 import { stoppedStages } from '../../../lib/stages-needing-you.ts';
+import { useAside } from '../api/use-me.ts';
 import { usePending } from '../api/use-request.ts';
 import { askFor } from '../model/arming-store.ts';
 import { followerOf, inboxGroups } from '../model/inbox-groups.ts';
 import { type InboxItem, inboxItems, wantedKey } from '../model/inbox-items.ts';
+import { inOrder } from '../model/overlay-queue.ts';
 import { useRulesDialog } from '../model/rules-dialog.ts';
 import css from './inbox.module.css';
 import { useInboxKeys } from './inbox-keys.ts';
 import { InboxList } from './inbox-list.tsx';
 import { InboxStage } from './inbox-stage.tsx';
 import { RequestSection } from './request-section.tsx';
+import { ROOM } from './use-free-height.ts';
 
 interface InboxProps {
   /** Items above the list that are neither a request nor a stopped stage. */
@@ -22,15 +26,16 @@ interface InboxProps {
 }
 
 /**
- * Everything that needs a person: the requests, longest-waiting first, then the stages that need a person without one. The
- * selected item is shown beside the list; when it is gone, the next one follows.
+ * Everything that needs a person: the requests, longest-waiting first, those that the person set aside, then the stages that
+ * need a person without one. The selected item is shown beside the list; when it is gone, the next one follows.
  */
 export function Inbox({ others, hasOthers }: InboxProps) {
   const pending = usePending();
   const { data: stopped = [] } = useQuery({ ...boardQuery, select: stoppedStages });
-  const groups = useMemo(() => inboxGroups(pending), [pending]);
-  const requests = groups.flatMap((group) => group.requests);
-  const items = inboxItems(requests, stopped);
+  const aside = useAside();
+  const groups = useMemo(() => inboxGroups(pending.filter((one) => !aside.has(requestKey(one)))), [pending, aside]);
+  const later = useMemo(() => inOrder(pending.filter((one) => aside.has(requestKey(one)))), [pending, aside]);
+  const items = inboxItems([...groups.flatMap((group) => group.requests), ...later], stopped);
   const [params] = useSearchParams();
   const wanted = wantedKey(params);
   const selected = useSelected(items, wanted);
@@ -61,6 +66,7 @@ export function Inbox({ others, hasOthers }: InboxProps) {
         </div>
         <InboxList
           groups={groups}
+          later={later}
           items={items}
           selected={selected?.key}
           wanted={wanted}
@@ -84,14 +90,16 @@ function Detail({ item, count }: { item: InboxItem; count: number }) {
         </Link>
         <Link to={`/stages/${item.stageId}`}>Open the stage</Link>
         <span className={css.keys} aria-hidden>
-          J K to move · {isRequest ? 'A D to decide' : 'A to let it go on'} · Enter to open the stage
+          J K to move · {isRequest ? 'A D to decide · S for later' : 'A to continue'} · Enter to open the stage
         </span>
       </nav>
-      {isRequest ? (
-        <RequestSection key={item.key} request={item.request} />
-      ) : (
-        <InboxStage key={item.key} stage={item.stage} />
-      )}
+      <div className={css.room} {...{ [ROOM]: true }}>
+        {isRequest ? (
+          <RequestSection key={item.key} request={item.request} isDetail />
+        ) : (
+          <InboxStage key={item.key} stage={item.stage} />
+        )}
+      </div>
     </>
   );
 }

@@ -25,7 +25,8 @@ import css from './request.module.css';
 import { RequestMeta } from './request-meta.tsx';
 import { StillSending } from './still-sending.tsx';
 import { useUnsentTextWarning } from './unsent-text-warning.tsx';
-import { useVerdictKeys, VerdictButton } from './verdict-actions.tsx';
+import { useVerdictKeys } from './use-verdict-keys.ts';
+import { VerdictButton } from './verdict-actions.tsx';
 
 /** One or more questions. Their answers are sent together once each has one. A person may decline to answer. */
 export function QuestionBody({ request, answer }: FormProps) {

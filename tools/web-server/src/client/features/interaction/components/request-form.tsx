@@ -10,20 +10,20 @@ import css from './request.module.css';
 
 interface RequestFormProps {
   request: PendingRequest;
-  /** The id of the element that names the form; omit it in a dialog that has the name. */
-  labelledBy?: string;
+  /** The form's name; omit it in a dialog that has the name. */
+  label?: string;
 }
 
 const stay = (event: FormEvent) => event.preventDefault();
 
 /** The form of a request, the same wherever it is shown. */
-export function RequestForm({ request, labelledBy }: RequestFormProps) {
+export function RequestForm({ request, label }: RequestFormProps) {
   useEndingNotice(request, askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId)));
   const approve = useApprove(request);
   const answer = useAnswer(request);
   const { Body } = requestKinds[request.kind];
   return (
-    <form className={css.form} aria-labelledby={labelledBy} onSubmit={stay}>
+    <form className={css.form} aria-label={label} onSubmit={stay}>
       <Body request={request} approve={approve} answer={answer} parts={formParts} />
     </form>
   );

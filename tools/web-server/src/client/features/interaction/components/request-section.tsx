@@ -1,25 +1,26 @@
 import type { PendingRequest } from '@callboard/contract';
-import { useId } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
 import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
+import { RequestHead } from './request-head.tsx';
+
+interface RequestSectionProps {
+  request: PendingRequest;
+  /** Whether it stands beside a list of requests of all stages, and not on its stage's own page. */
+  isDetail?: boolean;
+}
 
 /** A request within the page: in a stage's transcript, or beside the inbox's list. */
-export function RequestSection({ request }: { request: PendingRequest }) {
-  const titleId = useId();
+export function RequestSection({ request, isDetail = false }: RequestSectionProps) {
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
   return (
-    <DecisionPlace key={key} about={key} className={css.section}>
-      <div className={css.sectionHead}>
-        <h2 className={css.sectionTitle} id={titleId}>
-          {title}
-        </h2>
-      </div>
-      <RequestForm request={request} labelledBy={titleId} />
+    <DecisionPlace key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
+      <RequestHead request={request} hasCrumbs={isDetail} />
+      <RequestForm request={request} label={title} />
     </DecisionPlace>
   );
 }

@@ -5,14 +5,14 @@ import { errorText } from '../../../lib/api-client.ts';
 import { useCanAnswer } from '../../../stream/stream-context.tsx';
 import { KeyHint } from '../../../ui/key-hint.tsx';
 import { FailureNote } from '../../../ui/note.tsx';
-import { useShortcuts } from '../../../ui/shortcuts.ts';
 import { useDraft } from '../api/use-draft.ts';
 import type { Approval, Verdict } from '../model/verdict.ts';
-import { DecisionButton, useDecision, useKeysWork } from './decision-place.tsx';
+import { DecisionButton, useKeysWork } from './decision-place.tsx';
 import { ReasonField } from './reason-field.tsx';
 import css from './request.module.css';
 import { StillSending } from './still-sending.tsx';
 import { useUnsentTextWarning } from './unsent-text-warning.tsx';
+import { useVerdictKeys } from './use-verdict-keys.ts';
 
 interface VerdictActionsProps {
   request: PendingRequest;
@@ -89,22 +89,6 @@ export function VerdictActions(props: VerdictActionsProps) {
       </div>
     </div>
   );
-}
-
-interface KeyAction {
-  act: () => void;
-  isOff: boolean;
-}
-
-/** A allows and D denies while the form is armed. */
-export function useVerdictKeys(yes: KeyAction, no: KeyAction): void {
-  const { mayKeyDecide } = useDecision();
-  const byKey = (action: KeyAction) => (event: KeyboardEvent) => {
-    if (action.isOff || !mayKeyDecide(event)) return false;
-    action.act();
-    return true;
-  };
-  useShortcuts({ a: byKey(yes), d: byKey(no) });
 }
 
 const same = (text: string) => text;

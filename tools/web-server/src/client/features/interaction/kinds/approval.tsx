@@ -11,9 +11,9 @@ import type { RequestKindView } from './shared/definition.ts';
 export const approval: RequestKindView = {
   name: 'Tool call',
   title({ leavesSandbox, toolName, input }, folder) {
-    if (leavesSandbox !== null) return 'wants to run a command outside the sandbox';
+    if (leavesSandbox !== null) return 'Run this command outside the sandbox?';
     const { object } = toolWords(toolName, input, folder);
-    return TOOLS[toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `wants to use ${toolTitle(toolName)}`;
+    return TOOLS[toolName]?.title(shortPath(object, PATH_SHOWN)) ?? `Use ${toolTitle(toolName)}?`;
   },
   summary(request, folder) {
     const { leavesSandbox, toolName, input, description } = request;
@@ -38,14 +38,14 @@ export const approval: RequestKindView = {
 };
 
 const TOOLS: Readonly<Record<string, { title: (object: string) => string; verb: string }>> = {
-  Bash: { title: () => 'wants to run a command', verb: 'run' },
-  Read: { title: (file) => `wants to read ${file}`, verb: 'read' },
-  Edit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
-  MultiEdit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
-  NotebookEdit: { title: (file) => `wants to edit ${file}`, verb: 'edit' },
-  Write: { title: (file) => `wants to write ${file}`, verb: 'write' },
-  WebFetch: { title: () => 'wants to fetch a page', verb: 'fetch' },
-  WebSearch: { title: () => 'wants to search the web', verb: 'search the web for' },
+  Bash: { title: () => 'Run this command?', verb: 'run' },
+  Read: { title: (file) => `Read ${file}?`, verb: 'read' },
+  Edit: { title: (file) => `Edit ${file}?`, verb: 'edit' },
+  MultiEdit: { title: (file) => `Edit ${file}?`, verb: 'edit' },
+  NotebookEdit: { title: (file) => `Edit ${file}?`, verb: 'edit' },
+  Write: { title: (file) => `Write ${file}?`, verb: 'write' },
+  WebFetch: { title: () => 'Fetch this page?', verb: 'fetch' },
+  WebSearch: { title: () => 'Search the web?', verb: 'search the web for' },
 };
 
 const LONGEST_ON_CARD = 60;

@@ -6,7 +6,7 @@ import type { RequestKindView } from './shared/definition.ts';
 /** A form that an MCP server asks a person to fill in. */
 export const elicitation: RequestKindView = {
   name: 'Form',
-  title: ({ displayName }) => `has a form from ${visibleText(displayName, 'prose')}`,
+  title: ({ displayName }) => `${visibleText(displayName, 'prose')} asks for details`,
   summary: ({ displayName, input }) => ({
     text: visibleText(`${displayName} asks: ${firstLine(field(input, 'message'))}`, 'prose'),
   }),

@@ -7,7 +7,7 @@ import type { RequestKindView } from './shared/definition.ts';
 /** A sandboxed command that wants to reach a host. */
 export const network: RequestKindView = {
   name: 'Network',
-  title: (request) => `wants to reach ${hostWords(request)}`,
+  title: (request) => `Connect to ${hostWords(request)}?`,
   summary: (request) => ({ text: `Connect to ${hostWords(request)}` }),
   Body: ({ parts, ...props }) => <parts.NetworkBody {...props} />,
   denied: 'Denied',

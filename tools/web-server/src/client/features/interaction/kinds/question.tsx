@@ -8,7 +8,7 @@ export const question: RequestKindView = {
   name: 'Question',
   title({ input }) {
     const asked = questionsOf(input).length;
-    return asked > 1 ? `has ${count(asked, 'question')}` : 'has a question';
+    return asked > 1 ? count(asked, 'question') : 'A question';
   },
   summary({ input }) {
     const asked = questionsOf(input);

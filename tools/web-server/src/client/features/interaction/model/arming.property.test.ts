@@ -27,6 +27,7 @@ const comes = fc
     key: constant('one', 'two'),
     layer: fc.oneof({ weight: 4, arbitrary: constant('page') }, { weight: 1, arbitrary: constant('overlay') }),
     takesKeys: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+    armsAlone: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
     isSeen: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
   })
   .map(({ isSeen, ...form }) => [
@@ -99,6 +100,9 @@ function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): b
     one.type === 'asked-for';
   const turned = [...past].reverse().find((one) => one.type === 'asked-for');
   if (since.some(isTurning) || (turned !== undefined && first.at - turned.at <= 1_500)) return true;
+  // The form of a row is armed by turning to it, however long it is there.
+  const drawn = [...past].reverse().find((one) => one.type === 'drawn' && one.id === form);
+  if (drawn?.type === 'drawn' && !drawn.armsAlone) return false;
   // Nobody turned to it, so it must have been alone, with no action, for a whole second at some time since.
   const acts = since.filter(({ type }) => ['key-down', 'wheel', 'press', 'turned', 'returned'].includes(type));
   const moments = [first.at, ...acts.map((one) => one.at), at];

@@ -9,13 +9,14 @@ const after = (...told: readonly (readonly [at: number, event: Told])[]) =>
 
 const drawn = (
   id: string,
-  more: Partial<{ layer: 'page' | 'overlay'; takesKeys: boolean; key: string }> = {},
+  more: Partial<{ layer: 'page' | 'overlay'; takesKeys: boolean; armsAlone: boolean; key: string }> = {},
 ): Told => ({
   type: 'drawn',
   id,
   key: `about ${id}`,
   layer: 'page',
   takesKeys: true,
+  armsAlone: true,
   ...more,
 });
 const seen = (id: string): Told => ({ type: 'view', id, isIn: true });
@@ -122,6 +123,15 @@ describe('a key', () => {
       [2_000, down('KeyA')],
     );
     expect([keyDecides(state, 'x', 'KeyA'), keyDecides(state, 'y', 'KeyA')]).toEqual([false, true]);
+  });
+
+  it('decides the form of a row only if a person turned to it, however long it is there alone', () => {
+    const row = [
+      [1_000, drawn('x', { armsAlone: false })],
+      [1_000, seen('x')],
+    ] as const;
+    expect(isArmed(after(...row), 'x', 9_000)).toBe(false);
+    expect(isArmed(after(...row, [1_100, { type: 'turned', id: 'x' }]), 'x', 1_500)).toBe(true);
   });
 
   it('decides nothing immediately after a person returns from another window', () => {

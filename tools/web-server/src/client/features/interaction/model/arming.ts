@@ -16,6 +16,8 @@ interface Form {
   layer: Exclude<Top, 'dialog'>;
   /** False where only a press decides. */
   takesKeys: boolean;
+  /** Whether it is armed once it has been there alone for long enough. */
+  armsAlone: boolean;
   /** When it was drawn or last uncovered. */
   at: number;
   /** When its buttons came onto the screen; null while they are off the screen. */
@@ -52,7 +54,7 @@ export interface Arming {
 }
 
 export type ArmingEvent = { at: number } & (
-  | { type: 'drawn'; id: string; key: string; layer: Form['layer']; takesKeys: boolean }
+  | { type: 'drawn'; id: string; key: string; layer: Form['layer']; takesKeys: boolean; armsAlone: boolean }
   | { type: 'gone'; id: string }
   /** A form's buttons came onto the screen or left it. */
   | { type: 'view'; id: string; isIn: boolean }
@@ -104,9 +106,9 @@ export function arming(old: Arming, event: ArmingEvent): Arming {
 function step(state: Arming, event: ArmingEvent): Arming {
   switch (event.type) {
     case 'drawn': {
-      const { id, key, layer, takesKeys, at } = event;
+      const { id, key, layer, takesKeys, armsAlone, at } = event;
       const rest = without(state, id);
-      const form: Form = { id, key, layer, takesKeys, at, inViewAt: null, pointer: state.pointer };
+      const form: Form = { id, key, layer, takesKeys, armsAlone, at, inViewAt: null, pointer: state.pointer };
       return { ...rest, forms: [...rest.forms, form] };
     }
     case 'gone':
@@ -172,7 +174,8 @@ const restedAt = ({ sameAt, actedAt }: Arming) => Math.max(sameAt, actedAt) + ST
 
 function loneForm(state: Arming): string | null {
   const [first, second] = reachable(state);
-  return first === undefined || second !== undefined || state.isAway ? null : first;
+  if (first === undefined || second !== undefined || state.isAway) return null;
+  return state.forms.some(({ id, armsAlone }) => id === first && armsAlone) ? first : null;
 }
 
 /** Returns the forms that keys could reach: on the screen, with nothing over them. */

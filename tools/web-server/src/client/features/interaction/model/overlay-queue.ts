@@ -3,21 +3,24 @@ import { create } from 'zustand';
 import { requestKey } from '../../../lib/request-text.ts';
 
 interface OverlayState {
-  /** The requests that a person set aside. They wait in the inbox until a new one arrives or the bell is pressed. */
-  aside: ReadonlySet<string>;
+  /** The requests that this tab is setting aside; also those that the server could not be told of. */
+  leaving: ReadonlySet<string>;
   /** The request that a person asked to see. It may open over a page that has its own form. */
   looked: string | null;
-  setAside(keys: Iterable<string>): void;
-  bringBack(): void;
+  leave(keys: Iterable<string>): void;
+  /** The server has been told. */
+  left(key: string): void;
   look(key: string): void;
+  stopLooking(): void;
 }
 
 export const useOverlayState = create<OverlayState>((set) => ({
-  aside: new Set(),
+  leaving: new Set(),
   looked: null,
-  setAside: (keys) => set({ aside: new Set(keys), looked: null }),
-  bringBack: () => set({ aside: new Set() }),
+  leave: (keys) => set(({ leaving }) => ({ leaving: new Set([...leaving, ...keys]), looked: null })),
+  left: (key) => set(({ leaving }) => ({ leaving: new Set([...leaving].filter((other) => other !== key)) })),
   look: (key) => set({ looked: key }),
+  stopLooking: () => set({ looked: null }),
 }));
 
 /** Returns the overlay's queue: longest-waiting first, without requests that were set aside and without those of the open stage. */
@@ -32,3 +35,9 @@ export function overlayQueue(
 /** Sorts requests, longest-waiting first. */
 export const inOrder = (pending: readonly PendingRequest[]): PendingRequest[] =>
   [...pending].sort((a, b) => a.createdAt.localeCompare(b.createdAt));
+
+/** Returns where a request stands among those that wait: "1 of 3", or "1 new · 13 in the inbox". */
+export function positionWords(waiting: number, aside: number): string {
+  if (aside === 0) return waiting > 1 ? `1 of ${waiting}` : '';
+  return aside === waiting ? `${waiting} in the inbox` : `${waiting - aside} new · ${waiting} in the inbox`;
+}

@@ -11,16 +11,16 @@ const question = (count: number) => ({
 const edit = { toolName: 'Edit', input: { file_path: '/w/src/a.ts' } };
 
 it.each([
-  ['Login wants to run a command', 'npm i', {}],
-  ['Login wants to edit src/a.ts', 'Edit src/a.ts', edit],
+  ['Login: Run this command?', 'npm i', {}],
+  ['Login: Edit src/a.ts?', 'Edit src/a.ts', edit],
   [
-    'Login wants to use github: create issue',
+    'Login: Use github: create issue?',
     'github: create issue',
     { toolName: 'mcp__github__create_issue', input: {} },
   ],
-  ['Login has a question', 'Which 0?', question(1)],
-  ['Login has 2 questions', '2 questions: Which 0?', question(2)],
-  ['Login has a plan', 'Review the plan', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
+  ['Login: A question', 'Which 0?', question(1)],
+  ['Login: 2 questions', '2 questions: Which 0?', question(2)],
+  ['Login: Review the plan', 'Review the plan', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
 ])('%s', (title, summary, change) => {
   const asked = request('STAGE-1', 'r', change);
   expect(askTitle(asked, 'Login', '/w')).toBe(title);
@@ -35,7 +35,7 @@ it('returns separately the path in its summary', () => {
 it('truncates a long path in a title to its beginning and its file', () => {
   const file_path = `/w/${'folder/'.repeat(20)}a.ts`;
   const title = askTitle(request('STAGE-1', 'r', { toolName: 'Edit', input: { file_path } }), 'Login', '/w');
-  expect(title).toMatch(/^Login wants to edit folder\/.*…\/a\.ts$/);
+  expect(title).toMatch(/^Login: Edit folder\/.*…\/a\.ts\?$/);
   expect(title.length).toBeLessThan(90);
 });
 

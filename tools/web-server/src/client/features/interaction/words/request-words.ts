@@ -2,11 +2,11 @@ import type { PendingRequest } from '@callboard/contract';
 import { requestKinds } from '../kinds/registry.ts';
 import type { Summary } from '../kinds/shared/definition.ts';
 
-/** Returns the name of a form or dialog: "Login form wants to run a command". */
+/** Returns the name of a form or dialog: "Login form: Run this command?". */
 export const askTitle = (request: PendingRequest, stageTitle: string, folder: string | null): string =>
-  `${stageTitle} ${askWords(request, folder)}`;
+  `${stageTitle}: ${askWords(request, folder)}`;
 
-/** Returns that name without the stage's title: "wants to run a command". */
+/** Returns that name without the stage's title, as its heading: "Run this command?". */
 export const askWords = (request: PendingRequest, folder: string | null): string =>
   requestKinds[request.kind].title(request, folder);
 

@@ -26,7 +26,7 @@ export interface Summary {
 export interface RequestKindView {
   /** Its name in the decision log. */
   name: string;
-  /** The form's title, after the stage's: "wants to run a command". @param folder the stage's worktree */
+  /** The form's heading, below the stage's title: "Run this command?". @param folder the stage's worktree */
   title: (request: PendingRequest, folder: string | null) => string;
   /** The line on the card and in the inbox: "npm i", "Edit src/app.ts". Its icon says what kind of request it is. */
   summary: (request: PendingRequest, folder: string | null) => Summary;
