@@ -50,7 +50,20 @@ const PICTURES: Record<string, Look> = {
     await open('/')(page);
     await alone(page);
   },
+  panel: (page) => shownAs(page, 'panel'),
+  quiet: (page) => shownAs(page, 'quiet'),
   inbox: open('/inbox'),
+  'inbox-detail': async (page) => {
+    await open('/inbox')(page);
+    await page.getByRole('main').getByText('Search index').first().click();
+    await page.getByRole('form').first().waitFor();
+  },
+  later: async (page) => {
+    await open('/')(page);
+    await page.getByRole('dialog').waitFor();
+    await page.getByRole('button', { name: 'Until when' }).click();
+    await page.getByRole('menu').waitFor();
+  },
   sessions: async (page) => {
     await open('/sessions')(page);
     await alone(page);
@@ -143,6 +156,21 @@ const PICTURES: Record<string, Look> = {
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   },
 };
+
+/** The board with the requests beside it, or only in its corner. */
+async function shownAs(page: Page, presentation: 'panel' | 'quiet'): Promise<void> {
+  await open('/')(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Account' }).click();
+  const name = presentation === 'panel' ? 'Beside the page' : 'Only a card in the corner';
+  await page.getByRole('menuitemradio', { name }).click();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('Bring back');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: presentation === 'panel' ? 'Waiting request' : 'Request' }).waitFor();
+  await page.waitForTimeout(700);
+}
 
 /** Writes into the message box, which may have the same as a draft. */
 async function type(page: Page, text: string): Promise<void> {

@@ -36,7 +36,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   await palette.waitFor({ state: 'detached' });
   await expect.poll(() => dialog.getByRole('button', exact('Allow')).isEnabled()).toBe(true);
   expect(await waiting()).toHaveLength(1);
-  await dialog.getByRole('button', { name: 'Set aside' }).click();
+  await dialog.getByRole('button', exact('Later')).click();
 
   // While a person writes, it stays in the corner until they turn to it; then the text has the focus again.
   await page.emulateMedia({ reducedMotion: 'reduce' }); // then it appears there at once
@@ -54,7 +54,7 @@ it('ignores keys that were meant for another dialog or for a text field', async 
   // Held down since before the request was drawn, A decides nothing however long it is held.
   await page.keyboard.down('a');
   await card.getByRole('button', exact('Look')).click();
-  await second.getByText('1 of 2, 1 set aside').waitFor();
+  await second.getByText('1 new · 2 in the inbox').waitFor();
   await second.getByText('Build', { exact: true }).waitFor();
   const allow = second.getByRole('button', exact('Allow'));
   await page.keyboard.press('Enter');

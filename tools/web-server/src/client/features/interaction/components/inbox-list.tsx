@@ -204,15 +204,17 @@ interface RowProps {
 function RequestRow({ request, isLater = false, ...row }: RowProps & { request: PendingRequest; isLater?: boolean }) {
   const folder = useFolder(request.stageId);
   const until = useLaterOf(request)?.until ?? null;
-  const agent = request.agent === null ? '' : ` · agent “${request.agent}”`;
-  const later = isLater && until !== null ? ` · until ${clockTime(until)}` : '';
   const { kind, toolName } = request;
   return (
-    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt} more={`${agent}${later}`}>
+    <Row {...row} id={requestKey(request)} stageId={request.stageId} at={request.createdAt}>
       <div className={css.rowAsk} title={askSummary(request, folder)}>
         <KindIcon kind={kind} toolName={toolName} size={14} />
-        <TextWithPath text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
+        <span className={css.rowText}>
+          <TextWithPath text={askSummary(request, folder)} path={askPath(request, folder)} isLine />
+        </span>
       </div>
+      {request.agent !== null && <div className={css.rowMore}>by agent “{request.agent}”</div>}
+      {isLater && until !== null && <div className={css.rowMore}>calls again at {clockTime(until)}</div>}
     </Row>
   );
 }
@@ -222,7 +224,7 @@ function StageRow({ stage, ...row }: RowProps & { stage: StageView }) {
   return (
     <Row {...row} id={String(stage.id)} stageId={stage.id} at={waitingSince(stage)}>
       <div className={css.rowAsk} data-tone={tone} title={text}>
-        {text}
+        <span className={css.rowText}>{text}</span>
       </div>
     </Row>
   );
@@ -232,30 +234,32 @@ interface RowFrameProps extends RowProps {
   id: string;
   stageId: StageView['id'];
   at: string;
-  more?: string;
   children: ReactNode;
 }
 
 /** The frame of a row: its stage, since when it waits, and its project. */
-function Row({ id, stageId, at, more = '', isSelected, address, children }: RowFrameProps) {
+function Row({ id, stageId, at, isSelected, address, children }: RowFrameProps) {
   const title = useStageTitle(stageId);
   const project = useProjectName(stageId);
   return (
     <Link className={css.row} to={address} aria-current={isSelected} {...{ [ROW]: id }} onClick={() => askFor(id)}>
       <div className={css.rowTop}>
+        {project !== undefined && (
+          <span className={css.rowProject} title={project}>
+            <ProjectMark name={project} />
+          </span>
+        )}
         <span className={css.rowTitle} title={title}>
           {title}
+        </span>
+        <span className={css.rowId}>
+          <StageIdText id={stageId} />
         </span>
         <span className={css.rowTime}>
           <TimeSince at={at} />
         </span>
       </div>
       {children}
-      <div className={css.rowFrom}>
-        {project !== undefined && <ProjectMark name={project} size={10} />}
-        {project} · <StageIdText id={stageId} />
-        {more}
-      </div>
     </Link>
   );
 }

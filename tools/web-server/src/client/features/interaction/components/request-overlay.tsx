@@ -37,7 +37,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   const waiting = disabled ? [] : overlayQueue(pending, NOTHING_ASIDE, ownStageId);
   const queue = waiting.filter((request) => !aside.has(requestKey(request)));
   const opening = useOpening({ pending, queue, waiting, ownStageId, presentation });
-  const { isOpen, opensUnasked, first, isAbove, isCovered, wasCovered } = opening;
+  const { isOpen, comesUnasked, shut, first, isAbove, isCovered, wasCovered } = opening;
   const isPanel = presentation === 'panel' && !isAbove;
   // The last request stays visible while the overlay closes, even if the next one is already waiting.
   const [shown, setShown] = useState(first);
@@ -47,7 +47,9 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   const { stopLooking } = useOverlayState.getState();
   const close = () => {
     stopLooking();
-    if (opensUnasked && queue.length > 0) setLater.mutate({ requests: queue, later: { until: null } });
+    // Where it would not have come unasked, its card in the corner is back; elsewhere it would come again at once.
+    if (!comesUnasked) shut();
+    else if (queue.length > 0) setLater.mutate({ requests: queue, later: { until: null } });
   };
   const position = positionWords(waiting.length, waiting.length - queue.length);
   const front = { position, all: queue, isCovered: wasCovered };
@@ -107,15 +109,24 @@ function useOpening({ pending, queue, waiting, ownStageId, presentation }: Openi
   // The panel is not in the way of somebody who writes; but it does not come while they do.
   const staysFor = presentation === 'panel' ? !hasOwn : !hasForm;
   const isFree = open ? staysFor || isSeen : !hasForm && paused && !wasCovered;
-  const opensUnasked = presentation !== 'quiet' && isFree;
-  const isOpen = first !== undefined && (asked !== undefined || opensUnasked);
+  const isOpen = first !== undefined && (asked !== undefined || (presentation !== 'quiet' && isFree));
   if (isOpen !== open) setOpen(isOpen);
   // A request that was opened over another dialog stays above it.
   const [above, setAbove] = useState<string | null>(null);
   if (asked === undefined && above !== null) setAbove(null);
   if (asked !== undefined && isCovered && above !== looked) setAbove(looked);
   const isAbove = above !== null && above === looked;
-  return { isOpen, opensUnasked, first, isAbove, isCovered: isCovered && !isAbove, wasCovered: wasCovered && !isAbove };
+  const comesUnasked = presentation !== 'quiet' && staysFor && !isCovered;
+  const isUnder = isCovered && !isAbove;
+  return {
+    isOpen,
+    comesUnasked,
+    shut: () => setOpen(false),
+    first,
+    isAbove,
+    isCovered: isUnder,
+    wasCovered: wasCovered && !isAbove,
+  };
 }
 
 /** C turns to the waiting request: opens it, or arms it in the panel. Without one, it turns to the page's own. */
