@@ -15,6 +15,8 @@ export interface Act {
   hasText: boolean;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;
+  /** The same for rows of a list that have buttons of their own. */
+  rows: Record<string, number>;
 }
 
 export interface Sent {
@@ -40,6 +42,7 @@ interface Shared {
   commandOf(element: Element | null): string;
   /** The commands of the forms on the screen, and since when each is there. */
   shown: Record<string, number>;
+  rows: Record<string, number>;
   /** The act before the next message to the server. */
   last: { by: Sent['by']; act: number };
 }
@@ -50,22 +53,30 @@ declare const witnessed: Shared;
 function watchForms(): void {
   const seen: Witness = { loadedAt: performance.timeOrigin, acts: [], sent: [] };
   const shown: Record<string, number> = {};
+  const rows: Record<string, number> = {};
+  const commandIn = (part: Element | null) => /touch [\w-]+\.txt/.exec(part?.textContent ?? '')?.[0] ?? '';
   const commandOf = (element: Element | null) => {
     const dialog = element?.closest('[role="dialog"]');
-    const form = element?.closest('form') ?? dialog?.querySelector('form') ?? element?.closest('article') ?? null;
-    return /touch [\w-]+\.txt/.exec(form?.textContent ?? '')?.[0] ?? '';
+    const below = element?.closest('header')?.nextElementSibling;
+    const form = element?.closest('form') ?? (below?.matches('form') === true ? below : null);
+    return commandIn(form ?? dialog?.querySelector('form') ?? element?.closest('article') ?? null);
+  };
+  const keep = (known: Record<string, number>, now: readonly string[]) => {
+    for (const command of now) known[command] ??= performance.now();
+    for (const command of Object.keys(known)) if (!now.includes(command)) delete known[command];
   };
   const look = () => {
-    const forms = [...document.querySelectorAll('form')].filter(
-      (form) => form.checkVisibility() && form.closest('[inert]') === null,
-    );
-    const now = forms.map(commandOf).filter((command) => command !== '');
-    for (const command of now) shown[command] ??= performance.now();
-    for (const command of Object.keys(shown)) if (!now.includes(command)) delete shown[command];
+    const visible = (selector: string) =>
+      [...document.querySelectorAll(selector)].filter(
+        (part) => part.checkVisibility() && part.closest('[inert]') === null,
+      );
+    const commands = (parts: readonly Element[]) => parts.map(commandIn).filter((command) => command !== '');
+    keep(shown, commands(visible('form')));
+    keep(rows, commands(visible('li')));
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
-  const shared: Shared = { witness: seen, commandOf, shown, last: { by: 'press', act: -1 } };
+  const shared: Shared = { witness: seen, commandOf, shown, rows, last: { by: 'press', act: -1 } };
   Object.assign(window, { witness: seen, witnessed: shared });
 }
 
@@ -84,7 +95,7 @@ function watchActs(): void {
     acts.push({
       ...{ at: event.timeStamp, kind, key, isRepeat },
       ...{ onto, button: isVerdict && !isOff ? onto : '' },
-      ...{ hasText: hasText(), shown: { ...witnessed.shown } },
+      ...{ hasText: hasText(), shown: { ...witnessed.shown }, rows: { ...witnessed.rows } },
     });
   };
   const begun = new Map<string, number>();

@@ -21,6 +21,20 @@ class NeverResized implements ResizeObserver {
   disconnect(): void {}
 }
 globalThis.ResizeObserver = NeverResized;
+
+class NeverSeen implements IntersectionObserver {
+  readonly root = null;
+  readonly rootMargin = '';
+  readonly scrollMargin = '';
+  readonly thresholds = [];
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+  takeRecords(): IntersectionObserverEntry[] {
+    return [];
+  }
+}
+globalThis.IntersectionObserver = NeverSeen;
 // A growing text box measures itself anew when a font has loaded.
 Object.defineProperty(document, 'fonts', { value: new EventTarget() });
 Element.prototype.scrollIntoView = () => undefined;

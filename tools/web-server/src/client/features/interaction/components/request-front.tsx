@@ -10,11 +10,8 @@ import { DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
 import { RequestHead } from './request-head.tsx';
+import { FRONT, FRONT_SELECTOR } from './use-focus-given-back.ts';
 import { ROOM } from './use-free-height.ts';
-
-/** Marks what shows a request over or beside the page: the overlay, and the panel. Fields in it are not the page's. */
-export const FRONT = 'data-request-front';
-export const FRONT_SELECTOR = `[${FRONT}]`;
 
 export interface FrontProps {
   request: PendingRequest;
@@ -48,6 +45,7 @@ export function RequestDialog({ request, isOpen, isAbove, isInert, close, ...fro
       opened={isOpen}
       onClose={close}
       closeOnClickOutside={false}
+      returnFocus={false}
       closeOnEscape={!front.isCovered}
       size={720}
       yOffset="5dvh"

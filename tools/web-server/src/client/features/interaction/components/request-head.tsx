@@ -16,6 +16,8 @@ interface RequestHeadProps {
   request: PendingRequest;
   /** False where the page itself says which stage this is. */
   hasCrumbs?: boolean;
+  /** False where a link to the stage is beside it. */
+  linksStage?: boolean;
   /** Where it stands among those that wait. */
   position?: ReactNode;
   /** All that wait here. */
@@ -23,32 +25,38 @@ interface RequestHeadProps {
 }
 
 /** The head of a request's form: which stage asks, for what, since when, and Later. */
-export function RequestHead({ request, hasCrumbs = true, position, all }: RequestHeadProps) {
-  const { stageId, kind, toolName, leavesSandbox } = request;
+export function RequestHead({ request, hasCrumbs = true, linksStage = true, position, all }: RequestHeadProps) {
+  const { stageId, kind, toolName } = request;
   const words = askWords(request, useFolder(stageId));
+  const aside = (
+    <div className={css.aside}>
+      {position !== undefined && position !== '' && <span className={css.position}>{position}</span>}
+      <LaterButton request={request} {...(all && { all })} />
+    </div>
+  );
   return (
     <header className={css.head}>
-      <div className={css.top}>
-        {hasCrumbs && <Crumbs request={request} />}
-        <div className={css.aside}>
-          {position !== undefined && position !== '' && <span className={css.position}>{position}</span>}
-          <LaterButton request={request} {...(all && { all })} />
+      {hasCrumbs && (
+        <div className={css.top}>
+          <Crumbs request={request} linksStage={linksStage} />
+          {aside}
         </div>
-      </div>
-      <div className={css.ask}>
-        <h2 className={css.title} data-warn={leavesSandbox !== null || undefined}>
+      )}
+      <div className={css.ask} data-has-aside={!hasCrumbs}>
+        <h2 className={css.title}>
           <span className={css.icon}>
             <KindIcon kind={kind} toolName={toolName} size={18} />
           </span>
           {words}
         </h2>
         <Asked request={request} />
+        {!hasCrumbs && aside}
       </div>
     </header>
   );
 }
 
-function Crumbs({ request: { stageId } }: { request: PendingRequest }) {
+function Crumbs({ request: { stageId }, linksStage }: { request: PendingRequest; linksStage: boolean }) {
   const project = useProjectName(stageId);
   const title = useStageTitle(stageId);
   const phase = usePhaseName(stageId);
@@ -60,9 +68,15 @@ function Crumbs({ request: { stageId } }: { request: PendingRequest }) {
           {project}
         </span>
       )}
-      <Link className={css.stage} to={`/stages/${stageId}`} title={title}>
-        {title}
-      </Link>
+      {linksStage ? (
+        <Link className={css.stage} to={`/stages/${stageId}`} title={title}>
+          {title}
+        </Link>
+      ) : (
+        <span className={css.stage} title={title}>
+          {title}
+        </span>
+      )}
       <StageIdText id={stageId} />
       {phase !== undefined && <span className={css.phase}>{phase}</span>}
     </div>

@@ -10,10 +10,11 @@ import { useFieldText } from '../model/field-text.ts';
 import { overlayQueue, positionWords, useOverlayState } from '../model/overlay-queue.ts';
 import { useTypingPause } from '../model/typing-pause.ts';
 import { CornerCard } from './corner-card.tsx';
-import { FRONT_SELECTOR, RequestDialog } from './request-front.tsx';
+import { RequestDialog } from './request-front.tsx';
 import { RequestPanel } from './request-panel.tsx';
 import { RulesDialog } from './rules-dialog.tsx';
 import { TrustDialog } from './trust-dialog.tsx';
+import { FRONT_SELECTOR, useFocusGivenBack } from './use-focus-given-back.ts';
 
 interface RequestOverlayProps {
   /** The stage whose page is open. That page shows its requests. */
@@ -43,6 +44,7 @@ export default function RequestOverlay({ ownStageId, disabled }: RequestOverlayP
   const [shown, setShown] = useState(first);
   if (isOpen && first !== shown) setShown(first);
   useCoversPage(isOpen && !isPanel, isAbove ? 'above' : 'overlay');
+  useFocusGivenBack(isOpen && first !== undefined ? (isPanel ? requestKey(first) : 'dialog') : null);
   useLookKey(isOpen ? null : (first ?? waiting[0] ?? null), isOpen && isPanel ? first : undefined);
   const { stopLooking } = useOverlayState.getState();
   const close = () => {

@@ -1,4 +1,3 @@
-import type { PendingRequest } from '@callboard/contract';
 import { type RefObject, useEffect, useRef } from 'react';
 import { requestKey } from '../../../lib/request-text.ts';
 import { useFolder, useStageTitle } from '../api/use-request.ts';
@@ -6,15 +5,15 @@ import { askTitle } from '../words/request-words.ts';
 import { DecisionPlace } from './decision-place.tsx';
 import css from './request.module.css';
 import { RequestForm } from './request-form.tsx';
-import { FRONT, type FrontProps, TextHint } from './request-front.tsx';
+import { type FrontProps, TextHint } from './request-front.tsx';
 import { RequestHead } from './request-head.tsx';
+import { FRONT } from './use-focus-given-back.ts';
 import { ROOM } from './use-free-height.ts';
 
 /** The first waiting request beside the page: at its right edge, on a phone at its bottom. It never takes the focus. */
 export function RequestPanel({ request, position, all, isCovered }: FrontProps) {
   const panel = useRef<HTMLElement>(null);
   useRoomBesidePage(panel);
-  useFocusGivenBack(panel, request);
   const title = askTitle(request, useStageTitle(request.stageId), useFolder(request.stageId));
   const key = requestKey(request);
   return (
@@ -60,27 +59,4 @@ function useRoomBesidePage(panel: RefObject<HTMLElement | null>): void {
       style.removeProperty(BELOW);
     };
   }, [panel]);
-}
-
-/** Gives the focus back to where it was in the page, if it goes with the request that had it. */
-function useFocusGivenBack(panel: RefObject<HTMLElement | null>, request: PendingRequest): void {
-  const outside = useRef<HTMLElement | null>(null);
-  useEffect(() => {
-    const onFocus = ({ target }: FocusEvent) => {
-      if (target instanceof HTMLElement && panel.current?.contains(target) !== true) outside.current = target;
-    };
-    document.addEventListener('focusin', onFocus);
-    return () => document.removeEventListener('focusin', onFocus);
-  }, [panel]);
-  const key = requestKey(request);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the request goes
-  useEffect(
-    () => () => {
-      const { current } = outside;
-      setTimeout(() => {
-        if (document.activeElement === document.body) current?.focus({ preventScroll: true });
-      });
-    },
-    [key],
-  );
 }

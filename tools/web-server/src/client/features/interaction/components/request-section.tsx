@@ -19,7 +19,7 @@ export function RequestSection({ request, isDetail = false }: RequestSectionProp
   const key = requestKey(request);
   return (
     <DecisionPlace key={key} about={key} isRoom={!isDetail} className={isDetail ? css.detailPlace : css.section}>
-      <RequestHead request={request} hasCrumbs={isDetail} />
+      <RequestHead request={request} hasCrumbs={isDetail} linksStage={false} />
       <RequestForm request={request} label={title} />
     </DecisionPlace>
   );

@@ -16,24 +16,41 @@ import {
 const IDS = ['a', 'b'];
 const CODES = ['KeyA', 'KeyD', 'Enter', 'Space'];
 const id = fc.constantFrom(...IDS);
+type Told = ArmingEvent extends infer E ? (E extends ArmingEvent ? Omit<E, 'at'> : never) : never;
 const over = fc.option(id);
 const point = { x: fc.integer({ min: 0, max: 20 }), y: fc.integer({ min: 0, max: 20 }) };
 
 const constant = <T extends string>(...values: T[]) => fc.constantFrom(...values);
+
+/**
+ * Where forms come up, by how requests present themselves: over the page; beside it, where a page's own form and rows that are
+ * armed only by turning may be as well; over it only where a person asked. `any` mixes all of them.
+ */
+const WAYS = ['any', 'overlay', 'panel', 'quiet'] as const;
+type Way = (typeof WAYS)[number];
+const often = (weight: number) =>
+  fc.oneof({ weight, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) });
+
 /** A form is drawn, with or without everything that makes it reachable. */
-const comes = fc
-  .record({
-    id,
-    key: constant('one', 'two'),
-    layer: fc.oneof({ weight: 4, arbitrary: constant('page') }, { weight: 1, arbitrary: constant('overlay') }),
-    takesKeys: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-    armsAlone: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-    isSeen: fc.oneof({ weight: 5, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-  })
-  .map(({ isSeen, ...form }) => [
-    { type: 'drawn' as const, ...form },
-    ...(isSeen ? [{ type: 'view' as const, id: form.id, isIn: true }] : []),
-  ]);
+const comes = (way: Way) =>
+  fc
+    .record({
+      id,
+      key: constant('one', 'two'),
+      layer: way === 'panel' ? constant('page') : constant('page', 'page', 'page', 'page', 'overlay'),
+      takesKeys: often(5),
+      armsAlone: often(4),
+      isSeen: often(5),
+    })
+    .map(({ isSeen, ...form }): Told[] => {
+      const isOver = way !== 'any' && way !== 'panel' && form.layer === 'overlay';
+      return [
+        ...(isOver && way === 'quiet' ? [{ type: 'asked-for', key: form.key } as const] : []),
+        ...(isOver ? [{ type: 'top', top: 'overlay' } as const] : []),
+        { type: 'drawn', ...form },
+        ...(isSeen ? [{ type: 'view', id: form.id, isIn: true } as const] : []),
+      ];
+    });
 const key = fc.record({
   type: constant('key-down'),
   code: fc.constantFrom(...CODES),
@@ -53,18 +70,20 @@ const other = fc.oneof(
 );
 
 const wait = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.constantFrom(0, 450, 499, 500, 501, 850, 999, 1_000));
-const happening = fc.oneof(
-  { weight: 2, arbitrary: comes },
-  { weight: 4, arbitrary: key.map((one) => [one]) },
-  { weight: 5, arbitrary: other.map((one) => [one]) },
-);
-const story = fc.array(fc.tuple(wait, happening), { maxLength: 30 }).map((steps) => {
-  let at = 0;
-  return steps.flatMap(([ms, told]) => {
-    at += ms;
-    return told.map((one): ArmingEvent => ({ ...one, at }));
+const happening = (way: Way) =>
+  fc.oneof(
+    { weight: 2, arbitrary: comes(way) },
+    { weight: 4, arbitrary: key.map((one): Told[] => [one]) },
+    { weight: 5, arbitrary: other.map((one): Told[] => [one]) },
+  );
+const story = (way: Way) =>
+  fc.array(fc.tuple(wait, happening(way)), { maxLength: 30 }).map((steps) => {
+    let at = 0;
+    return steps.flatMap(([ms, told]) => {
+      at += ms;
+      return told.map((one) => ({ ...one, at }) as ArmingEvent);
+    });
   });
-});
 
 /** Returns the events since the form became reachable: drawn, in view and uncovered. */
 function sinceReachable(past: readonly ArmingEvent[], form: string, isKey: boolean): readonly ArmingEvent[] | null {
@@ -109,10 +128,10 @@ function couldBeArmed(past: readonly ArmingEvent[], form: string, at: number): b
   return moments.some((moment, index) => (moments[index + 1] ?? moment) - moment >= 1_000);
 }
 
-it('lets no key decide a form that was not armed when the key went down', () => {
+it.each(WAYS)('lets no key decide a form that was not armed when the key went down: %s', (way) => {
   let decided = 0;
   fc.assert(
-    fc.property(story, (events) => {
+    fc.property(story(way), (events) => {
       let state = START;
       const began = new Map<string, { armed: string[]; hasText: boolean }>();
       events.forEach((one, index) => {
@@ -143,9 +162,9 @@ it('lets no key decide a form that was not armed when the key went down', () => 
   expect(decided).toBeGreaterThan(150);
 });
 
-it('lets no press decide a form unless its enabled button was under the press when it began', () => {
+it.each(WAYS)('lets no press decide a form unless its enabled button was under the press when it began: %s', (way) => {
   fc.assert(
-    fc.property(story, (events) => {
+    fc.property(story(way), (events) => {
       let state = START;
       let beneath: string | null = null;
       events.forEach((one, index) => {
@@ -163,9 +182,9 @@ it('lets no press decide a form unless its enabled button was under the press wh
   );
 });
 
-it('names the time of the next change, and no verdict changes before it', () => {
+it.each(WAYS)('names the time of the next change, and no verdict changes before it: %s', (way) => {
   fc.assert(
-    fc.property(story, fc.integer({ min: 0, max: 2_000 }), (events, later) => {
+    fc.property(story(way), fc.integer({ min: 0, max: 2_000 }), (events, later) => {
       const state = events.reduce(arming, START);
       const now = events.at(-1)?.at ?? 0;
       const change = nextChange(state, now);

@@ -1,0 +1,32 @@
+import { useEffect, useRef } from 'react';
+
+/** Marks what shows a request over or beside the page: the overlay, and the panel. Fields in it are not the page's. */
+export const FRONT = 'data-request-front';
+export const FRONT_SELECTOR = `[${FRONT}]`;
+
+/** When to look whether the focus was lost: what was over the page may lie over it for a moment. */
+const LOOK_MS = [0, 50, 200];
+
+/** Gives the focus back to where it was in the page when the request that is shown goes. @param key null: none is shown */
+export function useFocusGivenBack(key: string | null): void {
+  const outside = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    const onFocus = ({ target }: FocusEvent) => {
+      if (target instanceof HTMLElement && target.closest(FRONT_SELECTOR) === null) outside.current = target;
+    };
+    document.addEventListener('focusin', onFocus);
+    return () => document.removeEventListener('focusin', onFocus);
+  }, []);
+  useEffect(() => {
+    if (key === null) return;
+    return () => {
+      const { current } = outside;
+      const giveBack = () => {
+        const { activeElement } = document;
+        const isLost = activeElement === document.body || activeElement?.closest(`${FRONT_SELECTOR}[role="dialog"]`) != null;
+        if (isLost) current?.focus({ preventScroll: true });
+      };
+      for (const ms of LOOK_MS) setTimeout(giveBack, ms);
+    };
+  }, [key]);
+}
