@@ -23,7 +23,8 @@ export function useFocusGivenBack(key: string | null): void {
       const { current } = outside;
       const giveBack = () => {
         const { activeElement } = document;
-        const isLost = activeElement === document.body || activeElement?.closest(`${FRONT_SELECTOR}[role="dialog"]`) != null;
+        const isLost =
+          activeElement === document.body || activeElement?.closest(`${FRONT_SELECTOR}[role="dialog"]`) != null;
         if (isLost) current?.focus({ preventScroll: true });
       };
       for (const ms of LOOK_MS) setTimeout(giveBack, ms);

@@ -13,11 +13,7 @@ const edit = { toolName: 'Edit', input: { file_path: '/w/src/a.ts' } };
 it.each([
   ['Login: Run this command?', 'npm i', {}],
   ['Login: Edit src/a.ts?', 'Edit src/a.ts', edit],
-  [
-    'Login: Use github: create issue?',
-    'github: create issue',
-    { toolName: 'mcp__github__create_issue', input: {} },
-  ],
+  ['Login: Use github: create issue?', 'github: create issue', { toolName: 'mcp__github__create_issue', input: {} }],
   ['Login: A question', 'Which 0?', question(1)],
   ['Login: 2 questions', '2 questions: Which 0?', question(2)],
   ['Login: Review the plan', 'Review the plan', { kind: 'plan', toolName: 'ExitPlanMode', input: {} }],
