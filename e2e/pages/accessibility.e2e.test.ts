@@ -10,20 +10,26 @@ type State = (page: Page, scene: Scene) => Promise<void>;
 
 const dialog = (page: Page) => page.getByRole('dialog').first();
 
-async function board(page: Page): Promise<void> {
-  await page.goto(new URL('/', page.url()).href);
+/** Whether this context's person has set the requests aside: the server keeps that for all pages that follow. */
+const aside = new WeakSet<object>();
+
+/** Sets the requests aside when they first come over a page. */
+async function alone(page: Page): Promise<void> {
+  if (aside.has(page.context())) return;
   await dialog(page).waitFor();
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'hidden' });
+  aside.add(page.context());
+}
+
+async function board(page: Page): Promise<void> {
+  await page.goto(new URL('/', page.url()).href);
+  await alone(page);
+  await page.getByRole('heading', { name: 'Board' }).waitFor();
 }
 
 async function stage(page: Page, stageId: string): Promise<void> {
   await page.goto(new URL(`/stages/${stageId}`, page.url()).href);
-  // On the page of a stage that asks, the requests of other stages are in the corner.
-  await dialog(page)
-    .or(page.getByRole('region', { name: 'Request', exact: true }))
-    .waitFor();
-  await page.keyboard.press('Escape');
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
 }
 
@@ -90,14 +96,12 @@ const STATES: Record<string, State> = {
   },
   'the sessions': async (page) => {
     await page.goto(new URL('/sessions', page.url()).href);
-    await dialog(page).waitFor();
-    await page.keyboard.press('Escape');
+    await alone(page);
     await page.getByRole('table').waitFor();
   },
   'the decisions': async (page) => {
     await page.goto(new URL('/decisions', page.url()).href);
-    await dialog(page).waitFor();
-    await page.keyboard.press('Escape');
+    await alone(page);
     await page.getByRole('region', { name: 'Decision log' }).getByRole('listitem').first().waitFor();
   },
   'a stage that is finished': (page, { review }) => stage(page, review),
