@@ -30,12 +30,12 @@ const open = (path: string) => async (page: Page) => {
   await page.locator('#main').waitFor({ state: 'attached' }); // out of reach while a dialog is open
 };
 
-/** Sets the requests aside, so that the page itself is seen. */
+/** Sets the requests aside, so that the page itself is seen. They stay so for all pictures that follow. */
 async function alone(page: Page): Promise<void> {
   await page
     .getByRole('dialog')
     .first()
-    .waitFor({ timeout: 3_000 })
+    .waitFor({ timeout: 1_000 })
     .catch(() => undefined);
   await page.keyboard.press('Escape');
   await page.waitForTimeout(300);
@@ -55,7 +55,7 @@ const PICTURES: Record<string, Look> = {
   inbox: open('/inbox'),
   'inbox-detail': async (page) => {
     await open('/inbox')(page);
-    await page.getByRole('main').getByText('Search index').first().click();
+    await page.getByRole('main').getByText('Login form').first().click();
     await page.getByRole('form').first().waitFor();
   },
   later: async (page) => {
@@ -159,17 +159,19 @@ const PICTURES: Record<string, Look> = {
 
 /** The board with the requests beside it, or only in its corner. */
 async function shownAs(page: Page, presentation: 'panel' | 'quiet'): Promise<void> {
-  await open('/')(page);
-  await page.keyboard.press('Escape');
+  await open('/inbox')(page);
   await page.getByRole('button', { name: 'Account' }).click();
   const name = presentation === 'panel' ? 'Beside the page' : 'Only a card in the corner';
   await page.getByRole('menuitemradio', { name }).click();
   await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('Bring back');
-  await page.keyboard.press('Enter');
+  const later = page.getByRole('region', { name: 'Later' }).getByRole('link');
+  for (let left = await later.count(); left > 0; left -= 1) {
+    await later.first().click();
+    await page.getByRole('button', { name: 'Call me again' }).click();
+    await page.waitForTimeout(300);
+  }
+  await open('/')(page);
   await page.getByRole('region', { name: presentation === 'panel' ? 'Waiting request' : 'Request' }).waitFor();
-  await page.waitForTimeout(700);
 }
 
 /** Writes into the message box, which may have the same as a draft. */

@@ -140,6 +140,8 @@ it('keeps the buttons of a card in place, however long it has waited', async () 
   const stageId = await api.stage('Package', [{ tools: [install] }, { text: 'Done.' }]);
   await api.start(stageId);
   await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   const card = page.getByRole('article', { name: 'Package' });
   const began = Date.now();
   // The cost of the turn so far comes a moment later, and moves nothing either.
@@ -149,8 +151,6 @@ it('keeps the buttons of a card in place, however long it has waited', async () 
   for (const minutes of [9, 10, 59]) {
     await page.clock.setFixedTime(began + minutes * 60_000 + 30_000);
     await page.reload();
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.press('Escape');
     await card.getByText(`${minutes} min`).waitFor();
     const { y = 0, height = 0 } = (await card.boundingBox()) ?? {};
     const allow = await card.getByRole('button', exact('Allow')).boundingBox();

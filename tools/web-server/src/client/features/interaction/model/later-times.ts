@@ -1,5 +1,5 @@
 /** A time until which a request can be set aside. */
-export interface LaterTime {
+interface LaterTime {
   label: string;
   /** Null: for good. */
   until: Date | null;
