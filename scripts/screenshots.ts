@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Page } from 'playwright-core';
 import { closeBrowsers, openBrowser } from '../e2e/support/browser.ts';
 import { install } from '../e2e/support/callboard.ts';
+import { showCrowd } from '../e2e/support/crowd.ts';
 import { DOT } from '../e2e/support/open-stage.ts';
 import { claudePidOf } from '../e2e/support/processes.ts';
 import { apiOf, makeScene, type Scene } from '../e2e/support/scene.ts';
@@ -220,6 +221,23 @@ async function spoil(origin: string, folder: string, { running, approval }: Scen
   process.kill(pid, 'SIGKILL');
 }
 
+/** What needs no session of its own. */
+const EARLY = ['empty', 'crowd', 'crowd-sessions'];
+
+/** A board of 66 stages on a busy day, and its sessions. */
+async function crowd(page: Page): Promise<void> {
+  await showCrowd(page);
+  await everyWay(page, 'crowd', async () => {
+    await open('/')(page);
+    await alone(page);
+  });
+  await everyWay(page, 'crowd-sessions', async () => {
+    await open('/sessions')(page);
+    await alone(page);
+  });
+  await page.unroute('**/api/board');
+}
+
 /** A board whose disk counts as nearly full, and what whoever is not logged in sees. */
 async function others(page: Page): Promise<void> {
   const { start } = await install({ CALLBOARD_DISK_RESERVE_MB: '999999' }, atEnd);
@@ -274,18 +292,21 @@ try {
   await page.goto(loginLink);
   await page.getByRole('heading', { name: 'Board' }).waitFor();
   await everyWay(page, 'empty', () => open('/')(page));
-  const scene = await makeScene(origin, model);
-  for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
-  if (Object.keys(LAST).some(isWanted)) {
-    await spoil(origin, folder, scene);
-    for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
-    await page.getByText('It is not known').first().waitFor();
-  }
-  if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
-  if (isWanted('connection-lost')) {
-    await PICTURES.board?.(page, scene);
-    await stop();
-    await everyWay(page, 'connection-lost', () => page.getByText('Connection lost').waitFor());
+  await crowd(page);
+  if (wanted.length === 0 || wanted.some((name) => !EARLY.includes(name))) {
+    const scene = await makeScene(origin, model);
+    for (const [name, look] of Object.entries(PICTURES)) await everyWay(page, name, () => look(page, scene));
+    if (Object.keys(LAST).some(isWanted)) {
+      await spoil(origin, folder, scene);
+      for (const [name, look] of Object.entries(LAST)) await everyWay(page, name, () => look(page, scene));
+      await page.getByText('It is not known').first().waitFor();
+    }
+    if (errors.length > 0) throw new Error(`the pages wrote errors: ${errors.join('\n')}`);
+    if (isWanted('connection-lost')) {
+      await PICTURES.board?.(page, scene);
+      await stop();
+      await everyWay(page, 'connection-lost', () => page.getByText('Connection lost').waitFor());
+    }
   }
   if (isWanted('disk-low') || isWanted('logged-out')) await others(page);
 } finally {

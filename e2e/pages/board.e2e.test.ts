@@ -27,7 +27,7 @@ it('treats a drop as a command: started on Running, completed on Done, refused w
   await page.getByText('Search index is lifted from Ready.').waitFor({ state: 'attached' });
   await page.keyboard.press('ArrowLeft');
   await page
-    .getByText(/Edit it to hold it back/)
+    .getByText(/Edit it to put it on hold/)
     .first()
     .waitFor({ state: 'attached' });
   await page.keyboard.press('Space');
@@ -75,11 +75,11 @@ it('keeps filters in the address, and imports a folder of stages', async () => {
   await page.keyboard.press('Escape');
   await region('Backlog').getByText('waits for Cart').waitFor();
 
-  await page.getByRole('combobox', { name: 'Epic' }).selectOption('STAGE-001-002');
+  await page.getByRole('combobox', { name: 'Group' }).selectOption('STAGE-001-002');
   await page.keyboard.press('/');
   await page.keyboard.type('check'); // faster than the board redraws
   await region('Ready').getByText('Nothing matches').waitFor();
-  await expect.poll(() => new URL(page.url()).search).toBe('?epic=STAGE-001-002&text=check');
+  await expect.poll(() => new URL(page.url()).search).toBe('?group=STAGE-001-002&text=check');
   await page.reload();
   await region('Backlog').getByRole('link', { name: 'Checkout' }).waitFor();
   await expect.poll(() => page.getByRole('article').count()).toBe(1);
@@ -116,7 +116,7 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
   await expect.poll(() => form.getByRole('textbox', { name: 'Name of phase 2' }).inputValue()).toBe('Build');
   await form.getByRole('checkbox', { name: 'Keep in backlog' }).check();
   await form.getByRole('button', { name: 'Add to board' }).click();
-  await region('Backlog').getByText('held back').waitFor();
+  await region('Backlog').getByText('On hold').waitFor();
   await page.getByRole('button', { name: 'New stage' }).first().click();
   await form.getByRole('button', { name: 'Add to board' }).waitFor();
   expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('');
@@ -131,17 +131,17 @@ it('writes a stage with phases, edits it, and starts the next phase from its car
   await first.getByRole('checkbox', { name: 'Keep in backlog' }).uncheck();
   await first.getByRole('combobox', { name: 'Priority' }).selectOption('0');
   await first.getByRole('button', { name: 'Save' }).click();
-  await region('Ready').getByText('shop · P0').waitFor();
+  await region('Ready').getByRole('img', { name: 'Urgent priority' }).waitFor();
 
   await region('Ready').getByRole('button', { name: 'Start' }).click();
-  await region('Needs you').getByText('Design is finished; let Build begin').waitFor();
+  await region('Needs you').getByText('Design finished').waitFor();
   const second = await edit();
   await second.getByText(/It was started/).waitFor();
   await expect.poll(() => second.getByRole('textbox', { name: 'Name of phase 1' }).isDisabled()).toBe(true);
   await expect.poll(() => second.getByRole('textbox', { name: 'Prompt', exact: true }).count()).toBe(0);
   await page.keyboard.press('Escape');
-  await region('Needs you').getByRole('button', { name: 'Let Build begin' }).click();
-  await region('Review').getByText('Build, phase 2 of 2').waitFor();
+  await region('Needs you').getByRole('button', { name: 'Start Build' }).click();
+  await region('Review').getByRole('img', { name: 'Build, phase 2 of 2' }).waitFor();
   expect(errors).toEqual([]);
 });
 
@@ -160,7 +160,7 @@ it('starts a stage from the palette, lists every key, and sorts the sessions', a
 
   await page.keyboard.press('?');
   const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
-  await keys.getByText('Lift the card, and drop it').waitFor();
+  await keys.getByText('Lift the stage, and drop it').waitFor();
   await page.keyboard.press('Escape');
   await keys.waitFor({ state: 'hidden' });
 
@@ -212,7 +212,7 @@ it('moves from card to card by arrow keys, unless a card is lifted, and shows on
   await api.start(made);
   const review = region('Review');
   await review.getByRole('img', { name: '1 file changed, 2 lines added, 0 removed' }).waitFor();
-  await expect.poll(() => review.getByText('1 file +2 −0').count()).toBe(1);
+  await expect.poll(() => review.getByText('+2 1 file').count()).toBe(1);
 
   const focused = () => page.evaluate(() => document.activeElement?.textContent);
   const press = async (key: string, lands: string) => {

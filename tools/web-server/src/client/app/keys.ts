@@ -49,13 +49,17 @@ export const KEY_GROUPS: readonly KeyGroup[] = [
     ],
   },
   {
-    title: 'A card on the board',
+    title: 'The board and the sessions',
     entries: [
+      { keys: ['J'], does: 'The next stage' },
+      { keys: ['K'], does: 'The stage before' },
+      { keys: ['←', '↑', '↓', '→'], does: 'Go to the stage beside it' },
       { keys: ['Enter'], does: 'Open the stage' },
-      { keys: ['←', '↑', '↓', '→'], does: 'Go to the card beside it' },
-      { keys: ['Space'], does: 'Lift the card, and drop it' },
-      { keys: ['←', '→'], does: 'Move the lifted card to another column' },
-      { keys: ['Esc'], does: 'Put it back' },
+      { keys: ['S'], does: 'Start the stage, or all picked ones' },
+      { keys: ['X'], does: 'Pick the stage, to act on several together' },
+      { keys: ['Space'], does: 'Lift the stage, and drop it' },
+      { keys: ['←', '→'], does: 'Move the lifted stage to another column' },
+      { keys: ['Esc'], does: 'Put it back, or unpick all' },
     ],
   },
   {

@@ -1,8 +1,10 @@
-import type { ProjectId } from '@callboard/contract';
+import type { PendingRequest, ProjectId } from '@callboard/contract';
 import { Button } from '@mantine/core';
 import { Link } from 'react-router';
 import { Board } from '../features/board/components/board.tsx';
 import { CardRequest } from '../features/interaction/components/card-request.tsx';
+import { askFor } from '../features/interaction/model/arming-store.ts';
+import { requestKey } from '../lib/request-text.ts';
 import { ErrorBoundary, lazyComponent } from '../ui/error-boundary.tsx';
 import css from './frame.module.css';
 
@@ -19,7 +21,9 @@ const Rules = ({ projectId }: { projectId: ProjectId }) => (
   </ErrorBoundary>
 );
 
-export const BoardPage = () => <Board RequestSlot={CardRequest} RulesSlot={Rules} />;
+const arm = (request: PendingRequest) => askFor(requestKey(request));
+
+export const BoardPage = () => <Board RequestSlot={CardRequest} arm={arm} RulesSlot={Rules} />;
 
 export const InboxPage = InboxPageContent;
 export const DecisionsPage = DecisionLog;

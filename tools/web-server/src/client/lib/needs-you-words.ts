@@ -36,8 +36,7 @@ export function stoppedWords(stage: StageView): StageWords {
   const { session } = stage;
   if (session !== null && session.alarm !== null)
     return { text: `Security alarm: ${ALARM_WORDS[session.alarm.code].toLowerCase()}`, tone: 'needs' };
-  if (session?.atGate === true)
-    return { text: `${phaseNow(stage)} is finished; let ${phaseNext(stage)} begin`, tone: 'needs' };
+  if (session?.atGate === true) return { text: `${phaseNow(stage)} finished`, tone: 'needs' };
   if (session !== null && session.stalledSince !== null)
     return { text: `silent since ${clockTime(session.stalledSince)}`, tone: 'needs' };
   if (session?.openDenial != null && session.lastTurn?.outcome === 'succeeded')

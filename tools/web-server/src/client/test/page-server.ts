@@ -7,6 +7,8 @@ import {
   type Problem,
   type ProblemCode,
   problems,
+  type StreamEventData,
+  type StreamEventType,
 } from '@callboard/contract';
 import { pathFields, type Route, type RoutedCommand, routes, serviceRoutes } from '@callboard/contract/client';
 import { HttpResponse, http } from 'msw';
@@ -21,6 +23,8 @@ export interface PageServer {
   answer(answers: Answers): void;
   /** Sends an event to the page, with the next `seq`. */
   emit<T extends EventType>(type: T, data: EventData<T>): void;
+  /** Sends an event that is not stored. */
+  pass<T extends StreamEventType>(type: T, data: StreamEventData<T>): void;
   /** The commands received, oldest first, without reads of the board. */
   received: { command: RoutedCommand; input: unknown }[];
   close(): void;
@@ -93,6 +97,9 @@ export function startPageServer(board: () => BoardView): PageServer {
       seq += 1;
       emitted.push({ type, data, seq });
       for (const controller of open) send(controller, type, data, seq);
+    },
+    pass(type, data) {
+      for (const controller of open) send(controller, type, data);
     },
     received,
     close() {

@@ -74,7 +74,7 @@ type DropCommand = Extract<Drop, { kind: 'command' }>['verb'];
 
 const DROPS: Record<DropCommand, { run: typeof startStage; sending: string; failed: string }> = {
   start: { run: startStage, sending: 'is being started', failed: 'was not started' },
-  advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not go on' },
+  advance: { run: advanceStage, sending: 'its next phase is being started', failed: 'did not start its next phase' },
   complete: { run: completeStage, sending: 'is being completed', failed: 'was not completed' },
   reopen: { run: reopenStage, sending: 'is being reopened', failed: 'was not reopened' },
 };

@@ -7,8 +7,8 @@ import { type BoardFilter, matchesFilter, readFilter, writeFilter } from '../mod
 /** The board's filter, from the URL. */
 export function useBoardFilter() {
   const [params, setParams] = useSearchParams();
-  const { project, epic, text } = readFilter(params);
-  const filter = useMemo(() => ({ project, epic, text }), [project, epic, text]);
+  const { project, group, text } = readFilter(params);
+  const filter = useMemo(() => ({ project, group, text }), [project, group, text]);
   const keep = useCallback((stage: StageView) => matchesFilter(stage, filter), [filter]);
   const setFilter = useCallback(
     (change: Partial<BoardFilter>, options: NavigateOptions = { replace: true }) => {

@@ -1,29 +1,49 @@
-import type { BoardView, PendingRequest, StageId, StageView } from '@callboard/contract';
+import { type BoardView, type PendingRequest, STAKE_WORDS, type StageId, type StageView } from '@callboard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { useMemo } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { memoizeByObject } from '../../../lib/memoize.ts';
-import type { StageWords } from '../../../lib/needs-you-words.ts';
 import { waitingSince } from '../../../lib/stages-needing-you.ts';
-import { cardWords, phaseWords } from '../model/card-words.ts';
+import { type CardWords, cardWords, type PhaseWords, phaseWords } from '../model/card-words.ts';
 
 export interface CardData {
   stage: StageView;
-  words: StageWords;
-  phase: string | null;
+  words: CardWords;
+  phase: PhaseWords | null;
   project: string;
   /** How many of the stage's requests wait for an answer, and how many of its answers have an unknown delivery. */
   pending: number;
   unsettled: number;
+  /** What the request that waits longest can do, in words; empty if nothing is known. */
+  stakes: readonly string[];
   /** Since when the stage waits for a person; null if it does not. */
   needsSince: string | null;
 }
 
 /** Everything a card shows; the same object until something in it changes. */
 export function useCard(stageId: StageId): CardData | undefined {
-  const select = useCallback((view: BoardView) => readCard(view, stageId), [stageId]);
-  return useQuery({ ...boardQuery, select }).data;
+  const select = useMemo(() => keepEqual((view) => readCard(view, stageId)), [stageId]);
+  return useQuery({ ...boardQuery, select, structuralSharing: false }).data;
 }
+
+/** Returns the same card again while nothing in it has changed: hundreds of rows read the board at each event. */
+function keepEqual(read: (view: BoardView) => CardData | undefined): (view: BoardView) => CardData | undefined {
+  let last: CardData | undefined;
+  return (view) => {
+    const card = read(view);
+    if (card === undefined || last === undefined || !isSame(card, last)) last = card;
+    return last;
+  };
+}
+
+/** Unchanged stages keep their identity from view to view. */
+const isSame = (a: CardData, b: CardData): boolean =>
+  a.stage === b.stage &&
+  a.project === b.project &&
+  a.pending === b.pending &&
+  a.unsettled === b.unsettled &&
+  a.needsSince === b.needsSince &&
+  JSON.stringify([a.words, a.stakes]) === JSON.stringify([b.words, b.stakes]);
 
 interface BoardIndex {
   stages: ReadonlyMap<string, StageView>;
@@ -46,6 +66,16 @@ const indexOf = memoizeByObject(
 
 const NONE: readonly PendingRequest[] = [];
 
+/** Returns the stage's request that waits longest; null if it has none. */
+export const firstRequestOf = (view: BoardView, stageId: StageId): PendingRequest | null =>
+  indexOf(view).pending.get(stageId)?.[0] ?? null;
+
+/** At most this many words stand in a row. */
+const MOST_STAKES = 2;
+
+const stakesOf = ([first]: readonly PendingRequest[]): readonly string[] =>
+  (first?.stakes ?? []).slice(0, MOST_STAKES).map(({ code }) => STAKE_WORDS[code]);
+
 function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const { stages, projects, pending: waiting } = indexOf(view);
   const stage = stages.get(stageId);
@@ -62,5 +92,5 @@ function readCard(view: BoardView, stageId: StageId): CardData | undefined {
   const project = projects.get(stage.projectId) ?? stage.projectId;
   const needsSince = stage.column === 'needs-you' ? (pending[0]?.createdAt ?? waitingSince(stage)) : null;
   const counts = { pending: pending.length, unsettled };
-  return { stage, words, phase: phaseWords(stage), project, ...counts, needsSince };
+  return { stage, words, phase: phaseWords(stage), project, ...counts, stakes: stakesOf(pending), needsSince };
 }

@@ -1,10 +1,9 @@
 import type { BoardView, Column, StageId } from '@callboard/contract';
-import { Draggable, type DraggableProvided, Droppable, type DroppableProvided } from '@hello-pangea/dnd';
-import { ActionIcon, Button } from '@mantine/core';
-import { useMediaQuery, useReducedMotion } from '@mantine/hooks';
+import { type DraggableChildrenFn, Droppable } from '@hello-pangea/dnd';
+import { useMediaQuery } from '@mantine/hooks';
 import { IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { type CSSProperties, useCallback, useId } from 'react';
+import { useCallback, useId } from 'react';
 import { Link } from 'react-router';
 import { boardQuery, stageOf } from '../../../data/queries.ts';
 import { useCanCommand } from '../../../stream/stream-context.tsx';
@@ -14,15 +13,14 @@ import { COLUMN_EMPTY, COLUMN_TITLES, columnStages, countElsewhere } from '../mo
 import { dropOn } from '../model/drop.ts';
 import { isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
-import { StageCard, type StageCardProps } from './stage-card.tsx';
+import { AllRows, MOST_DRAWN, RowItem, VirtualRows } from './column-rows.tsx';
+import type { RowSlots } from './stage-row.tsx';
 
-const SHOWN_DONE = 20;
-
-interface BoardColumnProps extends Pick<StageCardProps, 'RequestSlot'> {
+interface BoardColumnProps extends Pick<RowSlots, 'RequestSlot'> {
   column: Column;
 }
 
-/** One column: its head, its cards, and what a drop on it would do. */
+/** One column: its head, its rows, and what a drop on it would do. */
 export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
   const { filter, keep } = useBoardFilter();
   const select = useCallback((view: BoardView) => columnStages(view, column, keep), [column, keep]);
@@ -61,20 +59,7 @@ export function BoardColumn({ column, RequestSlot }: BoardColumnProps) {
           </Link>
         </p>
       )}
-      <Droppable droppableId={column}>
-        {(provided, { draggingOverWith }) => (
-          <>
-            <Cards
-              column={column}
-              stageIds={isFolded ? [] : stageIds}
-              canDrag={!isPhone}
-              provided={provided}
-              RequestSlot={RequestSlot}
-            />
-            {draggingOverWith != null && <DropHint stageId={draggingOverWith as StageId} column={column} />}
-          </>
-        )}
-      </Droppable>
+      <DropTarget column={column} stageIds={isFolded ? [] : stageIds} isPhone={isPhone} RequestSlot={RequestSlot} />
     </section>
   );
 }
@@ -84,104 +69,42 @@ function FoldButton({ column, isFolded }: { column: Column; isFolded: boolean })
   const label = isFolded ? `Unfold ${COLUMN_TITLES[column]}` : `Fold ${COLUMN_TITLES[column]}`;
   const Icon = isFolded ? IconChevronsRight : IconChevronsLeft;
   return (
-    <ActionIcon
-      className={css.fold}
-      variant="subtle"
-      color="gray"
-      size={24}
-      aria-label={label}
-      title={label}
-      onClick={() => toggleFold(column)}
-    >
-      <Icon size={16} />
-    </ActionIcon>
+    <button type="button" className={css.fold} aria-label={label} title={label} onClick={() => toggleFold(column)}>
+      <Icon size={14} />
+    </button>
   );
 }
 
-interface CardsProps extends BoardColumnProps {
+interface DropTargetProps extends BoardColumnProps {
   stageIds: readonly StageId[];
-  canDrag: boolean;
-  provided: DroppableProvided;
+  isPhone: boolean;
 }
 
-function Cards({ column, stageIds, canDrag, provided, RequestSlot }: CardsProps) {
-  const showAll = useBoardUi((ui) => ui.showAllDone || column !== 'done');
-  const showDone = useBoardUi((ui) => ui.showDone);
-  const scroll = useKeptScroll(column);
-  const isOff = !useCanCommand() || !canDrag;
-  const isStill = useReducedMotion();
-  const shown = showAll ? stageIds : stageIds.slice(0, SHOWN_DONE);
-  const { innerRef, droppableProps } = provided;
-  const { attach } = scroll;
-  const ref = useCallback(
-    (list: HTMLUListElement | null) => {
-      innerRef(list);
-      attach(list);
-    },
-    [innerRef, attach],
+function DropTarget({ column, stageIds, isPhone, RequestSlot }: DropTargetProps) {
+  const isFixed = !useCanCommand() || isPhone;
+  const isLong = stageIds.length > MOST_DRAWN;
+  const Rows = isLong ? VirtualRows : AllRows;
+  const clone: DraggableChildrenFn = (drag, snapshot, { draggableId }) => (
+    <RowItem stageId={draggableId as StageId} {...{ RequestSlot, drag, snapshot }} />
   );
   return (
-    <ul className={css.cards} ref={ref} onScroll={scroll.onScroll} {...droppableProps}>
-      {shown.map((stageId, index) => (
-        <Draggable key={stageId} draggableId={stageId} index={index} isDragDisabled={isOff}>
-          {(drag, { isDragging, isDropAnimating }) => (
-            <li
-              ref={drag.innerRef}
-              {...drag.draggableProps}
-              {...handleProps(drag)}
-              style={{ ...drag.draggableProps.style, ...(isDropAnimating && isStill ? AT_ONCE : {}) } as CSSProperties}
-              data-dragging={isDragging}
-            >
-              <StageCard
-                stageId={stageId}
-                RequestSlot={RequestSlot}
-                dragHelp={drag.dragHandleProps?.['aria-describedby']}
-              />
-            </li>
-          )}
-        </Draggable>
-      ))}
-      {provided.placeholder}
-      {shown.length < stageIds.length && (
-        <li>
-          <Button variant="subtle" size="compact-sm" fullWidth onClick={showDone}>
-            Show all {stageIds.length}
-          </Button>
-        </li>
+    <Droppable
+      key={isLong ? 'long' : 'short'}
+      droppableId={column}
+      mode={isLong ? 'virtual' : 'standard'}
+      {...(isLong && { renderClone: clone })}
+    >
+      {(provided, { draggingOverWith }) => (
+        <>
+          <Rows {...{ column, stageIds, isFixed, provided, RequestSlot }} />
+          {draggingOverWith != null && <DropHint stageId={draggingOverWith as StageId} column={column} />}
+        </>
       )}
-    </ul>
+    </Droppable>
   );
 }
 
-const AT_ONCE: CSSProperties = { transitionDuration: '0.001s' };
-
-/** The whole card is the drag handle, but its link has the focus: a button must not contain buttons. */
-function handleProps({ dragHandleProps }: DraggableProvided) {
-  if (dragHandleProps === null) return {};
-  const { role: _role, tabIndex: _tabIndex, 'aria-describedby': _help, ...rest } = dragHandleProps;
-  return rest;
-}
-
-const SCROLL_KEY = 'callboard-scroll-';
-
-/** Restores where a column was scrolled to, after another page and after a reload. */
-function useKeptScroll(column: Column) {
-  const attach = useCallback(
-    (list: HTMLElement | null) => {
-      const kept = Number(sessionStorage.getItem(SCROLL_KEY + column) ?? 0);
-      if (list !== null && kept > 0) list.scrollTop = kept;
-    },
-    [column],
-  );
-  const onScroll = useCallback(
-    ({ currentTarget }: { currentTarget: HTMLElement }) =>
-      sessionStorage.setItem(SCROLL_KEY + column, String(Math.round(currentTarget.scrollTop))),
-    [column],
-  );
-  return { attach, onScroll };
-}
-
-/** What happens if the card is dropped here. */
+/** What happens if the row is dropped here. */
 function DropHint({ stageId, column }: { stageId: StageId; column: Column }) {
   const { data: stage } = useQuery({ ...boardQuery, select: stageOf(stageId) });
   const drop = stage === undefined ? null : dropOn(stage, column);

@@ -7,23 +7,24 @@ import {
   type ResponderProvided,
 } from '@hello-pangea/dnd';
 import { useQueryClient } from '@tanstack/react-query';
-import { type KeyboardEvent, useCallback } from 'react';
+import { useCallback } from 'react';
 import { boardQuery } from '../../../data/queries.ts';
 import { tellRefusedDrop, useDropCommand } from '../api/use-board-commands.ts';
-import { cardAt } from '../model/card-focus.ts';
+import { useBoardKeys } from '../api/use-board-keys.ts';
 import { COLUMN_TITLES, COLUMNS } from '../model/columns.ts';
 import { dropOn } from '../model/drop.ts';
 import css from './board.module.css';
 import { BoardColumn } from './board-column.tsx';
 import { ColumnTabs } from './column-tabs.tsx';
-import type { StageCardProps } from './stage-card.tsx';
+import type { RowSlots } from './stage-row.tsx';
 
 const HELP =
-  'Press space to lift the card, the arrow keys to move it to another column, space to drop it and Escape to cancel. Dropped on Running it starts, on Done it is completed.';
+  'Press space to lift the stage, the arrow keys to move it to another column, space to drop it and Escape to cancel. Dropped on Running it starts, on Done it is completed.';
 
-/** The six columns; on a phone one at a time. Dragging a card to another column is a command. */
-export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'>) {
+/** The six columns; on a phone one at a time. Dragging a row to another column is a command. */
+export function BoardColumns({ RequestSlot, arm }: RowSlots) {
   const cache = useQueryClient();
+  useBoardKeys(arm);
   const command = useDropCommand();
   const find = useCallback(
     (stageId: string): StageView | undefined =>
@@ -54,29 +55,11 @@ export function BoardColumns({ RequestSlot }: Pick<StageCardProps, 'RequestSlot'
       dragHandleUsageInstructions={HELP}
     >
       <ColumnTabs />
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the cards have the focus; this hears their keys */}
-      <div className={css.columns} onKeyDown={onCardKeys}>
+      <div className={css.columns}>
         {COLUMNS.map((column) => (
           <BoardColumn key={column} column={column} RequestSlot={RequestSlot} />
         ))}
       </div>
     </DragDropContext>
   );
-}
-
-/** The visible card links below an element. */
-const cardsIn = (element: Element) =>
-  [...element.querySelectorAll<HTMLElement>('a[data-card]')].filter((link) => link.checkVisibility());
-
-/** Arrow keys move the focus from card to card. While a card is lifted they belong to the drag. */
-function onCardKeys(event: KeyboardEvent<HTMLElement>): void {
-  const { target, currentTarget: board } = event;
-  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
-  if (event.defaultPrevented || !isPlain || !(target instanceof HTMLElement) || target.dataset.card === undefined)
-    return;
-  if (board.querySelector('[data-dragging="true"]') !== null) return;
-  const next = cardAt([...board.children].map(cardsIn), target, event.key);
-  if (next === null) return;
-  event.preventDefault();
-  next.focus();
 }

@@ -12,17 +12,18 @@ import { BoardColumns } from './board-columns.tsx';
 import { BoardNotices } from './board-notices.tsx';
 import { EmptyBoard } from './empty-board.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import type { StageCardProps } from './stage-card.tsx';
+import { PickedBar } from './picked-bar.tsx';
+import type { RowSlots } from './stage-row.tsx';
 
 const BoardForms = lazyComponent(() => import('./board-forms.tsx'));
 
-interface BoardProps extends Pick<StageCardProps, 'RequestSlot'> {
+interface BoardProps extends RowSlots {
   /** A project's stored permission rules. */
   RulesSlot: ComponentType<{ projectId: ProjectId }>;
 }
 
 /** The board: its bar, notices and columns, and the forms that open over it. */
-export function Board({ RequestSlot, RulesSlot }: BoardProps) {
+export function Board({ RequestSlot, arm, RulesSlot }: BoardProps) {
   const form = useBoardUi((ui) => ui.form?.kind ?? null);
   const closeForm = useBoardUi((ui) => ui.closeForm);
   const { data: isEmpty } = useQuery({ ...boardQuery, select: (view) => view.stages.length === 0 });
@@ -31,7 +32,7 @@ export function Board({ RequestSlot, RulesSlot }: BoardProps) {
       <BoardBar filters={isEmpty === false} />
       <BoardNotices />
       {isEmpty === true && <EmptyBoard />}
-      <BoardColumns RequestSlot={RequestSlot} />
+      <BoardColumns RequestSlot={RequestSlot} arm={arm} />
       {/* Loaded once the board is there, and closed until it is needed. */}
       <ErrorBoundary name="The form" resetKey={form} close={closeForm}>
         <BoardForms RulesSlot={RulesSlot} />
@@ -48,11 +49,13 @@ function BoardBar({ filters }: { filters: boolean }) {
     <div className={css.bar}>
       <h1>Board</h1>
       {filters && <FilterBar />}
+      <PickedBar />
       <div className={css.barEnd}>
         {hasProject === true ? (
           <ProjectsMenu />
         ) : (
           <Button
+            size="xs"
             variant="default"
             leftSection={<IconFolderPlus size={16} />}
             disabled={off}
@@ -62,6 +65,8 @@ function BoardBar({ filters }: { filters: boolean }) {
           </Button>
         )}
         <Button
+          size="xs"
+          title="New stage (N)"
           leftSection={<IconPlus size={16} />}
           disabled={off}
           onClick={() =>
@@ -85,7 +90,7 @@ function ProjectsMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <Button variant="default" rightSection={<IconChevronDown size={16} />}>
+        <Button size="xs" variant="default" rightSection={<IconChevronDown size={16} />}>
           Projects
         </Button>
       </Menu.Target>

@@ -1,5 +1,5 @@
 import type { StageView } from '@callboard/contract';
-import { ActionIcon, Menu } from '@mantine/core';
+import { Menu } from '@mantine/core';
 import {
   IconArrowBackUp,
   IconArrowRight,
@@ -21,32 +21,51 @@ import {
 import { useCanCommand } from '../../../stream/stream-context.tsx';
 import { ConfirmDelete } from '../../../ui/confirm-delete.tsx';
 import { useBoardUi } from '../model/board-ui.ts';
-import css from './card.module.css';
+import css from './row.module.css';
 
-/** The actions on a stage from its card. */
+/** The actions on a stage from its row. The menu is made when it is first opened: there are hundreds of rows. */
 export function CardMenu({ stage }: { stage: StageView }) {
+  const [wasOpened, setWasOpened] = useState(false);
+  const button = { className: css.moreButton, 'aria-label': `More for ${stage.title}`, title: 'More' };
+  if (wasOpened) return <OpenedMenu stage={stage} button={button} />;
+  return (
+    <button type="button" aria-haspopup="menu" {...button} onClick={() => setWasOpened(true)}>
+      <IconDots size={16} />
+    </button>
+  );
+}
+
+interface OpenedMenuProps {
+  stage: StageView;
+  button: { className: string | undefined; 'aria-label': string };
+}
+
+function OpenedMenu({ stage, button }: OpenedMenuProps) {
+  const [isOpen, setIsOpen] = useState(true);
   const [deleting, setDeleting] = useState(false);
   const remove = useDeleteStage(stage.title, () => setDeleting(false));
   return (
     <>
-      <Menu>
+      <Menu opened={isOpen} onChange={setIsOpen}>
         <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size={24} aria-label={`More for ${stage.title}`}>
+          <button type="button" {...button}>
             <IconDots size={16} />
-          </ActionIcon>
+          </button>
         </Menu.Target>
         <Menu.Dropdown>
           <MenuItems stage={stage} askDelete={() => setDeleting(true)} />
         </Menu.Dropdown>
       </Menu>
-      <ConfirmDelete
-        stageId={stage.id}
-        opened={deleting}
-        title={stage.title}
-        busy={remove.isPending}
-        confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
-        close={() => setDeleting(false)}
-      />
+      {deleting && (
+        <ConfirmDelete
+          stageId={stage.id}
+          opened
+          title={stage.title}
+          busy={remove.isPending}
+          confirm={(buildFolders) => remove.mutate({ stageId: stage.id, buildFolders })}
+          close={() => setDeleting(false)}
+        />
+      )}
     </>
   );
 }
@@ -78,7 +97,7 @@ function MenuItems({ stage, askDelete }: { stage: StageView; askDelete: () => vo
           onClick={continuing.run}
         >
           {continuing.label}
-          <span className={css.does}>{continuing.does}</span>
+          <span className={css.menuDoes}>{continuing.does}</span>
         </Menu.Item>
       )}
       {stage.completedAt === null && (

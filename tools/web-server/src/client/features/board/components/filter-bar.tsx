@@ -5,11 +5,11 @@ import { useQuery } from '@tanstack/react-query';
 import { boardQuery } from '../../../data/queries.ts';
 import { useUrlText } from '../../../lib/use-url-text.ts';
 import { useBoardFilter } from '../api/use-board-filter.ts';
-import { epicsOf, isFiltering } from '../model/filter.ts';
+import { groupsOf, isFiltering } from '../model/filter.ts';
 import css from './board.module.css';
 
 const choices = (view: BoardView) => ({
-  epics: epicsOf(view.stages),
+  groups: groupsOf(view.stages),
   projects: view.projects.map(({ id, name }) => ({ value: String(id), label: name })),
 });
 
@@ -18,13 +18,14 @@ export function FilterBar() {
   const { data } = useQuery({ ...boardQuery, select: choices });
   const { filter, setFilter } = useBoardFilter();
   const [text, type] = useUrlText(filter.text, (typed, options) => setFilter({ text: typed }, options));
-  const { projects = [], epics = [] } = data ?? {};
+  const { projects = [], groups = [] } = data ?? {};
   return (
     <search className={css.filters} aria-label="Filter the board">
       <TextInput
+        size="xs"
         className={css.filterText}
         aria-label="Find stages"
-        placeholder="Find by title, id or prompt"
+        placeholder="Find by title, id or prompt  /"
         data-shortcut="find"
         leftSection={<IconSearch size={16} aria-hidden />}
         rightSection={text !== '' && <CloseButton size={24} aria-label="Empty the search" onClick={() => type('')} />}
@@ -36,22 +37,24 @@ export function FilterBar() {
       />
       {(projects.length > 1 || filter.project !== '') && (
         <NativeSelect
+          size="xs"
           aria-label="Project"
           data={[{ value: '', label: 'All projects' }, ...projects]}
           value={filter.project}
           onChange={(event) => setFilter({ project: event.currentTarget.value })}
         />
       )}
-      {(epics.length > 0 || filter.epic !== '') && (
+      {(groups.length > 0 || filter.group !== '') && (
         <NativeSelect
-          aria-label="Epic"
-          data={[{ value: '', label: 'All epics' }, ...withChosen(epics, filter.epic)]}
-          value={filter.epic}
-          onChange={(event) => setFilter({ epic: event.currentTarget.value })}
+          size="xs"
+          aria-label="Group"
+          data={[{ value: '', label: 'All groups' }, ...withChosen(groups, filter.group)]}
+          value={filter.group}
+          onChange={(event) => setFilter({ group: event.currentTarget.value })}
         />
       )}
       {isFiltering(filter) && (
-        <Button variant="subtle" size="compact-sm" onClick={() => setFilter({ project: '', epic: '', text: '' })}>
+        <Button variant="subtle" size="compact-sm" onClick={() => setFilter({ project: '', group: '', text: '' })}>
           Show all
         </Button>
       )}
@@ -59,6 +62,6 @@ export function FilterBar() {
   );
 }
 
-/** Adds the epic from the URL, even if it has no stages. */
-const withChosen = (epics: readonly string[], chosen: string): string[] =>
-  chosen === '' || epics.includes(chosen) ? [...epics] : [chosen, ...epics];
+/** Adds the group from the URL, even if it has no stages. */
+const withChosen = (groups: readonly string[], chosen: string): string[] =>
+  chosen === '' || groups.includes(chosen) ? [...groups] : [chosen, ...groups];

@@ -5,13 +5,16 @@ import { useCallback } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { boardQuery } from '../../../data/queries.ts';
 import { cost } from '../../../lib/format.ts';
-import type { StageWords } from '../../../lib/needs-you-words.ts';
 import { usageOf } from '../../../lib/session-usage.ts';
-import { reasonWords, stateWords } from '../../../lib/state-words.ts';
-import { TextWithPath } from '../../../ui/text-with-path.tsx';
+import { reasonWords, type StateWords, stateWords } from '../../../lib/state-words.ts';
+import { PriorityMark } from '../../../ui/priority-mark.tsx';
+import { ProjectMark } from '../../../ui/project-mark.tsx';
+import { StageIdText } from '../../../ui/stage-id-text.tsx';
 import { TimeSince } from '../../../ui/time-since.tsx';
-import { useCard } from '../api/use-card.ts';
+import { type CardData, useCard } from '../api/use-card.ts';
+import { useListKeys } from '../api/use-list-keys.ts';
 import { readSorting, type SessionStage, type Sort, type Sorting, sessionRows } from '../model/session-rows.ts';
+import { RowLine } from './row-line.tsx';
 import css from './sessions-table.module.css';
 
 const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
@@ -26,6 +29,7 @@ const HEADS: { sort: Sort; title: string; isNumber: boolean }[] = [
 /** All sessions in one table. */
 export default function SessionsTable() {
   const [params, setParams] = useSearchParams();
+  useListKeys('a[data-session]');
   const { by, descending } = readSorting(params);
   const select = useCallback((view: BoardView) => sessionRows(view, { by, descending }), [by, descending]);
   const { data: rows = [] } = useQuery({ ...boardQuery, select });
@@ -36,7 +40,7 @@ export default function SessionsTable() {
     <div className={css.page}>
       <h1 className={css.head}>Sessions</h1>
       {rows.length === 0 ? (
-        <p className={css.none}>No stage has been started yet. Its session stands here once it is.</p>
+        <p className={css.none}>No sessions yet. A stage has one once it is started.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
         <section className={css.scroll} aria-label="All sessions" tabIndex={0}>
@@ -89,39 +93,48 @@ function Head({ sort, title, isNumber, sorting, choose }: HeadProps) {
   );
 }
 
-const NO_WORDS: StageWords = { text: '', tone: 'plain' };
-
 function Row({ stage }: { stage: SessionStage }) {
   const { session } = stage;
   const card = useCard(stage.id);
   const state = stateWords(stage, card?.pending ?? 0, card?.unsettled ?? 0);
-  // Does not repeat the state, but gives the reason for it.
-  const { text, path } =
-    state.tone === 'fail' ? { text: reasonWords(stage) ?? '', path: undefined } : (card?.words ?? NO_WORDS);
+  const { costUsd } = usageOf(session);
   return (
-    <tr>
+    <tr data-needs={state.tone === 'needs'}>
       <th scope="row">
-        <Link to={`/stages/${stage.id}`}>{stage.title}</Link>
-        <div className={css.project}>{card?.project}</div>
+        <div className={css.stage}>
+          <ProjectMark name={card?.project ?? ''} />
+          <Link to={`/stages/${stage.id}`} data-session title={`${stage.title}\n${card?.project ?? ''} · ${stage.id}`}>
+            {stage.title}
+          </Link>
+          <PriorityMark priority={stage.priority} />
+          <span className={css.id}>
+            <StageIdText id={stage.id} />
+          </span>
+        </div>
       </th>
-      <td>
-        <span className={css.state} data-tone={state.tone}>
-          {state.words}
-        </span>
-        {text.toLowerCase() !== state.words.toLowerCase() && (
-          <div className={css.words} title={text}>
-            <TextWithPath text={text} path={path} />
-          </div>
-        )}
+      <td className={css.does}>
+        <div className={css.doing}>
+          <span className={css.state} data-tone={state.tone}>
+            {state.words}
+          </span>
+          {card !== undefined && <Detail card={card} state={state} />}
+        </div>
       </td>
       <td className={css.number}>
         <TimeSince at={stage.completedAt ?? session.stateSince} />
       </td>
-      <td className={css.number}>{cost(usageOf(session).costUsd)}</td>
+      <td className={css.number}>{costUsd === 0 ? '' : cost(costUsd)}</td>
       <td className={css.number}>
-        {session.contextUsage === null ? '–' : `${Math.round(session.contextUsage.percentage)} %`}
+        {session.contextUsage === null ? '' : `${Math.round(session.contextUsage.percentage)} %`}
       </td>
-      <td className={css.number}>{session.queued === 0 ? '–' : session.queued}</td>
+      <td className={css.number}>{session.queued === 0 ? '' : session.queued}</td>
     </tr>
   );
+}
+
+/** The reason for the state, or what the session does now; nothing that repeats the state. */
+function Detail({ card, state }: { card: CardData; state: StateWords }) {
+  if (state.tone === 'fail') return <span className={css.reason}>{reasonWords(card.stage)}</span>;
+  if (card.words.text.toLowerCase() === state.words.toLowerCase()) return null;
+  return <RowLine card={card} />;
 }

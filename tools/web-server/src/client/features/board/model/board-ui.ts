@@ -14,25 +14,45 @@ export type BoardForm =
 /** A card that leaves its column may take this long to appear in the next one. */
 const MOVE_MS = 1_000;
 
+/** Where a row stood on the screen. */
+type Place = Pick<DOMRect, 'left' | 'top' | 'width' | 'height'>;
+
 /** What only this browser knows of the board. */
 interface BoardUi {
   form: BoardForm | null;
   phoneColumn: Column;
-  showAllDone: boolean;
   folded: readonly Column[];
   /** By stage: the command of a drop that has no answer yet, in words. */
   sending: Readonly<Record<string, string>>;
   /** The card that left its column while its link had the focus: it was dropped, or moved on its own. */
   focusLeft: { stageId: StageId; at: number } | null;
+  /** The rows that have just left their columns, and where they stood: they slide from there. */
+  left: Readonly<Record<string, { from: Place; at: number }>>;
+  /** The row that a person moved to with a key and that has the focus. */
+  inHand: StageId | null;
+  /** The row that is to get the focus once it is drawn. */
+  wanted: StageId | null;
+  /** The rows that a person picked, to act on them together. */
+  picked: ReadonlySet<StageId>;
   open(form: BoardForm): void;
   closeForm(): void;
   setPhoneColumn(column: Column): void;
-  showDone(): void;
   toggleFold(column: Column): void;
   setSending(stageId: StageId, words: string | null): void;
   leaveFocused(stageId: StageId): void;
   /** Returns whether the card that appears had the focus in its column just now. It answers true once. */
   takeFocus(stageId: StageId): boolean;
+  leavePlace(stageId: StageId, from: Place): void;
+  /** Returns where the row that appears stood just now; null if it is new or did not move. It answers once. */
+  takePlace(stageId: StageId): Place | null;
+  takeInHand(stageId: StageId): void;
+  /** The row has lost the focus. */
+  putDown(stageId: StageId): void;
+  /** Moves the focus to a row, which may have to be scrolled to first. */
+  goTo(stageId: StageId): void;
+  reached(): void;
+  togglePick(stageId: StageId): void;
+  unpick(): void;
 }
 
 const FOLDED = 'callboard-folded';
@@ -40,14 +60,16 @@ const FOLDED = 'callboard-folded';
 export const useBoardUi = create<BoardUi>((set, get) => ({
   form: null,
   phoneColumn: 'needs-you',
-  showAllDone: false,
   folded: readStored(FOLDED, z.array(Column), []),
   sending: {},
   focusLeft: null,
+  left: {},
+  inHand: null,
+  wanted: null,
+  picked: new Set(),
   open: (form) => set({ form }),
   closeForm: () => set({ form: null }),
   setPhoneColumn: (phoneColumn) => set({ phoneColumn }),
-  showDone: () => set({ showAllDone: true }),
   toggleFold: (column) =>
     set(({ folded: old }) => {
       const folded = old.includes(column) ? old.filter((other) => other !== column) : [...old, column];
@@ -65,4 +87,20 @@ export const useBoardUi = create<BoardUi>((set, get) => ({
     set({ focusLeft: null });
     return true;
   },
+  leavePlace: (stageId, from) => set(({ left }) => ({ left: { ...left, [stageId]: { from, at: performance.now() } } })),
+  takePlace(stageId) {
+    const { [stageId]: place, ...left } = get().left;
+    if (place === undefined) return null;
+    set({ left });
+    return performance.now() - place.at > MOVE_MS ? null : place.from;
+  },
+  takeInHand: (stageId) => set({ inHand: stageId }),
+  putDown: (stageId) => set((ui) => (ui.inHand === stageId ? { inHand: null } : ui)),
+  goTo: (stageId) => set({ wanted: stageId, inHand: stageId }),
+  reached: () => set({ wanted: null }),
+  togglePick: (stageId) =>
+    set(({ picked: old }) => ({
+      picked: old.has(stageId) ? new Set([...old].filter((id) => id !== stageId)) : new Set([...old, stageId]),
+    })),
+  unpick: () => set({ picked: new Set() }),
 }));

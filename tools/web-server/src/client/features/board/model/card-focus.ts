@@ -1,9 +1,16 @@
-/** The visible cards, column by column, each from the top. */
+/** The reachable rows, column by column, each from the top. */
 export type CardColumns<T> = readonly (readonly T[])[];
 
+/** The keys that move from row to row; J and K are the letters of the arrow keys. */
+export const MOVES: ReadonlySet<string> = new Set([
+  ...['j', 'k', 'arrowup', 'arrowdown', 'arrowleft', 'arrowright', 'home', 'end'],
+]);
+
 /**
- * The card a key moves to: up and down within the column, left and right to the next column with cards (to the same row
+ * The row a key moves to: up and down within the column, left and right to the next column with rows (to the same place
  * or the last one), Home and End to the ends of the column. Null for any other key, and at the edges.
+ *
+ * @param key in small letters
  */
 export function cardAt<T>(columns: CardColumns<T>, current: T, key: string): T | null {
   const place = columns.findIndex((column) => column.includes(current));
@@ -16,17 +23,19 @@ export function cardAt<T>(columns: CardColumns<T>, current: T, key: string): T |
     return next[Math.min(row, next.length - 1)] ?? null;
   };
   switch (key) {
-    case 'ArrowUp':
+    case 'k':
+    case 'arrowup':
       return column[row - 1] ?? null;
-    case 'ArrowDown':
+    case 'j':
+    case 'arrowdown':
       return column[row + 1] ?? null;
-    case 'ArrowLeft':
+    case 'arrowleft':
       return beside(-1);
-    case 'ArrowRight':
+    case 'arrowright':
       return beside(1);
-    case 'Home':
+    case 'home':
       return column[0] ?? null;
-    case 'End':
+    case 'end':
       return column.at(-1) ?? null;
     default:
       return null;

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { board, decision, request, session, stage } from '../../../test/samples.ts';
 import { cardWords } from './card-words.ts';
 
+const AT = '2026-01-01T10:00:00.000Z';
 const titles: Record<string, string> = { 'STAGE-2': 'Login form', 'STAGE-3': 'Search' };
 const words = (view: ReturnType<typeof board>, pending = view.pending) =>
   cardWords({
@@ -28,23 +29,44 @@ describe('a card in the backlog', () => {
     expect(words(one({ dependsOn: ['STAGE-9'] })).text).toBe('waits for STAGE-9, which does not exist');
   });
   it('says when a person holds it back', () => {
-    expect(words(one({ held: true })).text).toBe('held back');
+    expect(words(one({ held: true })).text).toBe('On hold');
   });
 });
 
-it('shows the last action of a running stage', () => {
-  const action = (lastAction: string) => words(one({}, { lastAction }));
-  expect(action('Edit src/a.ts')).toEqual({ text: 'Edit src/a.ts', path: 'src/a.ts', tone: 'plain' });
-  expect(action('Bash cat src/a.ts')).toEqual({ text: 'Bash cat src/a.ts', tone: 'plain' });
+it('says nothing that the column says already', () => {
+  expect(words(one({ autoStart: false })).text).toBe('');
+  expect(words(one({ autoStart: true })).text).toBe('Starts automatically');
+});
+
+it('says of a done stage whether its work was merged', () => {
+  const sha = `3f2a1c9${'0'.repeat(33)}`;
+  const known = { commit: sha, head: sha, previous: sha };
+  const merged = { ...known, into: 'main', branch: 'b', commits: 1, files: 1, at: AT };
+  expect(words(one({ completedAt: AT, merged }))).toEqual({ text: 'merged 3f2a1c9', tone: 'done' });
+  expect(words(one({ completedAt: AT }))).toEqual({ text: 'not merged', tone: 'plain' });
 });
 
 describe('a card that needs a person', () => {
-  it('says what is asked, and how many more requests there are', () => {
+  it('shows the command that is asked for, as code', () => {
     const pending = [request('STAGE-1', 'a'), request('STAGE-1', 'b')];
+    const asked = { kind: 'approval', toolName: 'Bash' };
     expect(words(one({}, { state: 'waiting' }, pending))).toEqual({
-      text: 'npm i and 1 more',
+      text: 'npm i',
+      isCode: true,
       tone: 'needs',
+      asked,
     });
+  });
+  it('shows of a script the command that is at stake, not its first line', () => {
+    const input = { command: 'cd build\nls\ncrontab -r' };
+    const stakes = [{ code: 'schedules', text: 'Changes what runs later.', command: 'crontab -r' }];
+    const pending = [request('STAGE-1', 'a', { input, stakes })];
+    expect(words(one({}, { state: 'waiting' }, pending)).text).toBe('crontab -r');
+  });
+  it('counts the questions', () => {
+    const input = { questions: [{}, {}, {}, {}] };
+    const pending = [request('STAGE-1', 'a', { kind: 'question', toolName: 'AskUserQuestion', input })];
+    expect(words(one({}, { state: 'waiting' }, pending)).text).toBe('4 questions');
   });
   it('says what failed, in red', () => {
     const lastTurn = { outcome: 'failed', at: '2026-01-01T10:00:00.000Z', message: 'no credit' };

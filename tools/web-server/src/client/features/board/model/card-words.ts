@@ -1,6 +1,8 @@
-import type { PendingRequest, StageView } from '@callboard/contract';
+import type { PendingRequest, RequestKind, StageView } from '@callboard/contract';
 import { phaseNow, type StageWords, stoppedWords } from '../../../lib/needs-you-words.ts';
-import { askPath, askSummary } from '../../interaction/words/request-words.ts';
+import { firstLine } from '../../../lib/request-text.ts';
+import { toolWords } from '../../../lib/tool-words.ts';
+import { askSummary } from '../../interaction/words/request-words.ts';
 
 /** Everything the text on a card depends on. */
 export interface CardFacts {
@@ -14,71 +16,125 @@ export interface CardFacts {
   isDone: (stageId: string) => boolean;
 }
 
-/** A stage's situation, in words for its card. */
-export function cardWords(facts: CardFacts): StageWords {
+/** The line below a title. */
+export interface CardWords extends StageWords {
+  /** The text is a command or a path. */
+  isCode?: true;
+  /** It may be decided on this line, so it is shown in full. */
+  isWhole?: true;
+  /** What is asked, for its icon. */
+  asked?: { kind: RequestKind; toolName: string };
+}
+
+/** A stage's situation, in words for its card. Empty where the column says it all. */
+export function cardWords(facts: CardFacts): CardWords {
   const { stage } = facts;
   switch (stage.column) {
     case 'backlog':
       return { text: backlogWords(facts), tone: 'plain' };
     case 'ready':
-      return { text: stage.autoStart ? 'starts by itself when there is room' : 'can be started', tone: 'plain' };
+      return { text: stage.autoStart ? 'Starts automatically' : '', tone: 'plain' };
     case 'running':
       return { ...runningWords(stage), tone: 'plain' };
     case 'needs-you':
       return needsYouWords(stage, facts.pending, facts.unsettled);
     case 'review':
-      return { text: 'finished, to be looked at', tone: 'plain' };
+      return reviewWords(stage);
     case 'done':
-      return { text: 'completed', tone: 'done' };
+      return stage.merged === null
+        ? { text: 'not merged', tone: 'plain' }
+        : { text: `merged ${stage.merged.commit.slice(0, 7)}`, tone: 'done' };
     default:
       return stage.column satisfies never;
   }
 }
 
 /** Why a stage needs somebody, by its own requests (the longest waiting first) and how many answers are of unknown fate. */
-function needsYouWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): StageWords {
+function needsYouWords(stage: StageView, pending: readonly PendingRequest[], unsettled: number): CardWords {
   if (stage.session?.alarm != null) return stoppedWords(stage);
   const [first] = pending;
   if (first !== undefined) {
-    const folder = stage.worktree?.path ?? null;
-    const more = pending.length > 1 ? ` and ${pending.length - 1} more` : '';
-    const path = askPath(first, folder);
-    return { text: `${askSummary(first, folder)}${more}`, tone: 'needs', ...(path === '' ? {} : { path }) };
+    const words = askedWords(first, stage.worktree?.path ?? null);
+    const isWhole = pending.length === 1 && words.isCode === true && words.text.length <= LONGEST_WHOLE;
+    return isWhole ? { ...words, isWhole } : words;
   }
   if (unsettled > 0) return { text: 'an answer may not have reached Claude', tone: 'needs' };
   return stoppedWords(stage);
 }
 
+/** What a request asks: of a tool call the command, path or address itself. */
+function askedWords(request: PendingRequest, folder: string | null): CardWords {
+  const { kind, toolName, input, leavesSandbox } = request;
+  const asked = { kind, toolName };
+  if (kind === 'question') return { text: questionWords(request), tone: 'needs', asked };
+  if (kind !== 'approval') return { text: askSummary(request, folder), tone: 'needs', asked };
+  const { verb, object, isCode } = toolWords(toolName, input, folder);
+  if (object === '' || leavesSandbox !== null) return { text: askSummary(request, folder), tone: 'needs', asked };
+  if (!isCode) return { text: `${verb} ${firstLine(object)}`, tone: 'needs', asked };
+  if (toolName === 'Bash') return { text: commandWords(request, object), isCode: true, tone: 'needs', asked };
+  return { text: `${verb} ${object}`, path: object, isCode: true, tone: 'needs', asked };
+}
+
+/** A command that is too long for one line is told by the part that is at stake. */
+const commandWords = ({ stakes }: PendingRequest, command: string): string =>
+  command.length <= LONGEST_WHOLE && !command.includes('\n') ? command : (stakes[0]?.command ?? firstLine(command));
+
+const LONGEST_WHOLE = 60;
+
+function questionWords({ input }: PendingRequest): string {
+  const { questions } = input;
+  const open = Array.isArray(questions) ? questions.length : 1;
+  return open === 1 ? '1 question' : `${open} questions`;
+}
+
 function backlogWords({ stage, titleOf, isDone }: CardFacts): string {
-  if (stage.held) return 'held back';
+  if (stage.held) return 'On hold';
   const open = stage.dependsOn.filter((id) => !isDone(id));
   const [first] = open;
-  if (first === undefined) return 'not ready yet';
+  if (first === undefined) return 'Not ready yet';
   const title = titleOf(first);
   const more = open.length > 1 ? ` and ${open.length - 1} more` : '';
   return title === undefined ? `waits for ${first}, which does not exist${more}` : `waits for ${title}${more}`;
 }
 
-/** "Build, phase 2 of 3"; null unless the stage has phases and was started. */
-export function phaseWords(stage: StageView): string | null {
-  const { pipeline, session } = stage;
-  if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
-  return `${phaseNow(stage)}, phase ${Math.min(session.phaseIndex + 1, pipeline.length)} of ${pipeline.length}`;
-}
-
 /** Matches a last action on a file: verb and path. */
 const FILE_ACTION = /^(?:Read|Edit|MultiEdit|Write|NotebookEdit) (\S.*)$/;
 
-function runningWords({ session }: StageView): Pick<StageWords, 'text' | 'path'> {
+/** Returns the path in a described action; null if it is about something else. */
+export const pathIn = (action: string): string | null => FILE_ACTION.exec(action)?.[1] ?? null;
+
+/** What a running stage's row says where nothing finer is known. */
+function runningWords({ session }: StageView): Pick<CardWords, 'text'> {
   switch (session?.state) {
     case 'starting':
       return { text: 'starting' };
     case 'waiting':
-      return { text: 'answered, Claude goes on' };
-    default: {
-      const text = session?.lastAction ?? 'working';
-      const path = FILE_ACTION.exec(text)?.[1];
-      return path === undefined ? { text } : { text, path };
-    }
+      return { text: 'answered, continuing' };
+    default:
+      return { text: 'working' };
   }
+}
+
+/** What a finished stage has changed. */
+function reviewWords({ session }: StageView): CardWords {
+  const changes = session?.changes ?? null;
+  if (changes === null) return { text: '', tone: 'plain' };
+  if (changes.files === 0) return { text: 'No changes', tone: 'plain' };
+  return { text: '', tone: 'plain' };
+}
+
+/** The phases of a started stage: "Build, phase 2 of 3". */
+export interface PhaseWords {
+  label: string;
+  /** The current phase, from 0. */
+  index: number;
+  total: number;
+}
+
+/** Null unless the stage has phases and was started. */
+export function phaseWords(stage: StageView): PhaseWords | null {
+  const { pipeline, session } = stage;
+  if (pipeline.length === 0 || session === null || stage.completedAt !== null) return null;
+  const index = Math.min(session.phaseIndex, pipeline.length - 1);
+  return { label: `${phaseNow(stage)}, phase ${index + 1} of ${pipeline.length}`, index, total: pipeline.length };
 }

@@ -8,10 +8,10 @@ export type Drop =
   | { kind: 'nothing' };
 
 const REFUSED: Record<Exclude<Column, 'running' | 'done'>, string> = {
-  backlog: 'A stage is in Backlog while it is held back or waits for another one. Edit it to hold it back.',
-  ready: 'A stage comes to Ready by itself, once nothing holds it back.',
-  'needs-you': 'A stage comes to Needs you by itself, when Claude asks for something.',
-  review: 'A stage comes to Review by itself, when Claude has finished.',
+  backlog: 'A stage is in the backlog while it is on hold or waits for another one. Edit it to put it on hold.',
+  ready: 'A stage becomes ready once it is not on hold and its dependencies are done.',
+  'needs-you': 'A stage moves here when Claude needs you.',
+  review: 'A stage moves here when Claude has finished.',
 };
 
 /** A stage's column is derived from its state, so a drop is a command, or is refused with a reason. */
@@ -23,10 +23,9 @@ export function dropOn(stage: StageView, column: Column): Drop {
   if (column !== 'running') return { kind: 'refused', words: REFUSED[column] };
   if (stage.completedAt !== null) return { kind: 'refused', words: 'It is done. Reopen it, or send it a message.' };
   if (stage.session === null) return { kind: 'command', verb: 'start', words: 'Drop to start it' };
-  if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to let its next phase begin' };
+  if (stage.session.atGate) return { kind: 'command', verb: 'advance', words: 'Drop to start its next phase' };
   return {
     kind: 'refused',
-    words:
-      'It was started before. Answer what it asks, choose Continue in its menu, or send it a message, and it goes on.',
+    words: 'It was started before. Answer its request, choose Continue in its menu, or send it a message.',
   };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { board, stage } from '../../../test/samples.ts';
-import { epicsOf, matchesFilter, readFilter, writeFilter } from './filter.ts';
+import { groupsOf, matchesFilter, readFilter, writeFilter } from './filter.ts';
 
 const { stages } = board({
   stages: [
@@ -15,18 +15,18 @@ const shown = (query: string) =>
 it('filters by project, by epic, and by text in title, id and prompt', () => {
   expect(shown('')).toHaveLength(3);
   expect(shown('project=api')).toEqual(['STAGE-001-010-001']);
-  expect(shown('epic=STAGE-001-002')).toEqual(['STAGE-001-002-003']);
-  expect(shown('epic=STAGE-001')).toHaveLength(2);
+  expect(shown('group=STAGE-001-002')).toEqual(['STAGE-001-002-003']);
+  expect(shown('group=STAGE-001')).toHaveLength(2);
   expect(shown('text=LOGIN')).toEqual(['STAGE-001-002-003']);
   expect(shown('text=search')).toEqual(['STAGE-001-010-001']);
   expect(shown('text=stage-7')).toEqual(['STAGE-7']);
 });
 
 it('derives the epics from the ids', () => {
-  expect(epicsOf(stages)).toEqual(['STAGE-001', 'STAGE-001-002', 'STAGE-001-010']);
+  expect(groupsOf(stages)).toEqual(['STAGE-001', 'STAGE-001-002', 'STAGE-001-010']);
 });
 
 it('keeps other parameters of the URL', () => {
   const params = new URLSearchParams('text=a&other=1');
-  expect(String(writeFilter(params, { project: 'web', epic: '', text: '' }))).toBe('other=1&project=web');
+  expect(String(writeFilter(params, { project: 'web', group: '', text: '' }))).toBe('other=1&project=web');
 });

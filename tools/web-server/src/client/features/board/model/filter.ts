@@ -3,21 +3,24 @@ import type { StageView } from '@callboard/contract';
 /** The board's filter. It is part of the URL, so that it can be bookmarked and shared. */
 export interface BoardFilter {
   project: string;
-  epic: string;
+  group: string;
   text: string;
 }
 
-const NAMES = ['project', 'epic', 'text'] as const;
+const NAMES = ['project', 'group', 'text'] as const;
+/** The name of `group` in addresses of earlier versions. */
+const EPIC = 'epic';
 
 export const readFilter = (params: URLSearchParams): BoardFilter => ({
   project: params.get('project') ?? '',
-  epic: params.get('epic') ?? '',
+  group: params.get('group') ?? params.get(EPIC) ?? '',
   text: params.get('text') ?? '',
 });
 
 /** The URL's query with this filter. Other parameters stay. */
 export function writeFilter(params: URLSearchParams, filter: BoardFilter): URLSearchParams {
   const next = new URLSearchParams(params);
+  next.delete(EPIC);
   for (const name of NAMES) {
     if (filter[name] === '') next.delete(name);
     else next.set(name, filter[name]);
@@ -27,17 +30,24 @@ export function writeFilter(params: URLSearchParams, filter: BoardFilter): URLSe
 
 export const isFiltering = (filter: BoardFilter): boolean => NAMES.some((name) => filter[name].trim() !== '');
 
-export function matchesFilter(stage: StageView, { project, epic, text }: BoardFilter): boolean {
+export function matchesFilter(stage: StageView, { project, group, text }: BoardFilter): boolean {
   if (project !== '' && stage.projectId !== project) return false;
-  if (epic !== '' && !isOfEpic(stage.id, epic)) return false;
+  if (group !== '' && stage.group !== group && !isOfEpic(stage.id, group)) return false;
   const wanted = text.trim().toLowerCase();
   return wanted === '' || [stage.title, stage.id, stage.prompt].some((part) => part.toLowerCase().includes(wanted));
 }
 
 const isOfEpic = (id: string, epic: string) => id === epic || id.startsWith(`${epic}-`);
 
+/** What the stages can be filtered by: the groups that people gave them, and the common prefixes of imported ids. */
+export function groupsOf(stages: readonly Pick<StageView, 'id' | 'group'>[]): string[] {
+  const groups = new Set(stages.flatMap(({ group }) => group ?? []));
+  const sorted = [...groups].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+  return [...sorted, ...epicsOf(stages).filter((epic) => !groups.has(epic))];
+}
+
 /** The epics of imported ids, their common prefixes: `STAGE-001` and `STAGE-001-002` of `STAGE-001-002-003`. */
-export function epicsOf(stages: readonly Pick<StageView, 'id'>[]): string[] {
+function epicsOf(stages: readonly Pick<StageView, 'id'>[]): string[] {
   const epics = new Set<string>();
   for (const { id } of stages) {
     const [, word, numbers] = /^([A-Za-z]\w*)((?:-\d+){2,})$/.exec(id) ?? [];

@@ -1,0 +1,165 @@
+import type { BoardView, Column, PendingRequest, StageId, StageView } from '@callboard/contract';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useLayoutEffect, useRef } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
+import { startStage } from '../../../data/stage-commands.ts';
+import { errorText } from '../../../lib/api-client.ts';
+import { isTextField, useLetterKeys } from '../../../ui/shortcuts.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import { cardAt, MOVES } from '../model/card-focus.ts';
+import { COLUMNS, columnStages, PHONE_COLUMNS } from '../model/columns.ts';
+import { useBoardFilter } from './use-board-filter.ts';
+import { firstRequestOf } from './use-card.ts';
+
+/** A page's letter counts this long after the G before it: G S goes to the sessions and starts nothing. */
+const SEQUENCE_MS = 1_500;
+
+/**
+ * The board's keys, from the first one on, wherever the focus is. J, K and the arrow keys move from row to row, X picks the row in
+ * hand, S starts it or all picked ones. Its request has keys of its own.
+ *
+ * @param arm tells that a person moved to the row of a request
+ */
+export function useBoardKeys(arm: (request: PendingRequest) => void): void {
+  const cache = useQueryClient();
+  const { keep } = useBoardFilter();
+  const onKey = (event: KeyboardEvent, isAfterG: boolean): boolean => {
+    const view = cache.getQueryData(boardQuery.queryKey);
+    if (view === undefined) return false;
+    const key = event.key.toLowerCase();
+    if (MOVES.has(key)) return move(view, { key, target: event.target, keep, arm });
+    if (isAfterG || !useLetterKeys.getState().on) return false;
+    return act(view, key);
+  };
+  useDocumentKeys(onKey, (stageId) => {
+    const view = cache.getQueryData(boardQuery.queryKey);
+    const request = view === undefined ? null : firstRequestOf(view, stageId);
+    useBoardUi.getState().takeInHand(stageId);
+    if (request !== null) arm(request);
+  });
+}
+
+/** Calls `onKey` for each plain key that is nobody else's, and `onTab` for the row that Tab has reached. */
+export function useDocumentKeys(
+  onKey: (event: KeyboardEvent, isAfterG: boolean) => boolean,
+  onTab: (stageId: StageId) => void = nothing,
+): void {
+  const latest = useRef({ onKey, onTab });
+  useLayoutEffect(() => {
+    latest.current = { onKey, onTab };
+  });
+  useEffect(() => {
+    let pressedG = Number.NEGATIVE_INFINITY;
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === 'Tab') return void setTimeout(() => tabbed(latest.current.onTab));
+      const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
+      if (event.defaultPrevented || !isPlain || isTextField(event.target) || isCovered()) return;
+      const isAfterG = event.timeStamp - pressedG < SEQUENCE_MS;
+      pressedG = event.key.toLowerCase() === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY;
+      if (latest.current.onKey(event, isAfterG)) event.preventDefault();
+    };
+    document.addEventListener('keydown', onKeyDown);
+    return () => document.removeEventListener('keydown', onKeyDown);
+  }, []);
+}
+
+const nothing = () => {};
+
+function tabbed(onTab: (stageId: StageId) => void): void {
+  const stageId = focusedCard();
+  if (stageId !== null) onTab(stageId);
+}
+
+/** Whether something over the board takes the keys, or a row is lifted. */
+const isCovered = (): boolean =>
+  document.querySelector('[role="dialog"], [role="menu"], [role="listbox"], [data-dragging="true"]') !== null;
+
+const focusedCard = (): StageId | null =>
+  document.activeElement instanceof HTMLElement
+    ? ((document.activeElement.dataset.card ?? null) as StageId | null)
+    : null;
+
+/** The row that the next key is about: the one that is getting the focus, or has it. Keys may come faster than it moves. */
+const current = (): StageId | null => useBoardUi.getState().wanted ?? focusedCard();
+
+interface Move {
+  key: string;
+  target: EventTarget | null;
+  keep: (stage: StageView) => boolean;
+  arm: (request: PendingRequest) => void;
+}
+
+function move(view: BoardView, { key, target, keep, arm }: Move): boolean {
+  const isLetter = key === 'j' || key === 'k';
+  if (isLetter && !useLetterKeys.getState().on) return false;
+  const columns = reachable(view, keep);
+  const lists = columns.map(({ stageIds }) => stageIds);
+  const row = current();
+  const from = row !== null && lists.some((stageIds) => stageIds.includes(row)) ? row : null;
+  // Tabs, menus and buttons have arrow keys of their own.
+  if (!isLetter && from === null && target !== document.body) return false;
+  const next = from === null ? first(columns) : cardAt(lists, from, key);
+  if (next === null) return from !== null;
+  useBoardUi.getState().goTo(next);
+  const request = firstRequestOf(view, next);
+  if (request !== null) arm(request);
+  return true;
+}
+
+interface Reachable {
+  column: Column;
+  stageIds: readonly StageId[];
+}
+
+/** The columns that are not folded; on a phone the one that is shown. */
+function reachable(view: BoardView, keep: Move['keep']): Reachable[] {
+  const { folded, phoneColumn } = useBoardUi.getState();
+  const isPhone = window.matchMedia('(max-width: 767px)').matches;
+  const isShown = (column: Column) => (isPhone ? column === phoneColumn : !folded.includes(column));
+  return COLUMNS.filter(isShown).map((column) => ({ column, stageIds: columnStages(view, column, keep) }));
+}
+
+/** The first key goes to whoever calls, then to what runs. */
+function first(columns: readonly Reachable[]): StageId | null {
+  for (const column of PHONE_COLUMNS) {
+    const [stageId] = columns.find((one) => one.column === column)?.stageIds ?? [];
+    if (stageId !== undefined) return stageId;
+  }
+  return null;
+}
+
+function act(view: BoardView, key: string): boolean {
+  const ui = useBoardUi.getState();
+  const row = current();
+  if (key === 'escape' && ui.picked.size > 0) {
+    ui.unpick();
+    return true;
+  }
+  if (key === 'x' && row !== null) {
+    ui.togglePick(row);
+    return true;
+  }
+  if (key !== 's') return false;
+  const wanted = ui.picked.size > 0 ? ui.picked : new Set(row === null ? [] : [row]);
+  const startable = view.stages.filter((stage) => wanted.has(stage.id) && canStart(stage));
+  for (const stage of startable) void startOne(stage);
+  if (startable.length > 0) ui.unpick();
+  return startable.length > 0;
+}
+
+/** Whether the stage was never started and is not done. */
+export const canStart = ({ session, completedAt }: StageView): boolean => session === null && completedAt === null;
+
+async function startOne({ id, title }: StageView): Promise<void> {
+  try {
+    await startStage(id);
+  } catch (error) {
+    notifications.show({
+      title: `${title} was not started`,
+      message: errorText(error),
+      color: 'red',
+      autoClose: 12_000,
+    });
+  }
+}

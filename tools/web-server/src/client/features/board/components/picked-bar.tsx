@@ -1,0 +1,134 @@
+import type { StageId, StagePatch, StageView } from '@callboard/contract';
+import { Button, Menu } from '@mantine/core';
+import { IconChevronDown } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { boardQuery } from '../../../data/queries.ts';
+import { startStage } from '../../../data/stage-commands.ts';
+import { useCommand } from '../../../data/use-command.ts';
+import { client } from '../../../lib/api-client.ts';
+import { count } from '../../../lib/format.ts';
+import { PRIORITIES } from '../../../lib/priority-words.ts';
+import { useCanCommand } from '../../../stream/stream-context.tsx';
+import { Confirm } from '../../../ui/confirm-dialog.tsx';
+import { canStart } from '../api/use-board-keys.ts';
+import { useBoardUi } from '../model/board-ui.ts';
+import css from './board.module.css';
+
+/** Acts on all picked stages together. */
+export function PickedBar() {
+  const picked = useBoardUi((ui) => ui.picked);
+  const { data: all = [] } = useQuery({ ...boardQuery, select: (view) => view.stages });
+  const stages = all.filter(({ id }) => picked.has(id));
+  if (stages.length === 0) return null;
+  return (
+    <div className={css.picked} role="toolbar" aria-label="Picked stages">
+      <span className={css.pickedCount}>{count(stages.length, 'stage')} picked</span>
+      <Actions stages={stages} />
+      <Button size="xs" variant="subtle" color="gray" title="Unpick (Esc)" onClick={() => letGo(stages)}>
+        Clear
+      </Button>
+    </div>
+  );
+}
+
+function Actions({ stages }: { stages: readonly StageView[] }) {
+  const off = !useCanCommand();
+  const done = () => letGo(stages);
+  const startable = stages.filter(canStart);
+  const holdable = startable.filter(({ held }) => !held);
+  const start = useCommand({ run: (ids: StageId[]) => forEach(ids, startStage), failed: FAILED, done });
+  const change = useCommand({
+    run: ({ ids, patch }: { ids: StageId[]; patch: StagePatch }) =>
+      forEach(ids, (stageId) => client.command('update_stage', { stageId, patch })),
+    failed: FAILED,
+    done,
+  });
+  return (
+    <>
+      <Button
+        size="xs"
+        title="Start (S)"
+        disabled={off || startable.length === 0}
+        loading={start.isPending}
+        onClick={() => start.mutate(idsOf(startable))}
+      >
+        Start
+      </Button>
+      <Button
+        size="xs"
+        variant="default"
+        disabled={off || holdable.length === 0}
+        onClick={() => change.mutate({ ids: idsOf(holdable), patch: { held: true } })}
+      >
+        Keep in backlog
+      </Button>
+      <Menu>
+        <Menu.Target>
+          <Button size="xs" variant="default" disabled={off} rightSection={<IconChevronDown size={14} />}>
+            Priority
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {PRIORITIES.map(({ value, word }) => (
+            <Menu.Item key={value} onClick={() => change.mutate({ ids: idsOf(stages), patch: { priority: value } })}>
+              {word}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      <DeletePicked stages={stages} />
+    </>
+  );
+}
+
+function DeletePicked({ stages }: { stages: readonly StageView[] }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const off = !useCanCommand();
+  const { unpick } = useBoardUi.getState();
+  const remove = useCommand({
+    run: (ids: StageId[]) =>
+      forEach(ids, (stageId) => client.command('remove_stage', { stageId, buildFolders: 'keep' })),
+    failed: FAILED,
+    done: () => {
+      setIsAsking(false);
+      unpick();
+    },
+  });
+  const titles = stages.map(({ title }) => title).join(', ');
+  return (
+    <>
+      <Button size="xs" variant="default" disabled={off} onClick={() => setIsAsking(true)}>
+        Delete
+      </Button>
+      <Confirm
+        opened={isAsking}
+        title={`Delete ${count(stages.length, 'stage')}`}
+        text={`${titles}: with their transcripts and queues. Files that git ignores go to the trash for 30 days. Decisions stay in the decision log.`}
+        verb="Delete"
+        busy={remove.isPending}
+        confirm={() => remove.mutate(idsOf(stages))}
+        close={() => setIsAsking(false)}
+      />
+    </>
+  );
+}
+
+const FAILED = 'Not all of the picked stages were changed';
+
+/** Unpicks all, and gives the focus back to the last one: the bar that had it goes. */
+function letGo(stages: readonly StageView[]): void {
+  const { unpick, goTo } = useBoardUi.getState();
+  const last = stages.at(-1);
+  unpick();
+  if (last !== undefined) goTo(last.id);
+}
+
+const idsOf = (stages: readonly StageView[]): StageId[] => stages.map(({ id }) => id);
+
+/** Does it for all, however many fail. @throws the first failure */
+async function forEach(ids: readonly StageId[], act: (stageId: StageId) => Promise<unknown>): Promise<void> {
+  const results = await Promise.allSettled(ids.map(act));
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}

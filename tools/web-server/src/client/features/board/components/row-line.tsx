@@ -1,0 +1,83 @@
+import type { StageView } from '@callboard/contract';
+import { useEffect, useState } from 'react';
+import { count } from '../../../lib/format.ts';
+import { useSessionNow } from '../../../stream/stream-context.tsx';
+import { KindIcon } from '../../../ui/kind-icon.tsx';
+import { TextWithPath } from '../../../ui/text-with-path.tsx';
+import { TimeSince } from '../../../ui/time-since.tsx';
+import type { CardData } from '../api/use-card.ts';
+import { nowWords } from '../model/now-words.ts';
+import css from './row.module.css';
+
+/** The line below a title: what the stage does now, asks, waits for or has made. */
+export function RowLine({ card: { stage, words } }: { card: CardData }) {
+  const stalled = stage.session?.stalledSince ?? null;
+  if (stage.column === 'running') return <NowLine stage={stage} otherwise={words.text} />;
+  if (stage.column === 'review' && (stage.session?.changes?.files ?? 0) > 0) return <Changes stage={stage} />;
+  if (stalled !== null && words.asked === undefined && stage.session?.alarm === null)
+    return (
+      <span className={css.words} data-tone="needs">
+        silent for <TimeSince at={stalled} />
+      </span>
+    );
+  return (
+    <span
+      className={css.words}
+      data-tone={words.tone}
+      data-code={words.isCode === true}
+      title={words.text === '' ? undefined : words.text}
+    >
+      {words.asked !== undefined && (
+        <span className={css.kind}>
+          <KindIcon kind={words.asked.kind} toolName={words.asked.toolName} size={14} />
+        </span>
+      )}
+      <TextWithPath text={words.text} path={words.path} isLine={words.path !== undefined} />
+    </span>
+  );
+}
+
+/** What Claude does this second: the only part of a row that changes while a turn runs. */
+function NowLine({ stage: { session }, otherwise }: { stage: StageView; otherwise: string }) {
+  const now = useSessionNow(session);
+  if (now === null) return <span className={css.words}>{otherwise}</span>;
+  const { kind, text, path, isCode, since } = nowWords(now);
+  return (
+    <span className={css.now} data-kind={kind}>
+      <span className={css.words} data-code={isCode} title={text}>
+        {kind === 'text' && <span className="visually-hidden">writing: </span>}
+        {kind === 'command' && <span className={css.prompt}>$ </span>}
+        <TextWithPath text={text} path={path} isLine={path !== undefined} />
+      </span>
+      {since !== null && <Clock since={since} />}
+    </span>
+  );
+}
+
+/** Minutes and seconds since something began. Ticks alone, so that nothing around it is drawn again. */
+function Clock({ since }: { since: string }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = Math.max(0, Math.floor((now - Date.parse(since)) / 1_000));
+  const minutes = Math.floor(seconds / 60);
+  const words =
+    minutes < 60
+      ? `${minutes}:${String(seconds % 60).padStart(2, '0')}`
+      : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`;
+  return <span className={css.clock}>{words}</span>;
+}
+
+/** The worktree's changes at the end of the last turn. */
+function Changes({ stage }: { stage: StageView }) {
+  const { files = 0, additions = 0, deletions = 0 } = stage.session?.changes ?? {};
+  const words = `${count(files, 'file')} changed, ${additions} lines added, ${deletions} removed`;
+  return (
+    <span className={css.words} data-code="true" role="img" aria-label={words} title={words}>
+      +{additions}
+      {deletions > 0 && ` −${deletions}`} <span className={css.files}>{count(files, 'file')}</span>
+    </span>
+  );
+}
