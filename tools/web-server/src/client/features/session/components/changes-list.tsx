@@ -30,6 +30,10 @@ export function ChangesList({ stageId, diff, list, end }: ChangesListProps) {
       aria-label="Changed files"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls has to be reached by keyboard
       tabIndex={0}
+      onWheel={list.letGo}
+      onTouchMove={list.letGo}
+      onPointerDown={list.letGo}
+      onKeyDown={list.letGo}
     >
       {file !== undefined && (
         <div className={css.pinned} aria-hidden>

@@ -1,6 +1,6 @@
 import type { FileDiff, StageDiff, StageId } from '@callboard/contract';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { usePatches } from '../api/use-patches.ts';
 import { type ChangeRow, changeRows } from '../model/change-rows.ts';
 import { isViewed, useChangesDisplay } from '../model/changes-display.ts';
@@ -55,15 +55,19 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
       rows[index]?.kind === 'file' && rows[index].file === chosen && end > offset && start < bottom,
   );
   const current = chosen !== null && isChosenInView ? chosen : top;
-  const goTo = useCallback(
-    (file: number) => {
-      setChosen(file);
-      const at = rows.findIndex((row) => row.kind === 'file' && row.file === file);
-      if (at !== -1) virtualizer.scrollToIndex(at, { align: 'start' });
-      box.current?.focus({ preventScroll: true });
-    },
-    [rows, virtualizer],
-  );
+  const scrollTo = (file: number) => {
+    const at = rows.findIndex((row) => row.kind === 'file' && row.file === file);
+    if (at !== -1) virtualizer.scrollToIndex(at, { align: 'start' });
+  };
+  const goTo = (file: number) => {
+    setChosen(file);
+    scrollTo(file);
+    box.current?.focus({ preventScroll: true });
+  };
+  // What is read above the chosen file changes its place, until the reader moves on.
+  const stay = useEffectEvent(() => chosen !== null && scrollTo(chosen));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when rows were added or removed
+  useEffect(() => void stay(), [rows.length]);
   const setOpen = (file: FileDiff, open: boolean) => useSessionUi.getState().setOpen(keyOf(file), open);
   const setViewed = (file: FileDiff, to: boolean) => {
     useChangesDisplay.getState().setViewed(stageId, file, to);
@@ -72,6 +76,8 @@ export function useChangesList({ stageId, diff, isSplit }: ChangesListInput) {
   return {
     ...{ box, rows, virtualizer, top, current, loadedOf, isOpen, setOpen, setViewed, goTo },
     isViewed: (file: FileDiff) => isViewed(viewed, file),
+    /** The reader moves on their own. */
+    letGo: () => chosen !== null && setChosen(null),
     /** From the file at the top to one after or before it; a file whose head is not at the top goes to its head first. */
     goBy: (by: number) => {
       const isAtHead = rows[first?.index ?? 0]?.kind === 'file' || current !== top;
