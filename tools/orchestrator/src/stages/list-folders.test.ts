@@ -31,6 +31,12 @@ it('lists folders from the home folder, repositories first, without files and hi
   expect((await list('~/shop')).folder).toMatchObject({ name: 'shop', isRepository: true });
 });
 
+it('begins above a home folder that does not exist', async () => {
+  const { home } = await setUp();
+  const { folder } = await listFolders({ home: join(home, 'no', 'home'), dataDir: '/nowhere' });
+  expect(folder.path).toBe(home);
+});
+
 it.each([
   ['~/nothing', 'unknown_folder', /no folder/],
   ['~/letter.txt', 'unknown_folder', /a file/],

@@ -5,6 +5,7 @@ import type { Folder, FolderList } from '@callboard/contract';
 import { systemCode } from '@callboard/runtime/errors';
 import { Rejection } from '../lib/errors.ts';
 import { expandHome } from '../lib/expand-home.ts';
+import { pathExists } from '../lib/path-exists.ts';
 
 export interface FolderParts {
   home: string;
@@ -21,8 +22,8 @@ const NOT_LISTED = ['/proc', '/sys', '/dev'];
  * content is read.
  * @throws Rejection `bad_request`, `unknown_folder`, `folder_unreadable`
  */
-export async function listFolders({ home, dataDir }: FolderParts, given = '~'): Promise<FolderList> {
-  const wanted = expandHome(given, home);
+export async function listFolders({ home, dataDir }: FolderParts, given?: string): Promise<FolderList> {
+  const wanted = given === undefined ? await existingFolder(home) : expandHome(given, home);
   if (!isAbsolute(wanted) || wanted.includes('\0'))
     throw new Rejection('bad_request', `${given} is not a full path. Begin it with / or ~.`);
   const path = await realpath(wanted).catch((error: unknown) => Promise.reject(refusal(error, wanted)));
@@ -43,6 +44,11 @@ export async function listFolders({ home, dataDir }: FolderParts, given = '~'): 
     folders: found.slice(0, MOST),
     isCut: found.length > MOST,
   };
+}
+
+/** A service account may have no home folder: the nearest one above it that exists is listed instead. */
+async function existingFolder(path: string): Promise<string> {
+  return path === dirname(path) || (await pathExists(path)) ? path : existingFolder(dirname(path));
 }
 
 async function folderOf(parent: string, entry: Dirent): Promise<Folder | null> {
